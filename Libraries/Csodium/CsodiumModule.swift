@@ -1,0 +1,1 @@
+// Placeholder: this library is not written yet.

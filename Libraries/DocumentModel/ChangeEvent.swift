@@ -1,0 +1,93 @@
+/// What one write did to one document, in the shape of a MongoDB change event plus partition, revision and origin.
+public struct ChangeEvent: Sendable {
+    public enum OperationType: String, Sendable { case insert, update, replace, delete }
+
+    public struct Namespace: Hashable, Sendable {
+        public var database: String
+        public var collection: String
+        public init(database: String, collection: String) { self.database = database; self.collection = collection }
+    }
+
+    /// Which device's changeset the change came with; absent for changes from the server's side.
+    public struct Origin: Hashable, Sendable {
+        public var user: String
+        public var device: String
+        /// The device's number of the changeset in this partition.
+        public var version: Int64
+        public init(user: String, device: String, version: Int64) { self.user = user; self.device = device; self.version = version }
+    }
+
+    /// The partition that the document left with this change, and the revision of its removal there.
+    public struct Move: Hashable, Sendable {
+        public var partition: Partition
+        public var revision: Revision
+        public init(partition: Partition, revision: Revision) { self.partition = partition; self.revision = revision }
+    }
+
+    public var app: String
+    public var namespace: Namespace
+    public var operationType: OperationType
+    /// The document's `_id`.
+    public var documentKey: Value
+    public var partition: Partition
+    public var revision: Revision
+    /// The revision of the insert that this document began with.
+    public var incarnation: Revision
+    public var fullDocument: Document?
+    public var fullDocumentBeforeChange: Document?
+    public var updateDescription: UpdateDescription?
+    public var movedFrom: Move?
+    public var origin: Origin?
+    public var clusterTime: Timestamp
+    /// Milliseconds since 1970.
+    public var wallTime: Int64
+
+    /// The event's id, the same at every delivery: app, partition, revision.
+    public var id: String { "\(app)/\(partition.text)/\(revision)" }
+
+    public init(
+        app: String, namespace: Namespace, operationType: OperationType, documentKey: Value, partition: Partition,
+        revision: Revision, incarnation: Revision, fullDocument: Document? = nil, fullDocumentBeforeChange: Document? = nil,
+        updateDescription: UpdateDescription? = nil, movedFrom: Move? = nil, origin: Origin? = nil,
+        clusterTime: Timestamp, wallTime: Int64
+    ) {
+        self.app = app
+        self.namespace = namespace
+        self.operationType = operationType
+        self.documentKey = documentKey
+        self.partition = partition
+        self.revision = revision
+        self.incarnation = incarnation
+        self.fullDocument = fullDocument
+        self.fullDocumentBeforeChange = fullDocumentBeforeChange
+        self.updateDescription = updateDescription
+        self.movedFrom = movedFrom
+        self.origin = origin
+        self.clusterTime = clusterTime
+        self.wallTime = wallTime
+    }
+}
+
+/// What an update changed, as a MongoDB change stream describes it.
+public struct UpdateDescription: Sendable {
+    /// Dotted path to new value.
+    public var updatedFields: Document
+    /// Dotted paths.
+    public var removedFields: [String]
+    /// `{field, newSize}`.
+    public var truncatedArrays: [TruncatedArray]
+
+    public struct TruncatedArray: Sendable {
+        public var field: String
+        public var newSize: Int
+        public init(field: String, newSize: Int) { self.field = field; self.newSize = newSize }
+    }
+
+    public init(updatedFields: Document = Document(), removedFields: [String] = [], truncatedArrays: [TruncatedArray] = []) {
+        self.updatedFields = updatedFields
+        self.removedFields = removedFields
+        self.truncatedArrays = truncatedArrays
+    }
+
+    public var isEmpty: Bool { updatedFields.fields.isEmpty && removedFields.isEmpty && truncatedArrays.isEmpty }
+}

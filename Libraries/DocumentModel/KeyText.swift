@@ -1,0 +1,66 @@
+extension Value {
+    /// The one text form of a value that may be an `_id` or a partition value: a type letter, a colon, the value.
+    /// `s:` string, `o:` ObjectId (hex), `u:` UUID, `l:` integer. Two values are the same key exactly when their texts are equal
+    /// (a 32-bit and a 64-bit integer of the same number are). `nil` for types that can't be a key.
+    public var keyText: String? {
+        switch self {
+        case .string(let text): "s:" + text
+        case .objectId(let id): "o:" + id.hexString
+        case .int32(let number): "l:\(number)"
+        case .int64(let number): "l:\(number)"
+        case .binary(let binary) where binary.subtype == 4 && binary.bytes.count == 16: "u:" + binary.uuidString
+        default: nil
+        }
+    }
+
+    /// The value that has this text, or `nil` when the text is no key text. Integers come back as 64-bit ones.
+    public init?(keyText: some StringProtocol) {
+        guard keyText.dropFirst().first == ":" else { return nil }
+        let rest = keyText.dropFirst(2)
+        switch keyText.first {
+        case "s": self = .string(String(rest))
+        case "o": guard let id = ObjectId(hexString: String(rest)) else { return nil }; self = .objectId(id)
+        case "l": guard let number = Int64(rest) else { return nil }; self = .int64(number)
+        case "u": guard let uuid = Binary(uuidString: String(rest)) else { return nil }; self = .binary(uuid)
+        default: return nil
+        }
+    }
+}
+
+extension ObjectId {
+    /// 24 lower-case hexadecimal digits.
+    public var hexString: String {
+        let digits = String(high, radix: 16), rest = String(low, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits + String(repeating: "0", count: 8 - rest.count) + rest
+    }
+
+    public init?(hexString: String) {
+        guard hexString.utf8.count == 24, hexString.allSatisfy(\.isHexDigit),
+            let high = UInt64(hexString.prefix(16), radix: 16), let low = UInt32(hexString.suffix(8), radix: 16)
+        else { return nil }
+        self.init(high: high, low: low)
+    }
+}
+
+extension Binary {
+    /// The text form of a UUID (RFC 9562) in lower case; meaningful for 16 bytes.
+    public var uuidString: String {
+        var text = ""
+        for (index, byte) in bytes.enumerated() {
+            if index == 4 || index == 6 || index == 8 || index == 10 { text += "-" }
+            text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }
+        return text
+    }
+
+    public init?(uuidString: String) {
+        let digits = Array(uuidString.utf8).filter { $0 != UInt8(ascii: "-") }
+        guard uuidString.utf8.count == 36, digits.count == 32 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: 32, by: 2) {
+            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else { return nil }
+            bytes.append(byte)
+        }
+        self.init(bytes, subtype: 4)
+    }
+}

@@ -1,0 +1,24 @@
+/// The partition that a document is in, inside an app.
+///
+/// A document without a partition value is in an internal partition of its collection, so that every write has a revision;
+/// internal partitions are never synced.
+public struct Partition: Hashable, Sendable, CustomStringConvertible {
+    /// The text under which the partition stands in Postgres, in Kafka keys and on the wire: the `keyText` of the value, or
+    /// `i:<database>.<collection>:<bucket>` for an internal one.
+    public let text: String
+
+    /// - Parameter value: a string, ObjectId, UUID or integer; `nil` is returned for anything else.
+    public init?(value: Value) {
+        guard let text = value.keyText else { return nil }
+        self.text = text
+    }
+
+    public init(text: String) { self.text = text }
+
+    public var isInternal: Bool { text.hasPrefix("i:") }
+
+    /// The partition key's value; `nil` for an internal partition.
+    public var value: Value? { Value(keyText: text) }
+
+    public var description: String { text }
+}

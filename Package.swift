@@ -1,0 +1,172 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One target per line, by layer (Libraries/README.md says which layer may import which). A target depends on exactly
+// what it imports: the build is run with --explicit-target-dependency-import-check error.
+
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func clibrary(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
+    .systemLibrary(name: name, path: "Libraries/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Libraries/\(name)", exclude: excluded("Libraries/\(name)"),
+        resources: resources, swiftSettings: settings)
+}
+
+/// A service is a module (`Server/`) and an executable (`Run/`).
+func service(_ name: String, executable: String, _ dependencies: [Target.Dependency]) -> [Target] {
+    [
+        .target(
+            name: name, dependencies: dependencies, path: "Services/\(name)/Server",
+            resources: migrations[name].map { _ in [.embedInCode("Migrations")] }, swiftSettings: settings),
+        .executableTarget(
+            name: executable, dependencies: [.init(stringLiteral: name), "ServiceBootstrap"],
+            path: "Services/\(name)/Run", swiftSettings: settings),
+    ]
+}
+
+func tests(_ tier: String, _ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(tier)/\(name)", resources: resources,
+        swiftSettings: settings)
+}
+
+func excluded(_ path: String) -> [String] { [] }
+let migrations: [String: Bool] = [:]
+
+let clibraries: [Target] = [
+    clibrary("CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev"),
+    clibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    clibrary("Ccjose", pkgConfig: "cjose", apt: "libcjose-dev"),
+    clibrary("Ccrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
+    clibrary("Ccurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
+    clibrary("Chiredis", apt: "libhiredis-dev"),  // its .pc has a flag that SwiftPM warns about in every build
+    clibrary("Clibpq", pkgConfig: "libpq", apt: "libpq-dev"),
+    clibrary("Cmicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
+    clibrary("Cpcre2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
+    clibrary("Crdkafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
+    clibrary("Csodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+    clibrary("Cuv", pkgConfig: "libuv", apt: "libuv1-dev"),
+    clibrary("Cwslay", apt: "libwslay-dev"),
+    clibrary("Czlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+]
+
+let libraries: [Target] = [
+    // Layer 1: the machine.
+    library("EventLoop", ["Cuv"]),
+    library("Logging"),
+    library("Metrics"),
+    library("Lifecycle", ["EventLoop", "Logging"]),
+    library("WebSocket", ["Cwslay", "Ccrypto", "Czlib", "EventLoop"]),
+    library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
+    library("HTTPClient", ["Ccurl", "EventLoop"]),
+    library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
+    library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
+    // Layer 2: the domain, pure.
+    library("DocumentModel"),
+    library("QueryLanguage", ["DocumentModel"]),
+    library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
+    library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
+    library("EventTopics", ["DocumentModel"]),
+    library("AppDefinition", ["DocumentModel", "QueryLanguage"]),
+    library("AccessTokens", ["Ccjose", "DocumentModel"]),
+    library("FunctionProtocol", ["DocumentModel"]),
+    // Layer 3: the domain on the machine.
+    library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
+    library("AppRegistry", ["AppDefinition", "DocumentModel", "EventStream", "EventTopics", "Lifecycle", "Logging", "Postgres"]),
+    library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
+    library("Functions", ["AppDefinition", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
+    library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
+    library("LocalEngines", ["Crdkafka"]),
+    library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
+        .target(name: "EventLoop", condition: .when(platforms: [.linux])),
+        .target(name: "HTTPClient", condition: .when(platforms: [.linux])),
+        .target(name: "WebSocket", condition: .when(platforms: [.linux]))]),
+]
+
+let services: [Target] =
+    service("Auth", executable: "auth", [
+        "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "EventLoop", "EventStream", "EventTopics",
+        "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap",
+    ])
+    + service("Permissions", executable: "permissions", [
+        "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
+    ])
+    + service("SyncGateway", executable: "sync-gateway", [
+        "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
+        "SyncEngine", "SyncProtocol", "WebSocket",
+    ])
+    + service("TriggerWorkers", executable: "trigger-workers", [
+        "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
+    ])
+    + service("MediaOffload", executable: "media-offload", [
+        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
+    ])
+    + service("FunctionHost", executable: "function-host", ["DocumentModel", "EventLoop", "FunctionProtocol", "JavaScript", "Logging"])
+    + [
+        .executableTarget(
+            name: "partita",
+            dependencies: [
+                "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+                "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres", "ServiceBootstrap", "SyncProtocol",
+            ],
+            path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
+    ]
+
+let testTargets: [Target] = [
+    .target(
+        name: "TestSupport",
+        dependencies: ["EventLoop", "Kafka", "LocalEngines", "Logging", "Postgres", "Redis"],
+        path: "Tests/Support", swiftSettings: settings),
+
+    tests("Unit", "EventLoopTests", ["EventLoop"]),
+    tests("Unit", "LoggingTests", ["Logging"]),
+    tests("Unit", "MetricsTests", ["Metrics"]),
+    tests("Unit", "LifecycleTests", ["Lifecycle", "Logging"]),
+    tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
+    tests("Unit", "JavaScriptTests", ["JavaScript"]),
+    tests("Unit", "SQLiteTests", ["SQLite"]),
+    tests("Unit", "DocumentModelTests", ["DocumentModel"]),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"]),
+    tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
+    tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
+    tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
+    tests("Unit", "PartitaClientTests", ["DocumentModel", "PartitaClient", "SyncEngine", "SyncProtocol"]),
+
+    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
+    tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
+
+    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
+    tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
+    tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
+    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),
+    tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
+    tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
+    tests("Integration", "AuthIntegrationTests", ["Auth", "DocumentModel", "HTTPClient", "TestSupport"]),
+    tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
+    tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
+    tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
+    tests("Integration", "MediaOffloadIntegrationTests", ["DocumentModel", "MediaOffload", "TestSupport"]),
+
+    tests("EndToEnd", "EndToEndTests", ["DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
+]
+
+let package = Package(
+    name: "partita",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [.library(name: "PartitaClient", targets: ["PartitaClient"])],
+    targets: clibraries + libraries + services + testTargets
+)

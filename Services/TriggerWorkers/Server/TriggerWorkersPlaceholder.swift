@@ -1,0 +1,1 @@
+// Placeholder: this service is not written yet.
