@@ -17,4 +17,13 @@ public struct StoredDocument: Sendable {
         self.revision = revision
         self.clocks = clocks
     }
+
+    /// Replaces each revision, for a writer that learns them only after the rules have run.
+    ///
+    /// - Parameter assigned: Gets each provisional revision and gives the one that it became.
+    public mutating func mapRevisions(_ assigned: (Revision) -> Revision) {
+        if incarnation.isProvisional { incarnation = assigned(incarnation) }
+        if revision.isProvisional { revision = assigned(revision) }
+        clocks.mapRevisions { $0.isProvisional ? assigned($0) : $0 }
+    }
 }
