@@ -130,7 +130,7 @@ let services: [Target] =
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["ChildProcesses", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
+        dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
 
     tests("Unit", "EventLoopTests", ["EventLoop"]),
     tests("Unit", "LoggingTests", ["Logging"]),
@@ -138,6 +138,7 @@ let testTargets: [Target] = [
     tests("Unit", "LifecycleTests", ["Lifecycle", "Logging"]),
     tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
+    tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),

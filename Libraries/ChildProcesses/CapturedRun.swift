@@ -9,7 +9,8 @@ public struct CapturedRun: Sendable {
     /// Runs a program to its end and keeps what it prints. For short programs: the output is held in memory.
     /// - Throws: `ChildProcessError` when it can't be started.
     public static func run(
-        _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil, workingDirectory: String? = nil
+        _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
+        workingDirectory: String? = nil
     ) async throws -> CapturedRun {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("run-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: file) }  // nothing depends on the removal
