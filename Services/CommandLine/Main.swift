@@ -4,7 +4,6 @@ import Glibc
 enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
-        UpCommand.command,
     ]
 
     static func main() async {

@@ -3,7 +3,8 @@ import EventLoop
 import Glibc
 
 /// Ctrl-C and SIGTERM as something to wait for. A second one ends the process at once.
-final class StopSignals: Sendable {
+// Unchecked: a dispatch source is thread-safe, and these are only kept.
+final class StopSignals: @unchecked Sendable {
     private struct State {
         var count = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
