@@ -8,7 +8,8 @@ struct Places: Sendable {
 
     /// - Parameter data: `nil` stands for `/var/lib/partita` as root, `.partita` in the working directory otherwise.
     init(data: String?) {
-        let path = data ?? CurrentEnvironment.variables["PARTITA_DATA"] ?? (geteuid() == 0 ? "/var/lib/partita" : ".partita")
+        let path =
+            data ?? CurrentEnvironment.variables["PARTITA_DATA"] ?? (geteuid() == 0 ? "/var/lib/partita" : ".partita")
         self.data = URL(fileURLWithPath: path).standardizedFileURL.path
     }
 

@@ -45,7 +45,9 @@ struct StartedEngines: Sendable {
                 engines.kafkaBootstrap = engine.bootstrap
                 engines.isEmbeddedBroker = true
                 try await start(engine)
-                Progress.line("  the embedded development broker keeps events in memory; for a real one set KAFKA_HOME or PARTITA_KAFKA_BOOTSTRAP")
+                Progress.line(
+                    "  the embedded development broker keeps events in memory; for a real one set KAFKA_HOME or PARTITA_KAFKA_BOOTSTRAP"
+                )
             }
             return engines
         } catch {
