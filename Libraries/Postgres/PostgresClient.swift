@@ -43,6 +43,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     }
 
     /// Runs `body` with a connection of its own. What it leaves open is rolled back; session settings it leaves behind.
+    @discardableResult
     nonisolated(nonsending) public func withConnection<R>(
         _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R
     ) async throws -> R {
@@ -60,6 +61,7 @@ public final class PostgresClient: Service, PostgresQuerying {
 
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. Trying again
     /// (``PostgresError/isRetriable``) is the caller's.
+    @discardableResult
     nonisolated(nonsending) public func withTransaction<R>(
         isolation: PostgresIsolation = .readCommitted,
         _ body: nonisolated(nonsending) (PostgresTransaction) async throws -> R
@@ -200,6 +202,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     }
 
     /// Runs a client as long as `body` takes: for tools and tests, where no service group does.
+    @discardableResult
     public static func withClient<R: Sendable>(
         _ configuration: PostgresConfiguration, on loops: LoopGroup,
         _ body: @Sendable (PostgresClient) async throws -> R

@@ -48,11 +48,19 @@ public struct PostgresRows: Sendable, RandomAccessCollection {
         return PostgresRow(storage: storage, row: position)
     }
 
+    /// The first column of every row.
+    public func decode<T: PostgresDecodable>(_ type: T.Type) throws(PostgresError) -> [T] {
+        var decoded: [T] = []
+        decoded.reserveCapacity(count)
+        for row in self { decoded.append(try row.decode(0)) }
+        return decoded
+    }
+
     /// Every row, decoded by position: `rows.decode((String, Int64?).self)`.
-    public func decode<each T: PostgresDecodable>(_ type: (repeat each T).Type) throws(PostgresError) -> [(
-        repeat each T
-    )] {
-        var decoded: [(repeat each T)] = []
+    public func decode<T0: PostgresDecodable, T1: PostgresDecodable, each T: PostgresDecodable>(
+        _ type: (T0, T1, repeat each T).Type
+    ) throws(PostgresError) -> [(T0, T1, repeat each T)] {
+        var decoded: [(T0, T1, repeat each T)] = []
         decoded.reserveCapacity(count)
         for row in self { decoded.append(try row.decode(type)) }
         return decoded
@@ -91,14 +99,15 @@ public struct PostgresRow: Sendable {
     }
 
     /// The first columns by position: `let (id, head) = try row.decode((String, Int64).self)`.
-    public func decode<each T: PostgresDecodable>(_ type: (repeat each T).Type) throws(PostgresError) -> (repeat each T)
-    {
-        var index = 0
+    public func decode<T0: PostgresDecodable, T1: PostgresDecodable, each T: PostgresDecodable>(
+        _ type: (T0, T1, repeat each T).Type
+    ) throws(PostgresError) -> (T0, T1, repeat each T) {
+        var index = 1
         func next<U: PostgresDecodable>(_ type: U.Type) throws(PostgresError) -> U {
-            defer { index += 1 }
+            index += 1
             return try decode(index, as: type)
         }
-        return (repeat try next((each T).self))
+        return (try decode(0), try decode(1), repeat try next((each T).self))
     }
 
     /// Runs `body` with the bytes of a column as the server sent them (text form), `nil` for null. They are valid inside `body` only.

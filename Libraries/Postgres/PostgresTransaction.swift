@@ -51,6 +51,7 @@ public struct PostgresTransaction: PostgresQuerying {
 extension PostgresConnection {
     /// Runs `body` in a transaction: BEGIN goes with its first statement, COMMIT when it returns, ROLLBACK when it throws.
     /// Nobody else may use the connection meanwhile.
+    @discardableResult
     nonisolated(nonsending) public func withTransaction<R>(
         isolation: PostgresIsolation = .readCommitted,
         _ body: nonisolated(nonsending) (PostgresTransaction) async throws -> R
