@@ -5,7 +5,8 @@ extension DevicePartition {
     ///
     /// - Parameter clock: A new reading of the device's clock.
     public mutating func write(_ operations: [Operation], clock: HybridTime) -> [Effect] {
-        let changeset = Changeset(version: nextVersion, clock: clock, operations: operations)
+        let changeset = Changeset(
+            version: nextVersion, clock: clock, operations: operations.map { $0.withCurrentDate(clock) })
         nextVersion += 1
         pending.append(PendingChangeset(changeset: changeset))
         return [.rebase(Set(operations.compactMap(\.key)))]
