@@ -146,7 +146,7 @@ let testTargets: [Target] = [
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests("Unit", "PartitaClientTests", ["DocumentModel", "PartitaClient", "SyncEngine", "SyncProtocol"]),
 
-    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
+    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
     tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
