@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// The conflict rules: one per kind of operation, pure, the same wherever they run.
 ///
@@ -39,7 +39,8 @@ public enum ConflictRules {
     }
 
     private static func insert(
-        _ document: Document, operation: Operation, by stamp: WriteStamp, revision: Revision, onto stored: StoredDocument?
+        _ document: Document, operation: Operation, by stamp: WriteStamp, revision: Revision,
+        onto stored: StoredDocument?
     ) -> OperationOutcome {
         guard let stored else {
             let inserted = StoredDocument(

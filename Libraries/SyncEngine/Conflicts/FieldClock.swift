@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Who writes, and when.
 public struct WriteStamp: Hashable, Sendable {

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 extension FieldClocks {
     /// Notes a write from the server's side, which saw the document as it was and so loses to nobody.

@@ -47,7 +47,7 @@ extension FieldClock {
 
     fileprivate init(value: Value) throws(SyncEngineError) {
         guard case .array(let elements) = value, (3...4).contains(elements.count),
-            let bits = elements[0].integer, case .string(let author) = elements[1],
+            let bits = elements[0].int64Value, case .string(let author) = elements[1],
             case .string(let revisionText) = elements[2], let revision = Revision(revisionText)
         else {
             throw SyncEngineError(code: .badFieldClocks, message: "a clock is [time, author, revision]")
@@ -60,15 +60,5 @@ extension FieldClock {
             foreign = parsed
         }
         self.init(time: HybridTime(bits: bits), author: author, revision: revision, foreign: foreign)
-    }
-}
-
-extension Value {
-    fileprivate var integer: Int64? {
-        switch self {
-        case .int32(let number): Int64(number)
-        case .int64(let number): number
-        default: nil
-        }
     }
 }

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// The clocks of a document: one for the document, and one for each path whose last write differs from it.
 ///

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// What the conflict rules made of an operation.
 public enum OperationOutcome: Sendable {

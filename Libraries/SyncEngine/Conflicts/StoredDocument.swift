@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// A document as the server holds it.
 public struct StoredDocument: Sendable {

@@ -43,7 +43,8 @@ struct UpdateRules {
         let description: UpdateDescription
         do throws(QueryError) {
             let filters = plan.lost.isEmpty ? arrayFilters : arrayFilters.filter(plan.uses)
-            description = try Update(plan.operators, arrayFilters: filters).apply(to: &result.document)
+            description = try Update(plan.operators, arrayFilters: filters)
+                .apply(to: &result.document, now: stamp.time.milliseconds)
         } catch {
             return .rejected(OperationRejection(code: .badUpdate, reason: error.message))
         }

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Who is connected.
 public struct ConnectionIdentity: Hashable, Sendable {

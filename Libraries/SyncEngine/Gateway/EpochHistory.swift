@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Which revisions of former epochs still are part of the partition's history.
 ///

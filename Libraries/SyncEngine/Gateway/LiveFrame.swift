@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Consecutive live changes of a partition, encoded once for all who have it open.
 public struct LiveFrame<Payload: Sendable>: Sendable {

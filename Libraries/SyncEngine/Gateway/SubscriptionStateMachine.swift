@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// One device's subscription of one partition, as the gateway that holds its socket sees it.
 ///

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// The operations that one device committed together in one partition; applied all or nothing.
 public struct Changeset: Sendable {

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// One update, insert or delete of one document, as a device meant it.
 public struct Operation: Sendable {
@@ -35,27 +35,4 @@ public struct Operation: Sendable {
     ///
     /// `nil` when the `_id` is of a type that can't be a key.
     public var key: DocumentKey? { DocumentKey(collection: collection, id: id) }
-}
-
-/// Names a document inside a partition: its collection and the text of its `_id`.
-public struct DocumentKey: Hashable, Comparable, Sendable {
-    /// The collection's name.
-    public let collection: String
-    /// The `_id` as `Value.keyText`.
-    public let idText: String
-
-    /// - Parameter id: A string, ObjectId, UUID or integer; for anything else the result is `nil`.
-    public init?(collection: String, id: Value) {
-        guard let idText = id.keyText else { return nil }
-        self.collection = collection
-        self.idText = idText
-    }
-
-    /// - Parameter idText: A text that `Value.keyText` made.
-    public init(collection: String, idText: String) {
-        self.collection = collection
-        self.idText = idText
-    }
-
-    public static func < (a: Self, b: Self) -> Bool { (a.collection, a.idText) < (b.collection, b.idText) }
 }

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// Brings a device's clock onto the server's: corrects it by the device's offset at the upload, then clamps it to the
 /// server's time, so that a device with a wrong clock neither wins nor loses by it.

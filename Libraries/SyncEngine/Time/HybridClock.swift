@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// A hybrid logical clock: follows the wall clock, never goes back, and is later than every time that it has observed.
 public struct HybridClock: Sendable {
