@@ -115,7 +115,7 @@ let services: [Target] =
         "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
     ])
     + service("MediaOffload", executable: "media-offload", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
         "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
     ])
     + service("FunctionHost", executable: "function-host", ["DocumentModel", "EventLoop", "FunctionProtocol", "JavaScript", "Logging"])
@@ -149,6 +149,8 @@ let testTargets: [Target] = [
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests("Unit", "PartitaClientTests", ["DocumentModel", "PartitaClient", "SyncEngine", "SyncProtocol"]),
+
+    tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
 
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
