@@ -41,7 +41,8 @@ public final class EmbeddedBroker: Sendable {
         cembedded_fix_ports(0)
         guard let made else {
             rd_kafka_destroy(client)
-            throw KafkaError(.configuration, "the embedded broker can't listen on 127.0.0.1:\(port): is the port in use?")
+            throw KafkaError(
+                .configuration, "the embedded broker can't listen on 127.0.0.1:\(port): is the port in use?")
         }
         cluster = Cluster(client: client, cluster: made)
         bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(made))
@@ -57,7 +58,11 @@ public final class EmbeddedBroker: Sendable {
 
     /// Ends it and all connections; everything in it is gone.
     public func close() {
-        guard isClosed.withLock({ closed in defer { closed = true }; return !closed }) else { return }
+        guard
+            isClosed.withLock({ closed in
+                defer { closed = true }; return !closed
+            })
+        else { return }
         rd_kafka_mock_cluster_destroy(cluster.cluster)
         rd_kafka_destroy(cluster.client)
     }
@@ -90,7 +95,8 @@ public final class EmbeddedBroker: Sendable {
     public func setDown(_ isDown: Bool, broker: Int32 = 1) throws(KafkaError) {
         let error =
             isDown
-            ? rd_kafka_mock_broker_set_down(cluster.cluster, broker) : rd_kafka_mock_broker_set_up(cluster.cluster, broker)
+            ? rd_kafka_mock_broker_set_down(cluster.cluster, broker)
+            : rd_kafka_mock_broker_set_up(cluster.cluster, broker)
         try check(error, "broker \(broker)")
     }
 

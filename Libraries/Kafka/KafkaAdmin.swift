@@ -58,7 +58,9 @@ public actor KafkaAdmin {
 
     /// Asks the brokers about a topic.
     /// - Throws: `unknownTopic` when it does not exist, `unreachable` or `timedOut` when nobody answers.
-    public func metadata(_ topic: String, timeout: Duration = .seconds(5)) async throws(KafkaError) -> KafkaTopicMetadata {
+    public func metadata(_ topic: String, timeout: Duration = .seconds(5)) async throws(KafkaError)
+        -> KafkaTopicMetadata
+    {
         try start().metadata(topic, timeout: timeout)
     }
 

@@ -13,7 +13,8 @@ public struct KafkaConfiguration: Sendable {
 
     /// Describes the brokers; connects to nothing.
     public init(
-        bootstrapServers: String, clientID: String = "partita", embedded: Bool = false, properties: [String: String] = [:]
+        bootstrapServers: String, clientID: String = "partita", embedded: Bool = false,
+        properties: [String: String] = [:]
     ) {
         self.bootstrapServers = bootstrapServers
         self.clientID = clientID

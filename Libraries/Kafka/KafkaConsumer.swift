@@ -137,7 +137,8 @@ public actor KafkaConsumer {
     }
 
     /// The group's committed offsets; partitions without one are missing from the answer.
-    public func committedOffsets(_ partitions: [KafkaTopicPartition]) throws(KafkaError) -> [KafkaTopicPartition: Int64] {
+    public func committedOffsets(_ partitions: [KafkaTopicPartition]) throws(KafkaError) -> [KafkaTopicPartition: Int64]
+    {
         try checkOpen()
         return try native.committed(partitions, timeout: .seconds(10))
     }

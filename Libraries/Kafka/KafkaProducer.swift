@@ -144,7 +144,8 @@ public actor KafkaProducer: LoopActor {
     private func rebuild(after error: KafkaError) {
         rebuilds += 1
         logger.error(
-            "the producer failed and is rebuilt", metadata: ["error": "\(error.message)", "error.code": "\(error.nativeCode)"])
+            "the producer failed and is rebuilt",
+            metadata: ["error": "\(error.message)", "error.code": "\(error.nativeCode)"])
         let failed = producer?.retire()
         producer = nil  // the next message starts a new one
         failEverything(

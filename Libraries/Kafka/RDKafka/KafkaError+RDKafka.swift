@@ -2,7 +2,10 @@ private import Crdkafka
 
 extension KafkaError {
     /// What an error code of librdkafka means here.
-    init(native: Int32, context: String, detail: String? = nil, isFatal: Bool = false, file: String = #fileID, line: UInt = #line) {
+    init(
+        native: Int32, context: String, detail: String? = nil, isFatal: Bool = false, file: String = #fileID,
+        line: UInt = #line
+    ) {
         let error = rd_kafka_resp_err_t(rawValue: native)
         let text = detail ?? String(cString: rd_kafka_err2str(error))
         self.init(

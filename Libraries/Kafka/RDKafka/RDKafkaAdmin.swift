@@ -17,12 +17,14 @@ final class RDKafkaAdmin: Sendable {
         for topic in topics {
             guard
                 let native = rd_kafka_NewTopic_new(
-                    topic.name, Int32(clamping: topic.partitions), Int32(clamping: topic.replicationFactor ?? -1), &text, text.count)
+                    topic.name, Int32(clamping: topic.partitions), Int32(clamping: topic.replicationFactor ?? -1),
+                    &text, text.count)
             else { throw KafkaError(.configuration, "topic \(topic.name): \(cString(text))") }
             natives.append(native)
             for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(native, name, value) }
         }
-        let event = try request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout, context: "create topics") { options, queue in
+        let event = try request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout, context: "create topics") {
+            options, queue in
             rd_kafka_CreateTopics(handle.pointer, &natives, natives.count, options, queue)
         }
         defer { rd_kafka_event_destroy(event) }
@@ -35,7 +37,8 @@ final class RDKafkaAdmin: Sendable {
     func delete(_ topics: [String], timeout: Duration) throws(KafkaError) -> [String: KafkaError] {
         var natives: [OpaquePointer?] = topics.map { rd_kafka_DeleteTopic_new($0) }
         defer { for native in natives { rd_kafka_DeleteTopic_destroy(native) } }
-        let event = try request(RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout: timeout, context: "delete topics") { options, queue in
+        let event = try request(RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout: timeout, context: "delete topics") {
+            options, queue in
             rd_kafka_DeleteTopics(handle.pointer, &natives, natives.count, options, queue)
         }
         defer { rd_kafka_event_destroy(event) }
@@ -51,7 +54,8 @@ final class RDKafkaAdmin: Sendable {
     func destroy() { handle.destroy() }
 
     private func request(
-        _ operation: rd_kafka_admin_op_t, timeout: Duration, context: String, _ send: (OpaquePointer?, OpaquePointer?) -> Void
+        _ operation: rd_kafka_admin_op_t, timeout: Duration, context: String,
+        _ send: (OpaquePointer?, OpaquePointer?) -> Void
     ) throws(KafkaError) -> OpaquePointer {
         let options = rd_kafka_AdminOptions_new(handle.pointer, operation)
         defer { rd_kafka_AdminOptions_destroy(options) }

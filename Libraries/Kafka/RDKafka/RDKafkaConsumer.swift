@@ -37,9 +37,11 @@ final class RDKafkaConsumer: @unchecked Sendable {
     // MARK: What to read
 
     func subscribe(_ topics: [String]) throws(KafkaError) {
-        try check("subscribe", withList(topics.map { (KafkaTopicPartition(topic: $0, partition: -1), Self.invalidOffset) }) {
-            rd_kafka_subscribe(handle.pointer, $0)
-        })
+        try check(
+            "subscribe",
+            withList(topics.map { (KafkaTopicPartition(topic: $0, partition: -1), Self.invalidOffset) }) {
+                rd_kafka_subscribe(handle.pointer, $0)
+            })
     }
 
     func assign(_ offsets: [(KafkaTopicPartition, KafkaOffset)]) throws(KafkaError) {
@@ -59,9 +61,11 @@ final class RDKafkaConsumer: @unchecked Sendable {
     /// Gives back; to be called once for each `revoke` event. Stored offsets of these partitions are committed with it.
     func release(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
         if isCooperative {
-            try check("unassign", withList(partitions.map { ($0, Self.invalidOffset) }) {
-                rd_kafka_incremental_unassign(handle.pointer, $0)
-            })
+            try check(
+                "unassign",
+                withList(partitions.map { ($0, Self.invalidOffset) }) {
+                    rd_kafka_incremental_unassign(handle.pointer, $0)
+                })
         } else {
             try check("unassign", rd_kafka_assign(handle.pointer, nil))
         }
@@ -72,25 +76,31 @@ final class RDKafkaConsumer: @unchecked Sendable {
     }
 
     func pause(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
-        try check("pause", withList(partitions.map { ($0, Self.invalidOffset) }) {
-            rd_kafka_pause_partitions(handle.pointer, $0)
-        })
+        try check(
+            "pause",
+            withList(partitions.map { ($0, Self.invalidOffset) }) {
+                rd_kafka_pause_partitions(handle.pointer, $0)
+            })
     }
 
     func resume(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
-        try check("resume", withList(partitions.map { ($0, Self.invalidOffset) }) {
-            rd_kafka_resume_partitions(handle.pointer, $0)
-        })
+        try check(
+            "resume",
+            withList(partitions.map { ($0, Self.invalidOffset) }) {
+                rd_kafka_resume_partitions(handle.pointer, $0)
+            })
     }
 
     /// May block.
     func seek(_ partition: KafkaTopicPartition, to offset: KafkaOffset, timeout: Duration) throws(KafkaError) {
         var failed = RD_KAFKA_RESP_ERR_NO_ERROR
-        try check("seek", withList([(partition, offset.native)]) { list in
-            let error = rd_kafka_seek_partitions(handle.pointer, list, timeout.nativeMilliseconds)
-            failed = list.pointee.elems[0].err
-            return error
-        })
+        try check(
+            "seek",
+            withList([(partition, offset.native)]) { list in
+                let error = rd_kafka_seek_partitions(handle.pointer, list, timeout.nativeMilliseconds)
+                failed = list.pointee.elems[0].err
+                return error
+            })
         try check("seek \(partition)", failed)
     }
 
@@ -213,24 +223,30 @@ final class RDKafkaConsumer: @unchecked Sendable {
     }
 
     /// May block.
-    func committed(_ partitions: [KafkaTopicPartition], timeout: Duration) throws(KafkaError) -> [KafkaTopicPartition: Int64] {
+    func committed(_ partitions: [KafkaTopicPartition], timeout: Duration) throws(KafkaError) -> [KafkaTopicPartition:
+        Int64]
+    {
         var offsets: [KafkaTopicPartition: Int64] = [:]
-        try check("committed offsets", withList(partitions.map { ($0, Self.invalidOffset) }) { list in
-            let error = rd_kafka_committed(handle.pointer, list, timeout.nativeMilliseconds)
-            offsets = Self.offsets(list)
-            return error
-        })
+        try check(
+            "committed offsets",
+            withList(partitions.map { ($0, Self.invalidOffset) }) { list in
+                let error = rd_kafka_committed(handle.pointer, list, timeout.nativeMilliseconds)
+                offsets = Self.offsets(list)
+                return error
+            })
         return offsets
     }
 
     /// The next offset to be read, for each partition from which something was.
     func positions(_ partitions: [KafkaTopicPartition]) throws(KafkaError) -> [KafkaTopicPartition: Int64] {
         var offsets: [KafkaTopicPartition: Int64] = [:]
-        try check("positions", withList(partitions.map { ($0, Self.invalidOffset) }) { list in
-            let error = rd_kafka_position(handle.pointer, list)
-            offsets = Self.offsets(list)
-            return error
-        })
+        try check(
+            "positions",
+            withList(partitions.map { ($0, Self.invalidOffset) }) { list in
+                let error = rd_kafka_position(handle.pointer, list)
+                offsets = Self.offsets(list)
+                return error
+            })
         return offsets
     }
 
@@ -291,7 +307,9 @@ final class RDKafkaConsumer: @unchecked Sendable {
         _ offsets: [(KafkaTopicPartition, Int64)],
         _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> R
     ) -> R {
-        guard let list = rd_kafka_topic_partition_list_new(Int32(offsets.count)) else { preconditionFailure("out of memory") }
+        guard let list = rd_kafka_topic_partition_list_new(Int32(offsets.count)) else {
+            preconditionFailure("out of memory")
+        }
         defer { rd_kafka_topic_partition_list_destroy(list) }
         for (partition, offset) in offsets {
             rd_kafka_topic_partition_list_add(list, partition.topic, partition.partition).pointee.offset = offset
@@ -305,14 +323,19 @@ final class RDKafkaConsumer: @unchecked Sendable {
         UnsafeBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt))
     }
 
-    private static func partitions(_ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> [KafkaTopicPartition] {
+    private static func partitions(_ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>)
+        -> [KafkaTopicPartition]
+    {
         elements(list).map { KafkaTopicPartition(topic: String(cString: $0.topic), partition: $0.partition) }
     }
 
-    private static func offsets(_ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> [KafkaTopicPartition: Int64] {
+    private static func offsets(_ list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> [KafkaTopicPartition:
+        Int64]
+    {
         var offsets: [KafkaTopicPartition: Int64] = [:]
         for element in elements(list) where element.offset >= 0 {
-            offsets[KafkaTopicPartition(topic: String(cString: element.topic), partition: element.partition)] = element.offset
+            offsets[KafkaTopicPartition(topic: String(cString: element.topic), partition: element.partition)] =
+                element.offset
         }
         return offsets
     }

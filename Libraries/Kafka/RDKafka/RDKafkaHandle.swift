@@ -42,7 +42,11 @@ final class RDKafkaHandle: @unchecked Sendable {
 
     /// Ends the handle and all of its threads. Blocks until they have ended; nothing may be called on the handle any more.
     func destroy() {
-        guard isDestroyed.withLock({ destroyed in defer { destroyed = true }; return !destroyed }) else { return }
+        guard
+            isDestroyed.withLock({ destroyed in
+                defer { destroyed = true }; return !destroyed
+            })
+        else { return }
         rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     }
 

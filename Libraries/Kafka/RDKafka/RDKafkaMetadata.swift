@@ -9,7 +9,9 @@ extension Duration {
 enum RDKafkaMetadata {
     /// May block.
     /// - Throws: `unknownTopic` when it does not exist; `unreachable` or `timedOut` when nobody answers.
-    static func fetch(_ handle: RDKafkaHandle, topic: String, timeout: Duration) throws(KafkaError) -> KafkaTopicMetadata {
+    static func fetch(_ handle: RDKafkaHandle, topic: String, timeout: Duration) throws(KafkaError)
+        -> KafkaTopicMetadata
+    {
         guard let reference = rd_kafka_topic_new(handle.pointer, topic, nil) else {
             throw KafkaError(native: rd_kafka_last_error().rawValue, context: "topic \(topic)")
         }

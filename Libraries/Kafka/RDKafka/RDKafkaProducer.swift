@@ -26,7 +26,8 @@ final class RDKafkaProducer {
     private var topics: [String: OpaquePointer] = [:]
 
     /// - Parameter onEvents: called on the loop when `drain` has something to give.
-    init(settings: [String: String], loop: EventLoop, logger: Logger, onEvents: @escaping () -> Void) throws(KafkaError) {
+    init(settings: [String: String], loop: EventLoop, logger: Logger, onEvents: @escaping () -> Void) throws(KafkaError)
+    {
         handle = try RDKafkaHandle(
             .producer, settings: settings, events: RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR, logger: logger)
         guard let queue = rd_kafka_queue_get_main(handle.pointer) else {
@@ -110,8 +111,10 @@ final class RDKafkaProducer {
                 while let message = rd_kafka_event_message_next(event) {
                     let tag = UInt(bitPattern: message.pointee._private)
                     if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-                        body(.delivered(
-                            tag: tag, KafkaDelivery(partition: message.pointee.partition, offset: message.pointee.offset)))
+                        body(
+                            .delivered(
+                                tag: tag,
+                                KafkaDelivery(partition: message.pointee.partition, offset: message.pointee.offset)))
                     } else {
                         body(.failed(tag: tag, KafkaError(native: message.pointee.err.rawValue, context: "delivery")))
                     }
@@ -120,7 +123,11 @@ final class RDKafkaProducer {
                 let detail = rd_kafka_event_error_string(event).map { String(cString: $0) }
                 let native = rd_kafka_event_error(event)
                 if rd_kafka_event_error_is_fatal(event) != 0 || native == RD_KAFKA_RESP_ERR__FATAL {
-                    body(.fatal(KafkaError(native: RD_KAFKA_RESP_ERR__FATAL.rawValue, context: "producer", detail: detail, isFatal: true)))
+                    body(
+                        .fatal(
+                            KafkaError(
+                                native: RD_KAFKA_RESP_ERR__FATAL.rawValue, context: "producer", detail: detail,
+                                isFatal: true)))
                 } else {
                     body(.error(KafkaError(native: native.rawValue, context: "producer", detail: detail)))
                 }
@@ -140,7 +147,8 @@ final class RDKafkaProducer {
         watcher?.close()
         watcher = nil
         Glibc.close(descriptor)
-        rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
+        rd_kafka_purge(
+            handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT | RD_KAFKA_PURGE_F_NON_BLOCKING)
         for topic in topics.values { rd_kafka_topic_destroy(topic) }
         topics.removeAll()
         rd_kafka_queue_destroy(queue)
