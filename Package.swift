@@ -150,7 +150,7 @@ let testTargets: [Target] = [
 
     tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
 
-    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
+    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
     tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
