@@ -1,0 +1,10 @@
+import DocumentModel
+import QueryLanguage
+
+/// Whether a trigger's `match` is a filter.
+enum MatchCheck {
+    /// What is wrong with it, or `nil`.
+    static func problem(in match: Document) -> String? {
+        nil
+    }
+}
