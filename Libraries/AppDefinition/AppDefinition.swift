@@ -120,5 +120,7 @@ extension AppDefinition {
     }
 
     /// The values of the app's own environment.
-    public var environmentValues: Document { environments[environmentTag.isEmpty ? "no-environment" : environmentTag] ?? Document() }
+    public var environmentValues: Document {
+        environments[environmentTag.isEmpty ? "no-environment" : environmentTag] ?? Document()
+    }
 }

@@ -45,7 +45,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
 
     /// Creates a problem.
     public init(
-        _ code: Code, severity: Severity = .error, file: String, pointer: String = "", line: Int? = nil, _ message: String
+        _ code: Code, severity: Severity = .error, file: String, pointer: String = "", line: Int? = nil,
+        _ message: String
     ) {
         self.code = code
         self.severity = severity

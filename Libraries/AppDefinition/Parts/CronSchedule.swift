@@ -61,7 +61,9 @@ public struct CronSchedule: Hashable, Sendable, CustomStringConvertible {
         return matchesEitherDay ? byDate || byWeekday : byDate && byWeekday
     }
 
-    private static let monthNames = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+    private static let monthNames = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ]
     private static let weekdayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
     private static func field(_ text: Substring, _ range: ClosedRange<Int>, _ names: [String] = []) -> Set<Int>? {

@@ -1,4 +1,5 @@
 import DocumentModel
+import Foundation
 
 /// Checks what can only be seen with the whole definition at hand: references between its parts.
 struct DefinitionCheck {
@@ -51,7 +52,8 @@ struct DefinitionCheck {
             guard case .database(let event) = trigger.event else { continue }
             if !definition.dataSources.contains(where: { $0.name == event.service }) {
                 log.add(
-                    .serviceUnknown, file: file, pointer: "/config/service_name", "the app has no data source \(event.service)")
+                    .serviceUnknown, file: file, pointer: "/config/service_name",
+                    "the app has no data source \(event.service)")
             }
             if let message = MatchCheck.problem(in: event.match) {
                 log.add(.matchInvalid, file: file, pointer: "/config/match", message)
@@ -70,7 +72,8 @@ struct DefinitionCheck {
                 names.append(name)
             }
             for name in names where !name.isEmpty && definition.function(name) == nil {
-                let file = definition.files["auth/providers.json"] == nil
+                let file =
+                    definition.files["auth/providers.json"] == nil
                     ? "auth_providers/\(provider.name).json" : "auth/providers.json"
                 unknown(name, file: file)
             }
@@ -80,7 +83,8 @@ struct DefinitionCheck {
     private func checkRules(_ definition: AppDefinition) {
         for collection in definition.collections {
             let folder = "data_sources/\(collection.service)/\(collection.database)/\(collection.name)/rules.json"
-            let file = definition.files[folder] != nil
+            let file =
+                definition.files[folder] != nil
                 ? folder : "services/\(collection.service)/rules/\(collection.database).\(collection.name).json"
             for role in collection.rules?.roles ?? [] {
                 for rule in [role.applyWhen, role.read, role.write, role.insert, role.delete, role.search] {
@@ -103,11 +107,14 @@ struct DefinitionCheck {
             case .uuid: [.uuid]
             }
         for collection in definition.collections where collection.database == sync.database {
-            guard let types = collection.schema?.types(at: [sync.partitionKey]), types.isDisjoint(with: wanted) else { continue }
+            guard let types = collection.schema?.types(at: [sync.partitionKey]), types.isDisjoint(with: wanted) else {
+                continue
+            }
             let names = types.map(\.rawValue).sorted().joined(separator: ", ")
             log.add(
                 .partitionKeyTypeMismatch, file: file, pointer: "",
-                "\(collection.name).\(sync.partitionKey) is \(names) in its schema, the partition key is \(sync.partitionType)")
+                "\(collection.name).\(sync.partitionKey) is \(names) in its schema, the partition key is \(sync.partitionType)"
+            )
         }
     }
 
@@ -131,7 +138,9 @@ struct DefinitionCheck {
     // MARK: Places
 
     private func checkCalls(_ rule: RuleExpression?, _ definition: AppDefinition, file: String) {
-        for name in (rule?.functionNames ?? []).sorted() where definition.function(name) == nil { unknown(name, file: file) }
+        for name in (rule?.functionNames ?? []).sorted() where definition.function(name) == nil {
+            unknown(name, file: file)
+        }
     }
 
     /// Notes a function that isn't there, at the line that names it.

@@ -35,10 +35,12 @@ extension DefinitionReader {
             if case .function("") = mode { config.problem(.fieldMissing, "\(key) is missing") }
         }
         if settings.confirmation == .mail, settings.confirmationURL.isEmpty {
-            config.problem(.fieldMissing, severity: .warning, "emailConfirmationUrl is missing: mails have no page to link to")
+            config.problem(
+                .fieldMissing, severity: .warning, "emailConfirmationUrl is missing: mails have no page to link to")
         }
         if settings.reset == .mail, settings.resetURL.isEmpty {
-            config.problem(.fieldMissing, severity: .warning, "resetPasswordUrl is missing: mails have no page to link to")
+            config.problem(
+                .fieldMissing, severity: .warning, "resetPasswordUrl is missing: mails have no page to link to")
         }
     }
 }

@@ -1,18 +1,15 @@
 import DocumentModel
 
 extension DefinitionReader {
-    private func servicesFolder(_ layout: Layout) -> String { layout == .v20210101 ? "data_sources" : "services" }
-
-    /// `data_sources/<name>/config.json`; other services stand in `services/` in both layouts.
+    /// `data_sources/<name>/config.json` (newer layout) and `services/<name>/config.json` (older; other vendors' services in
+    /// both). A converted folder has some in both places: the newer counts.
     func dataSources(_ layout: Layout) -> [DataSource] {
         var sources: [DataSource] = []
-        for folder in Set([servicesFolder(layout), "services"]).sorted() {
-            if layout == .v20210101, folder == "services", files["data_sources"] == nil, !sources.isEmpty {
-                // A converted folder still has the old services of the same name.
-                continue
-            }
-            for name in files.folders(in: folder) {
-                guard let node = json("\(folder)/\(name)/config.json"), let type = node.required("type") else { continue }
+        for folder in layout == .v20210101 ? ["data_sources", "services"] : ["services"] {
+            for name in files.folders(in: folder) where !sources.contains(where: { $0.name == name }) {
+                guard let node = json("\(folder)/\(name)/config.json"), let type = node.required("type") else {
+                    continue
+                }
                 sources.append(
                     DataSource(
                         name: node.string("name") ?? name, type: type, config: node.document("config"),
@@ -53,7 +50,8 @@ extension DefinitionReader {
 
     /// Rules of other services (`rules/s3.json`) have no collection and are passed over.
     private func collection(_ node: ConfigNode, service: String) -> CollectionDefinition? {
-        guard node.child("collection") != nil, let database = node.required("database"), let name = node.required("collection")
+        guard node.child("collection") != nil, let database = node.required("database"),
+            let name = node.required("collection")
         else { return nil }
         return CollectionDefinition(
             service: service, database: database, name: name, schema: node.child("schema").flatMap(schema),

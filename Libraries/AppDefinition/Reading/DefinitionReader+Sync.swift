@@ -20,11 +20,14 @@ extension DefinitionReader {
         guard !(node.child("state") == nil && node.child("partition") == nil) else { return nil }
         if node.string("type") == "flexible" {
             node.problem(
-                .syncTypeUnsupported, at: "type", "flexible sync isn't supported: sync by partition, with a partition key")
+                .syncTypeUnsupported, at: "type",
+                "flexible sync isn't supported: sync by partition, with a partition key")
             return nil
         }
         guard let partition = node.child("partition"), let key = partition.string("key"), !key.isEmpty else {
-            node.problem(.partitionKeyMissing, at: node.child("partition") == nil ? nil : "partition", "the partition key is missing")
+            node.problem(
+                .partitionKeyMissing, at: node.child("partition") == nil ? nil : "partition",
+                "the partition key is missing")
             return nil
         }
         guard let database = node.required("database_name") else { return nil }

@@ -74,7 +74,8 @@ extension DefinitionReader {
     private func scheduledEvent(_ config: ConfigNode) -> TriggerDefinition.Event? {
         guard let text = config.required("schedule") else { return nil }
         guard let cron = CronSchedule(text) else {
-            config.problem(.scheduleInvalid, at: "schedule", "not a five-field cron expression, or one that never comes")
+            config.problem(
+                .scheduleInvalid, at: "schedule", "not a five-field cron expression, or one that never comes")
             return nil
         }
         return .schedule(TriggerDefinition.Schedule(cron: cron, skipsCatchUpEvents: config.bool("skip_catchup_events")))

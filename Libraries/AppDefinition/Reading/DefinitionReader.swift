@@ -18,7 +18,9 @@ struct DefinitionReader {
     func read() -> AppDefinition {
         var definition = AppDefinition(files: files)
         guard let (file, layout) = Self.roots.first(where: { files[$0.file] != nil }) else {
-            log.add(.fileMissing, file: "realm_config.json", "an app's folder has realm_config.json or config.json at its root")
+            log.add(
+                .fileMissing, file: "realm_config.json",
+                "an app's folder has realm_config.json or config.json at its root")
             return definition
         }
         guard let root = json(file) else { return definition }
@@ -50,7 +52,9 @@ struct DefinitionReader {
     }
 
     private func readRoot(_ root: ConfigNode, into definition: inout AppDefinition) {
-        if let version = root.child("config_version"), ![20_180_301, 20_200_603, 20_210_101].contains(version.value.intValue) {
+        if let version = root.child("config_version"),
+            ![20_180_301, 20_200_603, 20_210_101].contains(version.value.intValue)
+        {
             version.problem(.fieldValue, "layout \(version.value) isn't known; 20210101 and 20200603 are")
         }
         definition.id = root.required("app_id") ?? ""

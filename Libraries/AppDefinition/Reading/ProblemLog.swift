@@ -6,7 +6,8 @@ final class ProblemLog {
     init(files: AppFiles) { self.files = files }
 
     func add(
-        _ code: DefinitionProblem.Code, severity: DefinitionProblem.Severity = .error, file: String, pointer: String = "",
+        _ code: DefinitionProblem.Code, severity: DefinitionProblem.Severity = .error, file: String,
+        pointer: String = "",
         line: Int? = nil, _ message: String
     ) {
         var line = line

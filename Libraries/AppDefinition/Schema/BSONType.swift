@@ -2,7 +2,8 @@ public import DocumentModel
 
 /// The types that a schema can ask for, by their names in `bsonType`.
 public enum BSONType: String, Hashable, Sendable, CaseIterable {
-    case double, float, string, object, array, binData, objectId, bool, date, null, regex, javascript, int, timestamp, long
+    case double, float, string, object, array, binData, objectId, bool, date, null, regex, javascript, int, timestamp,
+        long
     case decimal, uuid, number, mixed, minKey, maxKey
 
     /// The names of JSON Schema's `type`, and spellings that exports contain.
@@ -22,7 +23,8 @@ public enum BSONType: String, Hashable, Sendable, CaseIterable {
     /// `int`, a `long` and a `double`, `3.5` only a `double`.
     public func accepts(_ value: Value) -> Bool {
         switch (self, value) {
-        case (.mixed, _), (.string, .string), (.object, .document), (.array, .array), (.objectId, .objectId), (.bool, .bool),
+        case (.mixed, _), (.string, .string), (.object, .document), (.array, .array), (.objectId, .objectId),
+            (.bool, .bool),
             (.date, .date), (.null, .null), (.regex, .regex), (.javascript, .code), (.timestamp, .timestamp),
             (.decimal, .decimal128), (.minKey, .minKey), (.maxKey, .maxKey), (.string, .symbol):
             true

@@ -7,11 +7,15 @@ struct SchemaParser {
     private var depth = 0
 
     /// Keywords that say nothing about validity.
-    private static let annotations: Set<String> = ["title", "description", "$schema", "default", "examples", "$id", "id"]
+    private static let annotations: Set<String> = [
+        "title", "description", "$schema", "default", "examples", "$id", "id",
+    ]
 
-    private mutating func issue(_ code: DefinitionProblem.Code = .schemaInvalid, _ pointer: String, _ message: String) {
+    private mutating func issue(_ code: DefinitionProblem.Code, _ pointer: String, _ message: String) {
         issues.append(SchemaSyntaxError.Issue(code: code, pointer: pointer, message: message))
     }
+
+    private mutating func issue(_ pointer: String, _ message: String) { issue(.schemaInvalid, pointer, message) }
 
     mutating func node(_ value: Value, at pointer: String) -> SchemaNode {
         depth += 1
@@ -48,7 +52,9 @@ struct SchemaParser {
                 }
         case "items": node.items = [self.node(value, at: pointer)]
         case "enum":
-            guard case .array(let values) = value, !values.isEmpty else { return issue(pointer, "takes a list of values") }
+            guard case .array(let values) = value, !values.isEmpty else {
+                return issue(pointer, "takes a list of values")
+            }
             node.enumeration = values
         case "minimum": node.minimum = number(value, at: pointer)
         case "maximum": node.maximum = number(value, at: pointer)

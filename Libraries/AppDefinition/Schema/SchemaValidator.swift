@@ -107,8 +107,12 @@ struct SchemaValidator {
     }
 
     private mutating func check(_ count: Int, _ bounds: (min: Int?, max: Int?), _ what: String, at path: String) {
-        if let minimum = bounds.min, count < minimum { violation(path, "has \(count) \(what), at least \(minimum) are asked for") }
-        if let maximum = bounds.max, count > maximum { violation(path, "has \(count) \(what), at most \(maximum) are allowed") }
+        if let minimum = bounds.min, count < minimum {
+            violation(path, "has \(count) \(what), at least \(minimum) are asked for")
+        }
+        if let maximum = bounds.max, count > maximum {
+            violation(path, "has \(count) \(what), at most \(maximum) are allowed")
+        }
     }
 
     private func join(_ path: String, _ key: String) -> String { path.isEmpty ? key : path + "." + key }
