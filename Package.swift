@@ -6,7 +6,6 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
 func clibrary(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
@@ -43,7 +42,7 @@ let migrations: [String: Bool] = [:]
 let clibraries: [Target] = [
     clibrary("CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev"),
     clibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-    clibrary("Ccjose", pkgConfig: "cjose", apt: "libcjose-dev"),
+    clibrary("Ccjose", apt: "libcjose-dev"),
     clibrary("Ccrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     clibrary("Ccurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     clibrary("Chiredis", apt: "libhiredis-dev"),  // its .pc has a flag that SwiftPM warns about in every build
@@ -52,6 +51,7 @@ let clibraries: [Target] = [
     clibrary("Cpcre2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
     clibrary("Crdkafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
     clibrary("Csodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+    clibrary("Cspawn", apt: "libc6-dev"),
     clibrary("Cuv", pkgConfig: "libuv", apt: "libuv1-dev"),
     clibrary("Cwslay", apt: "libwslay-dev"),
     clibrary("Czlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -69,6 +69,7 @@ let libraries: [Target] = [
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("ChildProcesses", ["Cspawn", "EventLoop"]),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
@@ -84,9 +85,9 @@ let libraries: [Target] = [
     library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
     library("AppRegistry", ["AppDefinition", "DocumentModel", "EventStream", "EventTopics", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
-    library("Functions", ["AppDefinition", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
+    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
-    library("LocalEngines", ["Crdkafka"]),
+    library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
         .target(name: "EventLoop", condition: .when(platforms: [.linux])),
         .target(name: "HTTPClient", condition: .when(platforms: [.linux])),
@@ -112,7 +113,7 @@ let services: [Target] =
         "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
     ])
     + service("MediaOffload", executable: "media-offload", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
         "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
     ])
     + service("FunctionHost", executable: "function-host", ["DocumentModel", "EventLoop", "FunctionProtocol", "JavaScript", "Logging"])
@@ -120,7 +121,7 @@ let services: [Target] =
         .executableTarget(
             name: "partita",
             dependencies: [
-                "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+                "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres", "ServiceBootstrap", "SyncProtocol",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
@@ -129,14 +130,15 @@ let services: [Target] =
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["EventLoop", "Kafka", "LocalEngines", "Logging", "Postgres", "Redis"],
-        path: "Tests/Support", swiftSettings: settings),
+        dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
 
     tests("Unit", "EventLoopTests", ["EventLoop"]),
     tests("Unit", "LoggingTests", ["Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
     tests("Unit", "LifecycleTests", ["Lifecycle", "Logging"]),
     tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
+    tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
+    tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
@@ -145,6 +147,8 @@ let testTargets: [Target] = [
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests("Unit", "PartitaClientTests", ["DocumentModel", "PartitaClient", "SyncEngine", "SyncProtocol"]),
+
+    tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
 
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
@@ -161,7 +165,7 @@ let testTargets: [Target] = [
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
     tests("Integration", "MediaOffloadIntegrationTests", ["DocumentModel", "MediaOffload", "TestSupport"]),
 
-    tests("EndToEnd", "EndToEndTests", ["DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
+    tests("EndToEnd", "EndToEndTests", ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
 ]
 
 let package = Package(
