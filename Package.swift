@@ -74,7 +74,7 @@ let libraries: [Target] = [
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
     library("DocumentModel"),
-    library("QueryLanguage", ["DocumentModel"]),
+    library("QueryLanguage", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
     library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
