@@ -3,6 +3,8 @@ public import DocumentModel
 /// A function that runs when something happens.
 public struct TriggerDefinition: Sendable {
     public var name: String
+    /// Its file inside the app's folder, for error messages.
+    public var file: String
     public var functionName: String
     public var isDisabled: Bool
     public var event: Event

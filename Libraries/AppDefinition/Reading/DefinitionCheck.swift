@@ -24,7 +24,7 @@ struct DefinitionCheck {
             }
         }
         check(definition.functions.map(\.name), "functions") { definition.functions[$0].file }
-        check(definition.triggers.map(\.name), "triggers") { _ in "triggers" }
+        check(definition.triggers.map(\.name), "triggers") { definition.triggers[$0].file }
         check(definition.values.map(\.name), "values") { _ in "values" }
         check(definition.authProviders.map(\.name), "auth providers") { _ in "auth" }
     }
@@ -43,7 +43,7 @@ struct DefinitionCheck {
 
     private func checkTriggers(_ definition: AppDefinition) {
         for trigger in definition.triggers {
-            let file = fileOfTrigger(trigger.name, definition)
+            let file = trigger.file
             if definition.function(trigger.functionName) == nil {
                 log.add(
                     .functionUnknown, file: file, pointer: pointerOfTriggerFunction(file, definition),
@@ -111,10 +111,11 @@ struct DefinitionCheck {
                 continue
             }
             let names = types.map(\.rawValue).sorted().joined(separator: ", ")
+            let schema = "data_sources/\(collection.service)/\(collection.database)/\(collection.name)/schema.json"
             log.add(
-                .partitionKeyTypeMismatch, file: file, pointer: "",
-                "\(collection.name).\(sync.partitionKey) is \(names) in its schema, the partition key is \(sync.partitionType)"
-            )
+                .partitionKeyTypeMismatch, file: definition.files[schema] != nil ? schema : file,
+                pointer: definition.files[schema] != nil ? "/properties/\(sync.partitionKey)" : "",
+                "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType)")
         }
     }
 
@@ -150,14 +151,6 @@ struct DefinitionCheck {
             line = JSONPointer.line(atOffset: text.utf8.distance(from: text.startIndex, to: range.lowerBound), in: text)
         }
         log.add(.functionUnknown, file: file, line: line, "\(name) isn't a function of the app")
-    }
-
-    private func fileOfTrigger(_ name: String, _ definition: AppDefinition) -> String {
-        let expected = "triggers/\(name).json"
-        if definition.files[expected] != nil { return expected }
-        return definition.files.files(in: "triggers", suffix: ".json").first { file in
-            definition.files[file]?.contains("\"\(name)\"") == true
-        } ?? expected
     }
 
     private func pointerOfTriggerFunction(_ file: String, _ definition: AppDefinition) -> String {

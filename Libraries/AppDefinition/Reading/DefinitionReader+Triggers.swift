@@ -30,7 +30,8 @@ extension DefinitionReader {
             }
             return nil
         }
-        return TriggerDefinition(name: name, functionName: function, isDisabled: node.bool("disabled"), event: event)
+        return TriggerDefinition(
+            name: name, file: node.file, functionName: function, isDisabled: node.bool("disabled"), event: event)
     }
 
     private func databaseEvent(_ config: ConfigNode) -> TriggerDefinition.Event? {

@@ -5,6 +5,11 @@ import QueryLanguage
 enum MatchCheck {
     /// What is wrong with it, or `nil`.
     static func problem(in match: Document) -> String? {
-        nil
+        do throws(QueryError) {
+            _ = try Filter(match)
+            return nil
+        } catch {
+            return "not a filter: \(error.message)"
+        }
     }
 }

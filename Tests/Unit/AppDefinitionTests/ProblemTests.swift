@@ -47,7 +47,7 @@ import Testing
         ("realm_config.json", "{\"config_version\": 20210101}", .fieldMissing),
         ("realm_config.json", "{\"config_version\": 19990101, \"app_id\": \"a\"}", .fieldValue),
         ("realm_config.json", "{\"config_version\": 20210101, \"app_id\": \"a/b\"}", .fieldValue),
-        ("functions/greet.js", nil, .functionSourceMissing),
+        ("functions/config.json", "[{\"name\": \"lost\"}]", .functionSourceMissing),
         ("functions/other.js", "exports = () => 1", .functionNotConfigured),
         (
             "sync/config.json", "{\"state\": \"enabled\", \"database_name\": \"Shop\", \"partition\": {}}",
@@ -76,6 +76,11 @@ import Testing
             "triggers/second.json",
             "{\"name\": \"nightly\", \"type\": \"SCHEDULED\", \"config\": {\"schedule\": \"0 3 * * *\"}, \"function_name\": \"greet\"}",
             .nameDuplicate
+        ),
+        (
+            "triggers/written.json",
+            "{\"name\": \"w\", \"type\": \"DATABASE\", \"function_name\": \"greet\", \"config\": {\"database\": \"Shop\", \"operation_types\": [\"INSERT\"], \"match\": {\"a\": {\"$nope\": 1}}}}",
+            .matchInvalid
         ),
         ("partita.json", "{\"presence\": {\"collection\": \"Nobody\", \"field\": \"presence\"}}", .collectionUnknown),
         ("partita.json", "{\"presense\": {}}", .fieldValue),

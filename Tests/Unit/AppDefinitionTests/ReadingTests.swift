@@ -32,7 +32,7 @@ import Testing
         #expect(event.match == ["fullDocument.vip": true])
         #expect(app.trigger("written")?.isDisabled == true)
         guard case .schedule(let schedule)? = app.trigger("nightly")?.event else { throw NotFound() }
-        #expect(schedule.cron.next(after: 0) == 3 * 3600)
+        #expect(schedule.cron.next(after: 0) == Int64(10_800))
     }
 
     @Test func `accounts are confirmed and reset as the provider says`() throws {
