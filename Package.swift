@@ -60,8 +60,8 @@ let clibraries: [Target] = [
 let libraries: [Target] = [
     // Layer 1: the machine.
     library("EventLoop", ["Cuv"]),
-    library("Logging"),
-    library("Metrics"),
+    library("Logging", ["EventLoop"]),
+    library("Metrics", ["EventLoop"]),
     library("Lifecycle", ["EventLoop", "Logging"]),
     library("WebSocket", ["Cwslay", "Ccrypto", "Czlib", "EventLoop"]),
     library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "WebSocket"]),

@@ -7,13 +7,13 @@ struct EngineDirectory: Sendable {
     let engine: String
     let path: String
     let logFile: String
-    let user: EngineUser
+    var user: EngineUser
 
     init(engine: String, root: String) {
         self.engine = engine
         path = root + "/" + engine
         logFile = path + "/" + engine + ".log"
-        user = EngineUser.current
+        user = EngineUser.preferred
     }
 
     /// Creates the directory, owned by the engines' user.
@@ -30,10 +30,11 @@ struct EngineDirectory: Sendable {
     }
 
     /// Starts the server as the engines' user, its output in the log file.
+    /// - Parameter asPresentUser: for programs that the engines' user may have no right to read.
     func spawn(
-        _ executable: String, _ arguments: [String], environment: [String: String] = [:]
+        _ executable: String, _ arguments: [String], environment: [String: String] = [:], asPresentUser: Bool = false
     ) throws(EngineError) -> ChildProcess {
-        let command = user.command(executable, arguments)
+        let command = asPresentUser ? [executable] + arguments : user.command(executable, arguments)
         let child: ChildProcess
         do {
             child = try ChildProcess.spawn(

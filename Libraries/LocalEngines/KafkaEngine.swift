@@ -6,16 +6,17 @@ import Glibc
 public actor KafkaEngine: Engine {
     public nonisolated let name = "kafka"
     public nonisolated let port: Int
-    public nonisolated var logFile: String { directory.logFile }
     private let home: String
     private let controllerPort: Int
-    private let directory: EngineDirectory
+    private var directory: EngineDirectory
+    public nonisolated let logFile: String
     private var child: ChildProcess?
 
     /// - Parameter home: the distribution's directory, as in `KAFKA_HOME`: `bin/` and `libs/`.
     public init(home: String, root: String, port: Int, controllerPort: Int) {
         self.home = URL(fileURLWithPath: home).standardizedFileURL.path
         directory = EngineDirectory(engine: "kafka", root: root)
+        logFile = directory.logFile
         self.port = port
         self.controllerPort = controllerPort
     }
@@ -23,6 +24,7 @@ public actor KafkaEngine: Engine {
     public nonisolated var bootstrap: String { "127.0.0.1:\(port)" }
 
     public func start() async throws(EngineError) {
+        if !(await directory.user.canRead("\(home)/libs")) { directory.user = .present }
         try directory.create()
         try await directory.stopLeftover(SIGTERM)
         try directory.write(properties, to: "server.properties")
