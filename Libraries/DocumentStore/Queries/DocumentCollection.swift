@@ -63,10 +63,12 @@ public struct DocumentCollection: Sendable {
 
     /// Changes the first document that matches, in the order of `sort`, and returns it.
     public func findOneAndUpdate(
-        _ filter: Filter, _ update: Update, sort: Sort? = nil, isUpsert: Bool = false, returning: ReturnedDocument = .before
+        _ filter: Filter, _ update: Update, sort: Sort? = nil, isUpsert: Bool = false,
+        returning: ReturnedDocument = .before
     ) async throws -> Document? {
         try await writing {
-            try await $0.findOneAndUpdate(filter, update, sort: sort, isUpsert: isUpsert, returning: returning, in: namespace)
+            try await $0.findOneAndUpdate(
+                filter, update, sort: sort, isUpsert: isUpsert, returning: returning, in: namespace)
         }
     }
 

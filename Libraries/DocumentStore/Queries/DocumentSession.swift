@@ -36,7 +36,9 @@ public actor DocumentSession {
     /// Runs a statement of the caller's own in this transaction: a journal entry, an event that counts as handled.
     @discardableResult
     public func execute(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> PostgresRows {
-        guard let transaction else { throw DocumentStoreError(.sessionEnded, "a session that reads has no transaction") }
+        guard let transaction else {
+            throw DocumentStoreError(.sessionEnded, "a session that reads has no transaction")
+        }
         return try await transaction.query(sql, parameters)
     }
 
@@ -108,7 +110,8 @@ public actor DocumentSession {
         }
         guard let table = try await store.tables.existing(namespace, of: app) else { return }
         let sql = FilterSQL(filter, partitionKey: try storage.partitionKey, firstParameter: 2)
-        let statement = "select _id, body from \(table.name) where _id > $1 and \(sql.text) order by _id limit \(Self.page)"
+        let statement =
+            "select _id, body from \(table.name) where _id > $1 and \(sql.text) order by _id limit \(Self.page)"
         var last = ""
         while true {
             let rows = try await querying.query(statement, [.text(last)] + sql.parameters)
@@ -137,7 +140,9 @@ public actor DocumentSession {
     private func pending(in namespace: ChangeEvent.Namespace) -> [String: WorkingDocument] {
         guard let plan else { return [:] }
         var pending: [String: WorkingDocument] = [:]
-        for document in plan.documents.values where document.table.namespace == namespace { pending[document.id] = document }
+        for document in plan.documents.values where document.table.namespace == namespace {
+            pending[document.id] = document
+        }
         return pending
     }
 
@@ -172,7 +177,8 @@ public actor DocumentSession {
         _ filter: Filter, _ update: Update, many: Bool, isUpsert: Bool, in namespace: ChangeEvent.Namespace
     ) async throws -> UpdateResult {
         if many, update.replacement != nil {
-            throw DocumentStoreError(.badUpdate, "the update operation document must contain atomic operators", mongoCode: 9)
+            throw DocumentStoreError(
+                .badUpdate, "the update operation document must contain atomic operators", mongoCode: 9)
         }
         let table = try await store.tables.ensured(namespace, of: try storage)
         let keys = try await lockMatching(filter, sort: nil, many: many, of: table)
@@ -206,7 +212,8 @@ public actor DocumentSession {
         return returning == .after ? current(key, of: table) : before
     }
 
-    func findOneAndDelete(_ filter: Filter, sort: Sort?, in namespace: ChangeEvent.Namespace) async throws -> Document? {
+    func findOneAndDelete(_ filter: Filter, sort: Sort?, in namespace: ChangeEvent.Namespace) async throws -> Document?
+    {
         guard let table = try await store.tables.existing(namespace, of: app),
             let key = try await lockMatching(filter, sort: sort, many: false, of: table).first
         else { return nil }
@@ -235,7 +242,8 @@ public actor DocumentSession {
         let sorted = unknown.sorted { ByteOrder.compare($0, $1) < 0 }
         let columns = "partition, epoch, revision, incarnation_epoch, incarnation, clocks, body"
         let rows = try await transaction.query(
-            "select _id, \(columns) from \(table.name) where _id = any($1) order by _id for no key update", [.textArray(sorted)])
+            "select _id, \(columns) from \(table.name) where _id = any($1) order by _id for no key update",
+            [.textArray(sorted)])
         var found: [String: DocumentRow] = [:]
         for row in rows { found[try row.decode(0)] = try DocumentRow(row) }
         for key in sorted { plan?.hold(table, id: key, row: found[key]) }

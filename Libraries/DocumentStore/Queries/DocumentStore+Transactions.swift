@@ -20,7 +20,8 @@ extension DocumentStore {
             } catch let error as PostgresError where error.isWorthAnotherAttempt {
                 guard attempt < Self.attempts else {
                     throw DocumentStoreError(
-                        .conflict, "somebody else wrote the same documents, again and again", mongoCode: 112, underlying: error)
+                        .conflict, "somebody else wrote the same documents, again and again", mongoCode: 112,
+                        underlying: error)
                 }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
                 attempt += 1
