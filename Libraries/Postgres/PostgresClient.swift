@@ -104,7 +104,7 @@ public final class PostgresClient: Service, PostgresQuerying {
         let start = ContinuousClock.now
         switch pool.withLock({ $0.lease(use, deadline: start + configuration.leaseTimeout) }) {
         case .connection(let connection):
-            metrics.poolWait.record(duration: .zero)
+            metrics.poolWait.record(.zero)
             return connection
         case .refuse(let error):
             metrics.refused.increment()
@@ -112,7 +112,7 @@ public final class PostgresClient: Service, PostgresQuerying {
         case .wait(let id):
             do {
                 let connection = try await wait(id)
-                metrics.poolWait.record(duration: ContinuousClock.now - start)
+                metrics.poolWait.record(ContinuousClock.now - start)
                 return connection
             } catch {
                 if error is PostgresError { metrics.refused.increment() }
@@ -177,13 +177,13 @@ public final class PostgresClient: Service, PostgresQuerying {
 
     private func add(_ connection: PostgresConnection) {
         let resumptions = pool.withLock { $0.add(connection) }
-        metrics.connections.record(connectionCount)
+        metrics.connections.set(connectionCount)
         for resumption in resumptions { resumption.perform() }
     }
 
     private func remove(_ connection: PostgresConnection) {
         pool.withLock { $0.remove(connection) }
-        metrics.connections.record(connectionCount)
+        metrics.connections.set(connectionCount)
     }
 
     private func expireWaiters() async {
