@@ -76,7 +76,7 @@ let libraries: [Target] = [
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
     library("DocumentModel"),
-    library("QueryLanguage", ["DocumentModel"]),
+    library("QueryLanguage", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
     library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
@@ -144,7 +144,7 @@ let testTargets: [Target] = [
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"]),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"], resources: [.copy("Vectors")]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
