@@ -1,5 +1,3 @@
-public import DocumentModel
-
 /// What the document store refuses or couldn't do.
 ///
 /// `message` is fit for the caller of an operation; it names paths and codes, never contents of other documents.

@@ -86,7 +86,8 @@ struct UploadBatch {
                 .textArray(known.map { uploads[$0].device }), .textArray(known.map { uploads[$0].partition.text }),
                 .int8Array(known.map { uploads[$0].changeset.version }),
             ])
-        for (place, text) in try rows.decode((Int, String).self) {
+        for row in rows {
+            let (place, text) = try row.decode((Int, String).self)
             work.knownOutcomes[known[place - 1]] = try UploadOutcome(text: text)
         }
     }
@@ -146,8 +147,10 @@ public struct CommittedHead: Hashable, Sendable {
 
     /// Reads the answer to ``CommitSQL/number``.
     static func all(from reply: PostgresReply) async throws -> [CommittedHead] {
-        try await reply.rows().decode((String, Int32, Int64).self).map {
-            CommittedHead(partition: Partition(text: $0.0), revision: Revision(epoch: $0.1, number: $0.2))
+        try await reply.rows().map { row in
+            let (partition, epoch, number) = try row.decode((String, Int32, Int64).self)
+            return CommittedHead(
+                partition: Partition(text: partition), revision: Revision(epoch: epoch, number: number))
         }
     }
 }

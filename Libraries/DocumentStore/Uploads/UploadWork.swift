@@ -98,7 +98,7 @@ struct UploadWork: Sendable {
             return
         }
         var run = ChangesetRun(upload: upload, storage: storage)
-        do {
+        do throws(ChangesetRun.Stop) {
             if mayWrite[.init(partition: upload.partition, user: upload.user)] != true {
                 throw ChangesetRun.Stop.rejected(
                     OperationRejection(code: .notPermitted, reason: "the user may not write this partition"))
