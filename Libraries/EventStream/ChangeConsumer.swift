@@ -29,7 +29,8 @@ public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: 
     /// - Parameter name: the consumer's name in its group and in `HandledEvents`; it stays the same over releases.
     public init(
         pool: String, name: String, kafka: KafkaConfiguration, postgres: PostgresClient, source: any GapSource,
-        options: EventConsumerOptions = EventConsumerOptions(), sweepInterval: Duration = .seconds(30), handler: Handler,
+        options: EventConsumerOptions = EventConsumerOptions(), sweepInterval: Duration = .seconds(30),
+        handler: Handler,
         logger: Logger = Logger(label: "event-stream")
     ) {
         self.sweepInterval = sweepInterval
@@ -74,6 +75,7 @@ public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: 
     }
 
     private func sweepRepeatedly() async throws {
+        try await consumer.waitUntilAssigned()
         var last: [HandledEvents.PartitionKey: Int64]?
         while true {
             do {

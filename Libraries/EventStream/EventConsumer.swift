@@ -45,6 +45,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private var nextDue: ContinuousClock.Instant?
     private var isStopping = false
     private var failure: (any Error)?
+    private let assigned = Milestone()
 
     /// Describes the consumer; `run` starts it.
     /// - Parameters:
@@ -101,6 +102,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         self.consumer = nil
         if let failure { throw failure }
     }
+
+    /// Returns when the group has told this member its partitions for the first time.
+    /// - Throws: `CancellationError`.
+    public nonisolated func waitUntilAssigned() async throws { try await assigned.wait() }
 
     /// Whether events with this key are this member's to handle at the moment.
     public func owns(key: String) -> Bool {
@@ -227,7 +232,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private func rebalanced(_ change: KafkaRebalance) async {
         switch change {
         case .assigned(let partitions):
-            logger.debug("partitions assigned", metadata: ["kafka.partitions": "\(partitions.map(\.partition).sorted())"])
+            logger.debug(
+                "partitions assigned", metadata: ["kafka.partitions": "\(partitions.map(\.partition).sorted())"])
             owned.formUnion(partitions.map(\.partition))
             do {
                 if let consumer { partitionCount = try await consumer.metadata(topic).partitions.count }
@@ -235,6 +241,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 // Only repairs need it; the next assignment asks again.
                 logger.debug("the number of partitions is unknown", metadata: ["error": "\(error)"])
             }
+            assigned.reach()
         case .revoked(let partitions, let isLost):
             let gone = Set(partitions.map(\.partition))
             logger.debug(
@@ -283,7 +290,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
 
     /// Gives ready lanes to workers that wait.
     private func dispatch() {
-        while !isStopping, !idleWorkers.isEmpty, let work = takeWork() { idleWorkers.removeLast().resume(returning: work) }
+        while !isStopping, !idleWorkers.isEmpty, let work = takeWork() {
+            idleWorkers.removeLast().resume(returning: work)
+        }
     }
 
     private func process(_ work: Lanes.Work) async {

@@ -158,7 +158,8 @@ struct EventLanes<Event> {
             guard !gone.isEmpty else { continue }
             dropped += gone
             lane.entries =
-                lane.entries[lane.head..<running] + lane.entries[running...].filter { !partitions.contains($0.partition) }
+                lane.entries[lane.head..<running]
+                + lane.entries[running...].filter { !partitions.contains($0.partition) }
             lane.head = 0
             lane.single = lane.running
             if lane.running == 0 { lane.failures = 0 }
@@ -181,3 +182,6 @@ struct EventLanes<Event> {
         if loads[entry.partition]?.events == 0 { loads[entry.partition] = nil }
     }
 }
+
+extension EventLanes.Entry: Sendable where Event: Sendable {}
+extension EventLanes.Work: Sendable where Event: Sendable {}

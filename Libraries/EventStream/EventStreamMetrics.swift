@@ -4,13 +4,15 @@ import Metrics
 enum EventStreamMetrics {
     /// Messages that the brokers have beyond what a consumer has finished.
     static let lag = MetricFamily<Gauge>(
-        label: "kafka_consumer_lag_records", help: "Messages beyond the last one finished.", dimensions: ["topic", "group"])
+        label: "kafka_consumer_lag_records", help: "Messages beyond the last one finished.",
+        dimensions: ["topic", "group"])
     /// Events that a consumer finished, dead letters among them.
     static let handled = MetricFamily<Counter>(
         label: "event_stream_handled_total", help: "Events finished.", dimensions: ["topic", "group"])
     /// Attempts that failed and are made again.
     static let retries = MetricFamily<Counter>(
-        label: "event_stream_retries_total", help: "Failed attempts that are made again.", dimensions: ["topic", "group"])
+        label: "event_stream_retries_total", help: "Failed attempts that are made again.",
+        dimensions: ["topic", "group"])
     /// Events put aside.
     static let deadLetters = MetricFamily<Counter>(
         label: "event_stream_dead_letters_total", help: "Events put aside.", dimensions: ["topic", "group"])

@@ -21,7 +21,8 @@ public final class EventTail<Payload: EventPayload>: Service {
         var logger = logger ?? Logger(label: "event-stream")
         logger[metadataKey: "kafka.topic"] = "\(Payload.topic.fullName(pool: pool))"
         self.handle = handle
-        reader = TopicReader(topic: Payload.topic.fullName(pool: pool), start: .end, configuration: kafka, logger: logger)
+        reader = TopicReader(
+            topic: Payload.topic.fullName(pool: pool), start: .end, configuration: kafka, logger: logger)
     }
 
     /// Whether the place from which it reads is fixed.

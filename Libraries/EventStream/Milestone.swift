@@ -34,7 +34,11 @@ final class Milestone: Sendable {
                     if !state.isReached, !isCancelled { state.waiters[id] = continuation }
                     return state.isReached
                 }
-                if isReached { continuation.resume() } else if isCancelled { continuation.resume(throwing: CancellationError()) }
+                if isReached {
+                    continuation.resume()
+                } else if isCancelled {
+                    continuation.resume(throwing: CancellationError())
+                }
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(throwing: CancellationError())

@@ -24,7 +24,8 @@ public struct ReceivedEvent<Payload: EventPayload>: Sendable {
     public init(_ payload: Payload, position: Position? = nil) {
         self.payload = payload
         attributes = EventAttributes(
-            id: payload.eventID, source: EventEnvelope.source(of: payload), type: payload.type, subject: payload.subject,
+            id: payload.eventID, source: EventEnvelope.source(of: payload), type: payload.type,
+            subject: payload.subject,
             time: payload.time)
         key = payload.key
         self.position = position

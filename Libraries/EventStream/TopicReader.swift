@@ -22,7 +22,8 @@ struct TopicReader: Sendable {
         onBatch: @Sendable ([KafkaMessage]) async throws -> Void
     ) async throws {
         let consumer = try KafkaConsumer(
-            configuration: configuration, options: KafkaConsumerOptions(reportsEnds: start == .beginning), logger: logger)
+            configuration: configuration, options: KafkaConsumerOptions(reportsEnds: start == .beginning),
+            logger: logger)
         let result: Result<Void, any Error>
         do {
             let partitions = try await position(consumer)

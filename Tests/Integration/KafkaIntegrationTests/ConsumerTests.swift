@@ -4,7 +4,9 @@ import TestSupport
 import Testing
 
 @Suite struct ConsumerTests {
-    private func fill(_ kafka: KafkaFixture, _ topic: String, _ numbers: Range<Int>, partition: Int32? = nil) async throws {
+    private func fill(_ kafka: KafkaFixture, _ topic: String, _ numbers: Range<Int>, partition: Int32? = nil)
+        async throws
+    {
         try await kafka.producer.sendBatch(
             numbers.map {
                 KafkaRecord(topic: topic, partition: partition, key: Array("\($0)".utf8), value: Array("\($0)".utf8))

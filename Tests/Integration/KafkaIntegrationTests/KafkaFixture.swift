@@ -28,7 +28,8 @@ struct KafkaFixture: Sendable {
     ) async throws -> R {
         let broker = try EmbeddedBroker(brokers: brokers)
         defer { broker.close() }
-        let configuration = KafkaConfiguration(bootstrapServers: broker.bootstrapServers, clientID: "tests", embedded: true)
+        let configuration = KafkaConfiguration(
+            bootstrapServers: broker.bootstrapServers, clientID: "tests", embedded: true)
         return try await run(configuration, options) { try await body($0, broker) }
     }
 

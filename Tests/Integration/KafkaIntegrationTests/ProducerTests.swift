@@ -45,7 +45,10 @@ import Testing
             }
             try await kafka.withConsumer { consumer in
                 try await consumer.assign(
-                    Dictionary(uniqueKeysWithValues: (0..<5).map { (KafkaTopicPartition(topic: topic, partition: $0), .beginning) }))
+                    Dictionary(
+                        uniqueKeysWithValues: (0..<5).map {
+                            (KafkaTopicPartition(topic: topic, partition: $0), .beginning)
+                        }))
                 var last: [String: Int] = [:]
                 for message in try await consumer.read(2000) {
                     let key = try #require(text(message.key))
@@ -103,7 +106,8 @@ import Testing
         try await KafkaFixture.real(options: KafkaProducerOptions(messageBytes: 2000)) { kafka in
             let topic = try await kafka.topic()
             let outcome = try await kafka.producer.sendBatch([
-                KafkaRecord(topic: topic, value: [1]), KafkaRecord(topic: topic, value: [UInt8](repeating: 7, count: 3000)),
+                KafkaRecord(topic: topic, value: [1]),
+                KafkaRecord(topic: topic, value: [UInt8](repeating: 7, count: 3000)),
                 KafkaRecord(topic: topic, value: [2]),
             ])
             #expect(outcome.deliveries.map { $0 != nil } == [true, false, true])
