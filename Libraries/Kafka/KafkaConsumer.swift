@@ -115,6 +115,11 @@ public actor KafkaConsumer {
         return batch
     }
 
+    /// Makes a `next` that waits, or else the following one, return what there is.
+    public nonisolated func wake() {
+        isClosing.withLock { closing in if !closing { native.interrupt() } }
+    }
+
     private func report(_ error: KafkaError, _ partition: KafkaTopicPartition?) throws(KafkaError) {
         if error.isFatal || error.code == .unauthorized { throw error }
         logger.debug(

@@ -34,6 +34,12 @@ public struct KafkaWatermarks: Hashable, Sendable {
     public let low: Int64
     /// The offset that the next message will get.
     public let high: Int64
+
+    /// Two offsets.
+    public init(low: Int64, high: Int64) {
+        self.low = low
+        self.high = high
+    }
 }
 
 /// Where reading a partition begins.
