@@ -65,6 +65,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { "DocumentStoreError(\(code)): \(message)" }
 
+    static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
+
     /// Whether the same call may succeed later.
     public var isRetriable: Bool { code == .conflict || code == .busy || code == .overloaded }
 }
