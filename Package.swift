@@ -68,13 +68,15 @@ let libraries: [Target] = [
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
-    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Logging"]),
+    .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),  // a `bind` of its own: only the tool and tests link it
+    library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
     library("DocumentModel"),
-    library("QueryLanguage", ["DocumentModel"]),
+    library("QueryLanguage", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
     library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
@@ -116,7 +118,7 @@ let services: [Target] =
         "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
         "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
     ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "EventLoop", "FunctionProtocol", "JavaScript", "Logging"])
+    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
@@ -142,7 +144,7 @@ let testTargets: [Target] = [
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"]),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"], resources: [.copy("Vectors")]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
@@ -150,15 +152,16 @@ let testTargets: [Target] = [
 
     tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
 
-    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
+    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
     tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
-    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),
+    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),
     tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
     tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
+    tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
     tests("Integration", "AuthIntegrationTests", ["Auth", "DocumentModel", "HTTPClient", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),

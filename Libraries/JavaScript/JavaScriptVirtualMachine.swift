@@ -23,6 +23,9 @@ public final class JavaScriptVirtualMachine {
         JSContextGroupRelease(group)
     }
 
+    /// This process's resident memory, in bytes.
+    public static var residentBytes: Int { Watchdog.residentBytes() }
+
     /// Whether a script was ended by a limit.
     public var isUsedUp: Bool { watchdog.verdict != nil }
 }

@@ -21,7 +21,9 @@ struct ThumbnailerTests {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).png").path
         defer { try? FileManager.default.removeItem(atPath: path) }
         var ppm = Array("P6 \(width) \(height) 255\n".utf8)
-        for index in 0..<width * height { ppm += [UInt8(truncatingIfNeeded: index), UInt8(truncatingIfNeeded: index >> 8), 90] }
+        for index in 0..<width * height {
+            ppm += [UInt8(truncatingIfNeeded: index), UInt8(truncatingIfNeeded: index >> 8), 90]
+        }
         let source = path + ".ppm"
         defer { try? FileManager.default.removeItem(atPath: source) }
         #expect(FileManager.default.createFile(atPath: source, contents: Data(ppm)))
