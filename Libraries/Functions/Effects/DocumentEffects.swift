@@ -1,3 +1,4 @@
+public import AppDefinition
 import DocumentModel
 public import DocumentStore
 public import FunctionProtocol
@@ -86,5 +87,12 @@ extension EffectFailure {
             self.init(name: "MongoDBError", message: error.message, code: error.mongoCode)
         default: self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
         }
+    }
+}
+
+extension DocumentEffects {
+    /// Whether an effect is about documents: its service is one of the app's data sources.
+    public static func handles(_ effect: FunctionEffect, app: AppDefinition) -> Bool {
+        effect.service == "mongodb-atlas" || app.dataSources.contains { $0.name == effect.service }
     }
 }
