@@ -127,7 +127,7 @@ actor HTTPListener: LoopActor {
         runSoon()
     }
 
-    private func runSoon() {
+    func runSoon() {
         if isRunQueued { return }
         isRunQueued = true
         loop.execute { [self] in
