@@ -6,7 +6,6 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
-    .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
 func clibrary(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
@@ -43,7 +42,7 @@ let migrations: [String: Bool] = [:]
 let clibraries: [Target] = [
     clibrary("CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev"),
     clibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-    clibrary("Ccjose", pkgConfig: "cjose", apt: "libcjose-dev"),
+    clibrary("Ccjose", apt: "libcjose-dev"),
     clibrary("Ccrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     clibrary("Ccurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     clibrary("Chiredis", apt: "libhiredis-dev"),  // its .pc has a flag that SwiftPM warns about in every build
@@ -52,6 +51,7 @@ let clibraries: [Target] = [
     clibrary("Cpcre2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
     clibrary("Crdkafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
     clibrary("Csodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+    clibrary("Cspawn", apt: "libc6-dev"),
     clibrary("Cuv", pkgConfig: "libuv", apt: "libuv1-dev"),
     clibrary("Cwslay", apt: "libwslay-dev"),
     clibrary("Czlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -60,15 +60,18 @@ let clibraries: [Target] = [
 let libraries: [Target] = [
     // Layer 1: the machine.
     library("EventLoop", ["Cuv"]),
-    library("Logging"),
-    library("Metrics"),
+    library("Logging", ["EventLoop"]),
+    library("Metrics", ["EventLoop"]),
     library("Lifecycle", ["EventLoop", "Logging"]),
     library("WebSocket", ["Cwslay", "Ccrypto", "Czlib", "EventLoop"]),
     library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
-    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Logging"]),
+    .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),  // a `bind` of its own: only the tool and tests link it
+    library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
+    library("ChildProcesses", ["Cspawn", "EventLoop"]),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
@@ -84,9 +87,9 @@ let libraries: [Target] = [
     library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
     library("AppRegistry", ["AppDefinition", "DocumentModel", "EventStream", "EventTopics", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
-    library("Functions", ["AppDefinition", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
+    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
-    library("LocalEngines", ["Crdkafka"]),
+    library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
         .target(name: "EventLoop", condition: .when(platforms: [.linux])),
         .target(name: "HTTPClient", condition: .when(platforms: [.linux])),
@@ -112,15 +115,15 @@ let services: [Target] =
         "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
     ])
     + service("MediaOffload", executable: "media-offload", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
         "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
     ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "EventLoop", "FunctionProtocol", "JavaScript", "Logging"])
+    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
-                "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+                "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres", "ServiceBootstrap", "SyncProtocol",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
@@ -129,22 +132,25 @@ let services: [Target] =
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["EventLoop", "Kafka", "LocalEngines", "Logging", "Postgres", "Redis"],
-        path: "Tests/Support", swiftSettings: settings),
+        dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
 
     tests("Unit", "EventLoopTests", ["EventLoop"]),
-    tests("Unit", "LoggingTests", ["Logging"]),
+    tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
-    tests("Unit", "LifecycleTests", ["Lifecycle", "Logging"]),
+    tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
     tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
+    tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
+    tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"]),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"], resources: [.copy("Vectors")]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests("Unit", "PartitaClientTests", ["DocumentModel", "PartitaClient", "SyncEngine", "SyncProtocol"]),
+
+    tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
 
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
@@ -152,16 +158,17 @@ let testTargets: [Target] = [
     tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
-    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),
+    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),
     tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
     tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
+    tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
     tests("Integration", "AuthIntegrationTests", ["Auth", "DocumentModel", "HTTPClient", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
     tests("Integration", "MediaOffloadIntegrationTests", ["DocumentModel", "MediaOffload", "TestSupport"]),
 
-    tests("EndToEnd", "EndToEndTests", ["DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
+    tests("EndToEnd", "EndToEndTests", ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
 ]
 
 let package = Package(

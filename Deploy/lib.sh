@@ -1,0 +1,74 @@
+# Sourced by the scripts of this folder: packages, build, messages. Works on Debian 12 and newer and on Ubuntu 24.04.
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+
+fail() {
+    printf 'error: %s\n' "$*" >&2
+    exit 1
+}
+
+# What the build needs, what the services run, and what runs beside them. Names without versions.
+packages=(
+    libcjose-dev libcurl4-openssl-dev libhiredis-dev libjavascriptcoregtk-4.1-dev libmicrohttpd-dev libpcre2-dev libpq-dev
+    librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
+    libvips-tools postgresql redis-server
+)
+# Some systems have only the newer name.
+java_package() { apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 && echo openjdk-17-jre-headless || echo default-jre-headless; }
+
+is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
+
+# install_packages PACKAGE…: installs those that are missing.
+install_packages() {
+    command -v swift >/dev/null || fail "Swift 6.2 or newer is needed: https://www.swift.org/install/linux"
+    command -v apt-get >/dev/null || fail "apt-get was not found; install what corresponds to: $*"
+    local missing=() sudo=() log
+    for package in "$@"; do is_installed "$package" || missing+=("$package"); done
+    [ ${#missing[@]} -eq 0 ] && return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "these packages are missing; run as root: apt-get install --no-install-recommends ${missing[*]}"
+        sudo=(sudo)
+    fi
+    say "Installing ${#missing[@]} packages: ${missing[*]}"
+    log=$(mktemp)
+    if ! { "${sudo[@]}" apt-get update -qq &&
+        "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+            -o DPkg::Lock::Timeout=300 "${missing[@]}"; } >"$log" 2>&1; then
+        tail -20 "$log" >&2
+        fail "apt-get failed (its last lines are above); by hand: apt-get install --no-install-recommends ${missing[*]}"
+    fi
+    rm -f "$log"
+}
+
+# Java runs the real broker, where KAFKA_HOME names one.
+install_java() {
+    [ -n "${KAFKA_HOME:-}" ] || return 0
+    [ -f "$KAFKA_HOME/bin/kafka-server-start.sh" ] || fail "KAFKA_HOME=$KAFKA_HOME holds no Apache Kafka (bin/kafka-server-start.sh)"
+    command -v java >/dev/null || install_packages "$(java_package)"
+}
+
+# Root can't run Postgres: the engines get an account of their own.
+make_engine_account() {
+    [ "$(id -u)" -eq 0 ] || return 0
+    id partita >/dev/null 2>&1 && return 0
+    say "Creating the account partita, which the engines run as"
+    useradd --system --home-dir /var/lib/partita --shell /usr/sbin/nologin partita
+}
+
+# build CONFIGURATION [ARGUMENT…]: shows progress where somebody looks, and only what went wrong elsewhere.
+build() {
+    local configuration=$1 log
+    shift
+    say "Building ($configuration); the first time takes minutes"
+    if [ -t 2 ]; then
+        swift build -c "$configuration" --explicit-target-dependency-import-check error "$@" >&2 || fail "the build failed"
+        return
+    fi
+    log=$(mktemp)
+    if ! swift build -c "$configuration" --explicit-target-dependency-import-check error "$@" >"$log" 2>&1; then
+        grep -E 'error:|warning:' "$log" | sort -u | head -40 >&2
+        tail -5 "$log" >&2
+        fail "the build failed; the whole log is in $log"
+    fi
+    rm -f "$log"
+}

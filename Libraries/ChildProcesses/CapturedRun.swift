@@ -1,0 +1,23 @@
+import Foundation
+
+/// A program that ran to its end, with what it printed.
+public struct CapturedRun: Sendable {
+    public let status: ChildProcess.ExitStatus
+    /// Standard output and standard error, as they came.
+    public let output: String
+
+    /// Runs a program to its end and keeps what it prints. For short programs: the output is held in memory.
+    /// - Throws: `ChildProcessError` when it can't be started.
+    public static func run(
+        _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
+        workingDirectory: String? = nil
+    ) async throws -> CapturedRun {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("run-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: file) }  // nothing depends on the removal
+        let child = try ChildProcess.spawn(
+            executable, arguments, environment: environment, workingDirectory: workingDirectory, output: .file(file))
+        let status = await child.wait()
+        let output = String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self)
+        return CapturedRun(status: status, output: output)
+    }
+}

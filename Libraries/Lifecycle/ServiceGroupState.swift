@@ -1,0 +1,63 @@
+/// What a group of services does next. Pure: takes what happened, returns what to do.
+struct ServiceGroupState {
+    enum Action: Equatable {
+        case askToEnd(Int)
+        case cancelAll
+    }
+
+    /// Indices of what still runs, in the order of the start.
+    private(set) var running: [Int]
+    private(set) var isShuttingDown = false
+    private(set) var isCancelled = false
+    /// The first thing that went wrong.
+    private(set) var error: (any Error)?
+    private var asked: Set<Int> = []
+
+    init(count: Int) { running = Array(0..<count) }
+
+    var isFinished: Bool { running.isEmpty }
+
+    func wasAsked(_ index: Int) -> Bool { asked.contains(index) || isCancelled }
+
+    mutating func shutDown() -> [Action] {
+        if isShuttingDown { return [] }
+        isShuttingDown = true
+        return askLast()
+    }
+
+    mutating func cancel() -> [Action] {
+        if isCancelled { return [] }
+        isShuttingDown = true
+        isCancelled = true
+        return [.cancelAll]
+    }
+
+    mutating func deadlinePassed(names: [String], limit: Duration) -> [Action] {
+        if isFinished || isCancelled { return [] }
+        let late = running.map { names[$0] }.joined(separator: ", ")
+        error =
+            error
+            ?? ServiceGroupError(code: .deadlineExceeded, message: "still running \(limit) after the shutdown: \(late)")
+        return cancel()
+    }
+
+    /// - Parameter isCancelled: Whether the task around the group is cancelled: then everything ends, and well.
+    mutating func ended(_ index: Int, _ failure: (any Error)?, name: String, isCancelled: Bool) -> [Action] {
+        running.removeAll { $0 == index }
+        if isCancelled { self.isCancelled = true }
+        if let failure {
+            if !(self.isCancelled && failure is CancellationError) { error = error ?? failure }
+        } else if !isShuttingDown, !self.isCancelled {
+            error =
+                error
+                ?? ServiceGroupError(
+                    code: .serviceFinishedUnexpectedly, message: "service \(name) returned before it was asked to")
+        }
+        return isShuttingDown ? askLast() : shutDown()
+    }
+
+    private mutating func askLast() -> [Action] {
+        guard let last = running.last, asked.insert(last).inserted else { return [] }
+        return [.askToEnd(last)]
+    }
+}

@@ -1,0 +1,24 @@
+/// Asks for the graceful shutdown of what runs in `testGracefulShutdown`.
+public struct GracefulShutdownTrigger: Sendable {
+    let manager: GracefulShutdownManager
+
+    /// Asks for the shutdown.
+    public func triggerGracefulShutdown() { manager.shutDownGracefully() }
+}
+
+/// Runs an operation whose graceful shutdown can be triggered by hand, for tests of a single service:
+///
+///     try await testGracefulShutdown { trigger in
+///         async let ended: Void = service.run()
+///         trigger.triggerGracefulShutdown()
+///         try await ended
+///     }
+@discardableResult
+public func testGracefulShutdown<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ operation: (GracefulShutdownTrigger) async throws -> Result
+) async rethrows -> Result {
+    let manager = GracefulShutdownManager()
+    return try await GracefulShutdownManager.$current.withValue(manager) {
+        try await operation(GracefulShutdownTrigger(manager: manager))
+    }
+}

@@ -1,0 +1,20 @@
+import Glibc
+
+/// A signal of the operating system that a process may react to.
+public struct UnixSignal: Hashable, Sendable, CustomStringConvertible {
+    /// The signal's number.
+    public let rawValue: Int32
+    /// The signal's name.
+    public let description: String
+
+    /// The terminal was closed.
+    public static let sighup = UnixSignal(rawValue: SIGHUP, description: "SIGHUP")
+    /// Ctrl-C.
+    public static let sigint = UnixSignal(rawValue: SIGINT, description: "SIGINT")
+    /// Please end.
+    public static let sigterm = UnixSignal(rawValue: SIGTERM, description: "SIGTERM")
+    /// Free for the application.
+    public static let sigusr1 = UnixSignal(rawValue: SIGUSR1, description: "SIGUSR1")
+    /// Free for the application.
+    public static let sigusr2 = UnixSignal(rawValue: SIGUSR2, description: "SIGUSR2")
+}

@@ -1,0 +1,123 @@
+import ChildProcesses
+import Foundation
+import Glibc
+
+/// Where one engine keeps its data, as whom it runs, and how its process is started.
+struct EngineDirectory: Sendable {
+    let engine: String
+    let path: String
+    let logFile: String
+    var user: EngineUser
+
+    init(engine: String, root: String) {
+        self.engine = engine
+        path = root + "/" + engine
+        logFile = path + "/" + engine + ".log"
+        user = EngineUser.preferred
+    }
+
+    /// Creates the directory, owned by the engines' user.
+    func create() throws(EngineError) {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw EngineError(engine: engine, message: "can't create \(path): \(error.localizedDescription)")
+        }
+        if let owner = user.account { chown(path, owner.uid, owner.gid) }
+        chmod(path, 0o700)
+        // Opened by this process for the child, so it must be writable by us and readable by people.
+        close(open(logFile, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644))
+    }
+
+    /// Starts the server as the engines' user, its output in the log file.
+    /// - Parameter asPresentUser: for programs that the engines' user may have no right to read.
+    func spawn(
+        _ executable: String, _ arguments: [String], environment: [String: String] = [:], asPresentUser: Bool = false
+    ) throws(EngineError) -> ChildProcess {
+        let command = asPresentUser ? [executable] + arguments : user.command(executable, arguments)
+        let child: ChildProcess
+        do {
+            child = try ChildProcess.spawn(
+                command[0], Array(command.dropFirst()),
+                environment: CurrentEnvironment.variables.merging(environment) { _, new in new },
+                workingDirectory: path, output: .file(logFile))
+        } catch {
+            throw EngineError(engine: engine, message: "\(error)")
+        }
+        try write("\(child.pid)\n", to: "pid")
+        return child
+    }
+
+    /// A run that was killed leaves its server behind: it is stopped, since the data can have only one.
+    ///
+    /// The server is known by its working directory, so that a process that has the old number by now is left alone.
+    func stopLeftover(_ signal: Int32) async throws(EngineError) {
+        guard let data = FileManager.default.contents(atPath: path + "/pid"),
+            let pid = pid_t(String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
+        else { return }
+        let end = ContinuousClock.now + .seconds(20)
+        while let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/cwd"),
+            place.hasPrefix(path)
+        {
+            kill(pid, ContinuousClock.now > end ? SIGKILL : signal)
+            // It isn't our child, so its end has no event to wait for.
+            try? await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// Runs a program of the engine to its end.
+    func run(
+        _ executable: String, _ arguments: [String], environment: [String: String] = [:]
+    ) async throws(EngineError) {
+        let command = user.command(executable, arguments)
+        let run: CapturedRun
+        do {
+            run = try await CapturedRun.run(
+                command[0], Array(command.dropFirst()),
+                environment: CurrentEnvironment.variables.merging(environment) { _, new in new }, workingDirectory: path
+            )
+        } catch {
+            throw EngineError(engine: engine, message: "\(error)")
+        }
+        guard run.status.isSuccess else {
+            throw EngineError(
+                engine: engine, message: "\(executable) failed (\(run.status)): \(run.output.suffix(2000))")
+        }
+    }
+
+    func write(_ text: String, to name: String) throws(EngineError) {
+        let file = path + "/" + name
+        do {
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+        } catch {
+            throw EngineError(engine: engine, message: "can't write \(file): \(error.localizedDescription)")
+        }
+        if let owner = user.account { chown(file, owner.uid, owner.gid) }
+    }
+
+    func contains(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path + "/" + name) }
+
+    /// Waits until `isReady` holds; fails when the server ends before, or after `deadline`.
+    func wait(
+        for child: ChildProcess, deadline: Duration, until isReady: @Sendable () async -> Bool
+    ) async throws(EngineError) {
+        let end = ContinuousClock.now + deadline
+        while await !isReady() {
+            if let status = child.exitStatus {
+                throw EngineError(
+                    engine: engine, message: "ended at its start (\(status)); the end of \(logFile):\n\(logTail())")
+            }
+            if ContinuousClock.now > end {
+                throw EngineError(
+                    engine: engine, message: "does not answer after \(deadline); the end of \(logFile):\n\(logTail())")
+            }
+            // An engine's readiness has no event to wait for: it is asked for.
+            try? await Task.sleep(for: .milliseconds(50))
+        }
+    }
+
+    private func logTail() -> String {
+        let text = String(decoding: FileManager.default.contents(atPath: logFile) ?? Data(), as: UTF8.self)
+        return text.split(separator: "\n").suffix(12).joined(separator: "\n")
+    }
+}

@@ -1,0 +1,88 @@
+import ChildProcesses
+import Foundation
+import Glibc
+
+/// A private Postgres server.
+public actor PostgresEngine: Engine {
+    public nonisolated let name = "postgres"
+    public nonisolated let port: Int
+    public nonisolated var logFile: String { directory.logFile }
+    private let directory: EngineDirectory
+    private let isDurable: Bool
+    private var child: ChildProcess?
+
+    /// - Parameters:
+    ///   - root: the directory that holds the engines' directories.
+    ///   - isDurable: `false` switches fsync off: for tests that break no machine, only processes.
+    public init(root: String, port: Int, isDurable: Bool = true) {
+        directory = EngineDirectory(engine: "postgres", root: root)
+        self.port = port
+        self.isDurable = isDurable
+    }
+
+    /// The URL of the database `partita`, which the first start creates.
+    public nonisolated var url: String { "postgres://partita@127.0.0.1:\(port)/partita" }
+
+    public func start() async throws(EngineError) {
+        let binaries = try Self.binaries()
+        try directory.create()
+        try await directory.stopLeftover(SIGINT)
+        let isNew = !directory.contains("data/PG_VERSION")
+        if isNew {
+            try await directory.run(
+                binaries + "/initdb",
+                ["-D", directory.path + "/data", "-U", "partita", "-A", "trust", "--no-locale", "-E", "UTF8"])
+        }
+        let child = try directory.spawn(binaries + "/postgres", ["-D", directory.path + "/data"] + settings)
+        self.child = child
+        let port = port
+        try await directory.wait(for: child, deadline: .seconds(60)) {
+            await Self.succeeds(binaries + "/pg_isready", ["-q", "-h", "127.0.0.1", "-p", "\(port)"])
+        }
+        if !(await Self.succeeds(
+            binaries + "/psql", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "-d", "partita", "-c", ""]))
+        {
+            try await directory.run(
+                binaries + "/createdb", ["-h", "127.0.0.1", "-p", "\(port)", "-U", "partita", "partita"])
+        }
+    }
+
+    public func stop() async {
+        // SIGINT is Postgres' fast shutdown: open transactions roll back, nothing waits for clients.
+        child?.signal(SIGINT)
+        _ = await child?.wait()
+        child = nil
+    }
+
+    public func signal(_ number: Int32) { child?.signal(number) }
+
+    public func waitForExit() async { _ = await child?.wait() }
+
+    private var settings: [String] {
+        var settings = [
+            "listen_addresses=127.0.0.1", "port=\(port)", "unix_socket_directories=", "max_connections=300",
+            "shared_buffers=256MB",
+            "max_wal_size=2GB", "logging_collector=off",
+        ]
+        if !isDurable { settings += ["fsync=off", "full_page_writes=off"] }
+        return settings.flatMap { ["-c", $0] }
+    }
+
+    private static func succeeds(_ executable: String, _ arguments: [String]) async -> Bool {
+        await (try? CapturedRun.run(executable, arguments))?.status.isSuccess ?? false
+    }
+
+    /// Debian keeps the server's programs out of `PATH`, in a directory by version: the newest is taken.
+    private static func binaries() throws(EngineError) -> String {
+        let root = "/usr/lib/postgresql"
+        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap(Int.init)
+            .sorted()
+        if let newest = versions.last { return "\(root)/\(newest)/bin" }
+        for folder in (CurrentEnvironment.variables["PATH"] ?? "").split(separator: ":")
+        where FileManager.default.isExecutableFile(atPath: "\(folder)/initdb") {
+            return String(folder)
+        }
+        throw EngineError(
+            engine: "postgres", message: "initdb was not found in \(root) or PATH: install the package postgresql")
+    }
+}

@@ -1,0 +1,41 @@
+import ChildProcesses
+import Glibc
+
+/// A private Redis server. It keeps nothing on the disk: what Partita keeps in Redis (leases, slow-down counters) is rebuilt.
+public actor RedisEngine: Engine {
+    public nonisolated let name = "redis"
+    public nonisolated let port: Int
+    public nonisolated var logFile: String { directory.logFile }
+    private let directory: EngineDirectory
+    private var child: ChildProcess?
+
+    public init(root: String, port: Int) {
+        directory = EngineDirectory(engine: "redis", root: root)
+        self.port = port
+    }
+
+    public nonisolated var url: String { "redis://127.0.0.1:\(port)" }
+
+    public func start() async throws(EngineError) {
+        try directory.create()
+        try await directory.stopLeftover(SIGTERM)
+        let child = try directory.spawn(
+            "redis-server",
+            [
+                "--port", "\(port)", "--bind", "127.0.0.1", "--dir", directory.path, "--save", "", "--appendonly", "no",
+                "--daemonize", "no",
+            ])
+        self.child = child
+        let port = port
+        try await directory.wait(for: child, deadline: .seconds(20)) { TCPProbe.accepts(port: port) }
+    }
+
+    public func stop() async {
+        await child?.terminate()
+        child = nil
+    }
+
+    public func signal(_ number: Int32) { child?.signal(number) }
+
+    public func waitForExit() async { _ = await child?.wait() }
+}

@@ -1,0 +1,99 @@
+extension Logger {
+    /// How much an event matters, from the least to the most.
+    public enum Level: String, Sendable, CaseIterable, Comparable {
+        /// Follows one request step by step.
+        case trace
+        /// Helps while looking for a fault.
+        case debug
+        /// Worth knowing, needs nobody.
+        case info
+        /// A condition that is normal and rare: start, stop, a change of leadership.
+        case notice
+        /// Degraded, and recovering by itself.
+        case warning
+        /// Work was lost or refused that should not have been.
+        case error
+        /// The process cannot go on.
+        case critical
+
+        @usableFromInline
+        var severity: UInt8 {
+            switch self {
+            case .trace: 0
+            case .debug: 1
+            case .info: 2
+            case .notice: 3
+            case .warning: 4
+            case .error: 5
+            case .critical: 6
+            }
+        }
+
+        /// Whether the left level matters less than the right one.
+        @inlinable
+        public static func < (left: Level, right: Level) -> Bool { left.severity < right.severity }
+    }
+
+    /// Follows one request step by step.
+    @inlinable
+    public func trace(
+        _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
+        function: String = #function, line: UInt = #line
+    ) {
+        log(level: .trace, message(), metadata: metadata(), file: file, function: function, line: line)
+    }
+
+    /// Helps while looking for a fault.
+    @inlinable
+    public func debug(
+        _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
+        function: String = #function, line: UInt = #line
+    ) {
+        log(level: .debug, message(), metadata: metadata(), file: file, function: function, line: line)
+    }
+
+    /// Worth knowing, needs nobody.
+    @inlinable
+    public func info(
+        _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
+        function: String = #function, line: UInt = #line
+    ) {
+        log(level: .info, message(), metadata: metadata(), file: file, function: function, line: line)
+    }
+
+    /// Normal and rare: start, stop, a change of leadership.
+    @inlinable
+    public func notice(
+        _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
+        function: String = #function, line: UInt = #line
+    ) {
+        log(level: .notice, message(), metadata: metadata(), file: file, function: function, line: line)
+    }
+
+    /// Degraded, and recovering by itself.
+    @inlinable
+    public func warning(
+        _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
+        function: String = #function, line: UInt = #line
+    ) {
+        log(level: .warning, message(), metadata: metadata(), file: file, function: function, line: line)
+    }
+
+    /// Work was lost or refused that should not have been. One line per failure, where it is handled.
+    @inlinable
+    public func error(
+        _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
+        function: String = #function, line: UInt = #line
+    ) {
+        log(level: .error, message(), metadata: metadata(), file: file, function: function, line: line)
+    }
+
+    /// The process cannot go on.
+    @inlinable
+    public func critical(
+        _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
+        function: String = #function, line: UInt = #line
+    ) {
+        log(level: .critical, message(), metadata: metadata(), file: file, function: function, line: line)
+    }
+}

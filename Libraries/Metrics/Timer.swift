@@ -1,0 +1,53 @@
+/// A histogram of durations, in seconds.
+public struct Timer: Sendable {
+    /// From half a millisecond to ten seconds, upper bounds in seconds.
+    public static let defaultBuckets: [Double] = [
+        0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+    ]
+
+    private let storage: HistogramStorage
+
+    /// Finds the timer, or makes it.
+    /// - Parameters:
+    ///   - label: `<service>_<what>_seconds`.
+    ///   - help: What is measured; the text that was given first counts.
+    ///   - dimensions: Names with their values. Values come from closed sets, never ids.
+    ///   - buckets: Upper bounds in seconds, rising; those given first count.
+    ///   - registry: Where it is kept.
+    public init(
+        label: String, help: String, dimensions: [(String, String)] = [], buckets: [Double] = Timer.defaultBuckets,
+        registry: MetricsRegistry = .shared
+    ) {
+        storage = registry.series(label, kind: .histogram, help: help, dimensions: dimensions) {
+            HistogramStorage(bounds: buckets)
+        }
+    }
+
+    /// Counts a duration. Lock-free, from any thread.
+    public func record(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        storage.record(Double(seconds) + Double(attoseconds) * 1e-18)
+    }
+
+    /// Runs the body and counts how long it took, also when it throws.
+    public func measure<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let start = ContinuousClock.now
+        defer { record(ContinuousClock.now - start) }
+        return try body()
+    }
+
+    /// Runs the body and counts how long it took, waiting included, also when it throws.
+    public func measure<Result>(
+        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
+    ) async rethrows -> Result {
+        let start = ContinuousClock.now
+        defer { record(ContinuousClock.now - start) }
+        return try await body()
+    }
+
+    /// How many durations were counted so far.
+    public var count: Int { storage.count }
+
+    /// The sum of all durations so far, in seconds.
+    public var sum: Double { storage.total }
+}

@@ -1,0 +1,74 @@
+/// The words behind a command's name, checked against what it takes.
+struct Arguments: Sendable {
+    private let command: Command
+    private var values: [String: String] = [:]
+    private var positional: [String] = []
+
+    /// - Throws: `UsageError` that says what is wrong, and how the command is called.
+    init(_ command: Command, words: [String]) throws(UsageError) {
+        self.command = command
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            guard word.hasPrefix("--"), word.count > 2 else { positional.append(word); continue }
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1)
+            let name = String(parts[0])
+            guard let option = command.options.first(where: { $0.name == name }) else {
+                let names = command.options.map { "--" + $0.name }
+                throw UsageError(
+                    "no option --\(name)\(Suggestion.text(for: word, among: names))\nusage: \(command.usage)")
+            }
+            if option.value == nil {
+                guard parts.count == 1 else { throw UsageError("--\(name) takes no value\nusage: \(command.usage)") }
+                values[name] = ""
+            } else if parts.count == 2 {
+                values[name] = String(parts[1])
+            } else if let value = rest.popFirst() {
+                values[name] = value
+            } else {
+                throw UsageError("--\(name) needs a value\nusage: \(command.usage)")
+            }
+        }
+        let needed = command.parameters.filter { !$0.hasSuffix("?") }.count
+        guard positional.count >= needed else {
+            throw UsageError("\(command.parameters[positional.count]) is missing\nusage: \(command.usage)")
+        }
+        guard positional.count <= command.parameters.count else {
+            throw UsageError("too much: \(positional[command.parameters.count])\nusage: \(command.usage)")
+        }
+    }
+
+    /// The value of an option, `nil` when it isn't given.
+    func value(_ option: String) -> String? { values[option] }
+
+    func has(_ option: String) -> Bool { values[option] != nil }
+
+    /// - Throws: `UsageError` when the value is no whole number in the range.
+    func int(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
+        guard let text = values[option] else { return nil }
+        guard let number = Int(text), range.contains(number) else {
+            throw UsageError(
+                "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \(text)")
+        }
+        return number
+    }
+
+    /// A parameter by its name.
+    func parameter(_ name: String) -> String? {
+        guard let index = command.parameters.firstIndex(where: { $0 == name || $0 == name + "?" }),
+            index < positional.count
+        else { return nil }
+        return positional[index]
+    }
+
+    /// A parameter that is not optional.
+    func required(_ name: String) throws(UsageError) -> String {
+        guard let value = parameter(name) else { throw UsageError("\(name) is missing\nusage: \(command.usage)") }
+        return value
+    }
+}
+
+/// The tool was called in a way that it doesn't understand.
+struct UsageError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

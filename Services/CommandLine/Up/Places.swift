@@ -1,0 +1,37 @@
+import ChildProcesses
+import Foundation
+import Glibc
+
+/// Where a system on this machine keeps its data, its logs and its configuration.
+struct Places: Sendable {
+    let data: String
+
+    /// - Parameter data: `nil` stands for `/var/lib/partita` as root, `.partita` in the working directory otherwise.
+    init(data: String?) {
+        let path =
+            data ?? CurrentEnvironment.variables["PARTITA_DATA"] ?? (geteuid() == 0 ? "/var/lib/partita" : ".partita")
+        self.data = URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    var engines: String { data + "/engines" }
+    var logs: String { data + "/logs" }
+    var media: String { data + "/media" }
+    var mail: String { data + "/mail" }
+    /// The services' process ids, and `ready` while the system is up.
+    var run: String { data + "/run" }
+    /// What the services and the tool's other commands read to find the engines.
+    var configFile: String { data + "/partita.conf" }
+
+    func create() throws {
+        for directory in [data, engines, logs, media, mail, run] {
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        }
+    }
+
+    func remove() throws {
+        // Only what `create` makes: the directory may be somebody's home.
+        for path in [engines, logs, media, mail, run, configFile] where FileManager.default.fileExists(atPath: path) {
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ChildProcesses
+import Foundation
+import LocalEngines
+import TestSupport
+import Testing
+
+struct LocalEnginesTests {
+    @Test func `postgres starts on an empty directory, and finds its data after kill -9`() async throws {
+        try await withRoot { root in
+            let first = PostgresEngine(root: root, port: try LocalPort.free())
+            try await first.start()
+            try await psql(first.url, "create table kept(a int); insert into kept values (7)")
+            await first.signal(SIGKILL)
+            await first.waitForExit()
+
+            let second = PostgresEngine(root: root, port: try LocalPort.free())
+            try await eventually(
+                "the killed server's backends are gone", within: .seconds(20), every: .milliseconds(250)
+            ) {
+                do { try await second.start(); return true } catch { return false }
+            }
+            #expect(try await psql(second.url, "select a from kept") == "7\n")
+            await second.stop()
+        }
+    }
+
+    @Test func `an engine that was left running by a killed parent is replaced`() async throws {
+        try await withRoot { root in
+            let first = RedisEngine(root: root, port: try LocalPort.free())
+            try await first.start()
+            let second = RedisEngine(root: root, port: first.port)
+            try await second.start()
+            await first.waitForExit()
+            #expect(LocalPort.isTaken(second.port))
+            await second.stop()
+        }
+    }
+
+    @Test func `a port in use is an error that shows the log`() async throws {
+        try await withRoot { root in
+            let other = RedisEngine(root: root + "/other", port: try LocalPort.free())
+            try await other.start()
+            let engine = PostgresEngine(root: root, port: other.port)
+            let error = await #expect(throws: EngineError.self) { try await engine.start() }
+            #expect(error?.message.contains("Address already in use") == true)
+            await other.stop()
+        }
+    }
+
+    private func withRoot(_ body: (String) async throws -> Void) async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("engines-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        chmod(root, 0o755)
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try await body(root)
+    }
+
+    @discardableResult
+    private func psql(_ url: String, _ sql: String) async throws -> String {
+        let run = try await CapturedRun.run("psql", [url, "-Atq", "-c", sql])
+        #expect(run.status.isSuccess, "\(run.output)")
+        return run.output
+    }
+}

@@ -1,0 +1,88 @@
+import ChildProcesses
+import Foundation
+import LocalEngines
+
+/// The engines of a test run: what `PARTITA_POSTGRES_URL`, `PARTITA_REDIS_URL` and `PARTITA_KAFKA_BOOTSTRAP` name, and started
+/// once per process where they name nothing. A missing engine fails the test that asks for it.
+public struct TestEngines: Sendable {
+    /// A database of the server that others may be made on.
+    public let postgresURL: String
+    public let redisURL: String
+    public let kafkaBootstrap: String
+
+    /// The engines; started by the first who asks.
+    public static func shared() async throws -> TestEngines { try await starter.engines() }
+
+    private static let starter = Starter()
+
+    private actor Starter {
+        private var started: Task<TestEngines, any Error>?
+
+        func engines() async throws -> TestEngines {
+            if started == nil { started = Task { try await TestEngines.start() } }
+            guard let started else { preconditionFailure("set just before") }
+            return try await started.value
+        }
+    }
+
+    private static func start() async throws -> TestEngines {
+        let environment = CurrentEnvironment.variables
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("partita-tests-\(getpid())").path
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+        chmod(root, 0o755)
+        EnginesAtExit.remember(root: root)
+
+        async let postgres = started(environment["PARTITA_POSTGRES_URL"]) {
+            let engine = PostgresEngine(root: root, port: try LocalPort.free(), isDurable: false)
+            return (engine, engine.url)
+        }
+        async let redis = started(environment["PARTITA_REDIS_URL"]) {
+            let engine = RedisEngine(root: root, port: try LocalPort.free())
+            return (engine, engine.url)
+        }
+        async let kafka = started(environment["PARTITA_KAFKA_BOOTSTRAP"]) {
+            let home = try kafkaHome()
+            let engine = KafkaEngine(
+                home: home, root: root, port: try LocalPort.free(), controllerPort: try LocalPort.free())
+            return (engine, engine.bootstrap)
+        }
+        return try await TestEngines(postgresURL: postgres, redisURL: redis, kafkaBootstrap: kafka)
+    }
+
+    private static func started(
+        _ given: String?, _ make: () throws -> (any Engine, String)
+    ) async throws -> String {
+        if let given { return given }
+        let (engine, address) = try make()
+        try await engine.start()
+        EnginesAtExit.remember(engine)
+        return address
+    }
+
+    /// Where Apache Kafka is: `KAFKA_HOME`.
+    public static func kafkaHome() throws -> String {
+        guard let home = CurrentEnvironment.variables["KAFKA_HOME"] else {
+            throw EngineError(
+                engine: "kafka",
+                message:
+                    "set KAFKA_HOME to an unpacked Apache Kafka (bin/, libs/), or PARTITA_KAFKA_BOOTSTRAP to a broker")
+        }
+        return home
+    }
+
+    /// The URL of a fresh, empty database.
+    public func makeDatabase() async throws -> String {
+        let name = "test_" + UUID().uuidString.replacing("-", with: "").lowercased()
+        let run = try await CapturedRun.run(
+            "psql", [postgresURL, "-q", "-c", "create database \(name) strategy = file_copy"])
+        guard run.status.isSuccess else { throw EngineError(engine: "postgres", message: run.output) }
+        guard var url = URLComponents(string: postgresURL) else {
+            throw EngineError(engine: "postgres", message: "bad URL \(postgresURL)")
+        }
+        url.path = "/" + name
+        return url.string ?? postgresURL
+    }
+
+    /// A topic pool that no other test uses.
+    public func makePool() -> String { "t" + UUID().uuidString.prefix(8).lowercased() }
+}
