@@ -57,8 +57,7 @@ struct FilterSQL {
             return
         }
         isExact = false
-        if path.description == partitionKey, case .equal(let value) = condition, let partition = Partition(value: value)
-        {
+        if path.description == partitionKey, case .equal(let value) = condition, let partition = Partition(value: value) {
             conditions.append("partition = \(bind(.text(partition.text)))")
             return
         }
