@@ -24,7 +24,8 @@ final class AuthEventRelay: Service {
     private static let retention: Int64 = 3 * 86_400_000
 
     init(
-        store: AccountStore, producer: EventProducer, owner: String, clock: AuthClock, metrics: AuthMetrics, logger: Logger,
+        store: AccountStore, producer: EventProducer, owner: String, clock: AuthClock, metrics: AuthMetrics,
+        logger: Logger,
         pollInterval: Duration = .milliseconds(500)
     ) {
         self.store = store
@@ -50,7 +51,7 @@ final class AuthEventRelay: Service {
     }
 
     private func relay() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
+        await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 while true {
                     try await Task.sleep(for: self.pollInterval)

@@ -24,7 +24,9 @@ final class PasswordHasher: Sendable {
     /// - Throws: `serviceUnavailable` when too many wait already, or memory is short.
     func hash(_ password: String) async throws -> String {
         let costs = costs
-        let hash = try await work { Sodium.hashPassword(password, operations: costs.operations, memoryBytes: costs.memoryBytes) }
+        let hash = try await work {
+            Sodium.hashPassword(password, operations: costs.operations, memoryBytes: costs.memoryBytes)
+        }
         guard let hash else { throw AuthError(.serviceUnavailable, "the password can't be hashed now") }
         return hash
     }

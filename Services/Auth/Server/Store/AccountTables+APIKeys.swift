@@ -20,10 +20,11 @@ extension AccountTables {
     }
 
     func apiKeys(user: String, of app: String) async throws -> [APIKeyRow] {
-        try await sql.query(
+        let rows = try await sql.query(
             "SELECT id, name, is_disabled FROM partita.auth_api_keys WHERE app = $1 AND user_id = $2 ORDER BY id",
             [.text(app), .text(user)]
-        ).decode((String, String, Bool).self).map { APIKeyRow(id: $0.0, name: $0.1, isDisabled: $0.2) }
+        ).decode((String, String, Bool).self)
+        return rows.map { APIKeyRow(id: $0.0, name: $0.1, isDisabled: $0.2) }
     }
 
     /// The user whose key it is; `nil` for an unknown or disabled key.

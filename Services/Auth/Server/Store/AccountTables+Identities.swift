@@ -18,12 +18,15 @@ extension AccountTables {
             VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (app, provider, subject) DO NOTHING
             """,
             [
-                .text(app), .text(identity.provider), .text(identity.subject), .text(identity.id), .text(identity.userId),
+                .text(app), .text(identity.provider), .text(identity.subject), .text(identity.id),
+                .text(identity.userId),
                 PostgresValue(identity.passwordHash), .int(now),
             ]) > 0
     }
 
-    func identity(_ provider: String, _ subject: String, of app: String, locked: Bool = false) async throws -> IdentityRow? {
+    func identity(_ provider: String, _ subject: String, of app: String, locked: Bool = false) async throws
+        -> IdentityRow?
+    {
         let rows = try await sql.query(
             """
             SELECT id, provider, subject, user_id, password_hash FROM partita.auth_identities

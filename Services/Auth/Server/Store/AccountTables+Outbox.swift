@@ -47,7 +47,8 @@ extension AccountTables {
 
     func markPublished(_ numbers: [Int64], now: Int64) async throws {
         try await sql.execute(
-            "UPDATE partita.auth_outbox SET published_at = $2 WHERE number = ANY ($1)", [.int8Array(numbers), .int(now)])
+            "UPDATE partita.auth_outbox SET published_at = $2 WHERE number = ANY ($1)",
+            [.int8Array(numbers), .int(now)])
     }
 
     func deletePublished(before time: Int64) async throws {

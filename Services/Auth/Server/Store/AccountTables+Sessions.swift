@@ -72,11 +72,12 @@ extension AccountTables {
     ///
     /// - Returns: id and device of those that lived until now.
     func revokeSessions(ofUser user: String, app: String, now: Int64) async throws -> [(id: String, device: String)] {
-        try await sql.query(
+        let rows = try await sql.query(
             """
             UPDATE partita.auth_sessions SET revoked_at = $3
             WHERE app = $1 AND user_id = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING id, device
             """, [.text(app), .text(user), .int(now)]
-        ).decode((String, String).self).map { (id: $0.0, device: $0.1) }
+        ).decode((String, String).self)
+        return rows.map { (id: $0.0, device: $0.1) }
     }
 }

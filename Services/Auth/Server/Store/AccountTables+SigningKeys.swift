@@ -19,9 +19,10 @@ extension AccountTables {
 
     /// All keys, the one that begins to sign last at the end.
     func signingKeys() async throws -> [SigningKeyRow] {
-        try await sql.query(
+        let rows = try await sql.query(
             "SELECT id, private_key, signs_from, expires_at FROM partita.auth_signing_keys ORDER BY signs_from, id"
-        ).decode((String, String, Int64, Int64).self).map {
+        ).decode((String, String, Int64, Int64).self)
+        return rows.map {
             SigningKeyRow(id: $0.0, privateKey: $0.1, signsFrom: $0.2, expiresAt: $0.3)
         }
     }

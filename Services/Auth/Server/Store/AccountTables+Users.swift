@@ -69,7 +69,8 @@ extension AccountTables {
 
     func noteSignIn(user id: String, of app: String, now: Int64) async throws {
         try await sql.execute(
-            "UPDATE partita.auth_users SET last_sign_in = $3 WHERE app = $1 AND id = $2", [.text(app), .text(id), .int(now)])
+            "UPDATE partita.auth_users SET last_sign_in = $3 WHERE app = $1 AND id = $2",
+            [.text(app), .text(id), .int(now)])
     }
 
     /// Deletes a user with everything that hangs on it.
