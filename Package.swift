@@ -135,9 +135,9 @@ let testTargets: [Target] = [
         dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
 
     tests("Unit", "EventLoopTests", ["EventLoop"]),
-    tests("Unit", "LoggingTests", ["Logging"]),
+    tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
-    tests("Unit", "LifecycleTests", ["Lifecycle", "Logging"]),
+    tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
     tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
     tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),

@@ -1,5 +1,3 @@
-public import DocumentModel
-
 /// What the document store refuses or couldn't do.
 ///
 /// `message` is fit for the caller of an operation; it names paths and codes, never contents of other documents.
@@ -66,6 +64,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "DocumentStoreError(\(code)): \(message)" }
+
+    static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
 
     /// Whether the same call may succeed later.
     public var isRetriable: Bool { code == .conflict || code == .busy || code == .overloaded }

@@ -254,9 +254,8 @@ extension PostgresConnection: PostgresQuerying {
         cancelsInFlight += 1
         let box = CancelRequest(pointer: request)
         // PQcancel opens a connection of its own and waits.
-        BlockingWork.run {
+        BlockingWork.run { [loop] in
             box.perform()
-        } then: { [loop] in
             loop.execute { self.assumeIsolated { $0.cancelled() } }
         }
     }

@@ -69,8 +69,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
                 connecting = continuation
-                let timer = LoopTimer(loop) { [unowned self] in
-                    assumeIsolated { $0.failConnecting(PostgresError(.connectionFailed, "no answer in time")) }
+                let timer = LoopTimer(loop) { [weak self] in
+                    self?.assumeIsolated { $0.failConnecting(PostgresError(.connectionFailed, "no answer in time")) }
                 }
                 connectTimer = timer
                 timer.start(ms: configuration.connectTimeout.milliseconds)
@@ -122,8 +122,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     func watch(_ interest: FDWatcher.Interest) {
         if watcher == nil {
             do {
-                watcher = try FDWatcher(loop, fd: PQsocket(handle)) { [unowned self] interest in
-                    assumeIsolated { $0.isReady(interest) }
+                watcher = try FDWatcher(loop, fd: PQsocket(handle)) { [weak self] interest in
+                    self?.assumeIsolated { $0.isReady(interest) }
                 }
             } catch {
                 lose(PostgresError(.connectionLost, "can't watch the socket", underlying: error))
@@ -178,7 +178,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         guard !isWatching, let limit = configuration.answerTimeout else { return }
         isWatching = true
         let timer =
-            watchdog ?? LoopTimer(loop) { [unowned self] in assumeIsolated { $0.checkAnswers(limit.milliseconds) } }
+            watchdog ?? LoopTimer(loop) { [weak self] in self?.assumeIsolated { $0.checkAnswers(limit.milliseconds) } }
         watchdog = timer
         timer.start(ms: 500, every: 500)
     }

@@ -10,21 +10,15 @@ import SyncEngine
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and
 ///    commits without waiting for the answers.
 struct UploadBatch {
-    /// What came of an upload in this attempt.
-    enum Attempt: Sendable {
-        case done(UploadResult)
-        /// Something that it needs is locked; nothing of it is committed.
-        case busy
-    }
-
     let storage: AppStorage
     let uploads: [Upload]
     /// By collection; those that the app doesn't sync are left out.
     let tables: [ExactText: CollectionTable]
     let lockTimeout: Duration
 
+    /// - Returns: the results, `nil` for an upload that needs something that is locked, of which nothing is committed.
     /// - Throws: what Postgres throws; then nothing is committed, unless the outcome is unknown.
-    func commit(on client: PostgresClient) async throws -> (attempts: [Attempt], heads: [CommittedHead]) {
+    func commit(on client: PostgresClient) async throws -> (results: [UploadResult?], heads: [CommittedHead]) {
         var replies: [PostgresReply] = []
         let work: UploadWork
         do {
@@ -38,7 +32,7 @@ struct UploadBatch {
             throw await PostgresReply.cause(of: error, in: replies)
         }
         let heads = work.plan.isEmpty ? [] : try await CommittedHead.all(from: replies[0])
-        return (work.attempts(heads: heads), heads)
+        return (work.results(heads: heads), heads)
     }
 
     private func read(in transaction: PostgresTransaction) async throws -> UploadWork {
@@ -86,7 +80,8 @@ struct UploadBatch {
                 .textArray(known.map { uploads[$0].device }), .textArray(known.map { uploads[$0].partition.text }),
                 .int8Array(known.map { uploads[$0].changeset.version }),
             ])
-        for (place, text) in try rows.decode((Int, String).self) {
+        for row in rows {
+            let (place, text) = try row.decode((Int, String).self)
             work.knownOutcomes[known[place - 1]] = try UploadOutcome(text: text)
         }
     }
@@ -146,8 +141,10 @@ public struct CommittedHead: Hashable, Sendable {
 
     /// Reads the answer to ``CommitSQL/number``.
     static func all(from reply: PostgresReply) async throws -> [CommittedHead] {
-        try await reply.rows().decode((String, Int32, Int64).self).map {
-            CommittedHead(partition: Partition(text: $0.0), revision: Revision(epoch: $0.1, number: $0.2))
+        try await reply.rows().map { row in
+            let (partition, epoch, number) = try row.decode((String, Int32, Int64).self)
+            return CommittedHead(
+                partition: Partition(text: partition), revision: Revision(epoch: epoch, number: number))
         }
     }
 }

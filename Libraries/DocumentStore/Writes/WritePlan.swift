@@ -122,8 +122,10 @@ struct WritePlan: Sendable {
     /// Notes that the rows are in the table as the documents are now, but for their revisions.
     mutating func markFlushed() {
         for key in order {
-            documents[key]?.isInTable = documents[key]?.current != nil
-            documents[key]?.isFlushed = true
+            guard var document = documents[key] else { continue }
+            document.isInTable = document.current != nil
+            document.isFlushed = true
+            documents[key] = document
         }
     }
 }
