@@ -152,7 +152,7 @@ let testTargets: [Target] = [
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
-    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
+    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
     tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),

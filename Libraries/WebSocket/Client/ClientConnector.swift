@@ -1,0 +1,163 @@
+import EventLoop
+import Glibc
+
+/// One attempt of a client: tries the addresses in turn, sends the request, reads the answer's head and hands the descriptor to a
+/// WebSocket.
+///
+/// `@unchecked Sendable`: after `init` it is used on its loop only.
+final class ClientConnector: @unchecked Sendable {
+    private let loop: EventLoop
+    private let request: UpgradeRequest
+    private let settings: SessionSettings
+    private let open: @Sendable (WebSocket) -> Void
+    private var addresses: [SocketAddress]
+    private var continuation: CheckedContinuation<WebSocket, any Error>?
+    private var descriptor: Int32 = -1
+    private var watcher: FDWatcher?
+    private var timer: LoopTimer?
+    private var isConnected = false
+    private var failure: WebSocketError?
+    private var outgoing: [UInt8] = []
+    private var incoming: [UInt8] = []
+
+    init(
+        _ loop: EventLoop, request: UpgradeRequest, addresses: [SocketAddress], settings: SessionSettings,
+        open: @escaping @Sendable (WebSocket) -> Void
+    ) {
+        self.loop = loop
+        self.request = request
+        self.addresses = addresses
+        self.settings = settings
+        self.open = open
+    }
+
+    func start(timeout: UInt64, _ continuation: CheckedContinuation<WebSocket, any Error>) {
+        // Cancelled before it began.
+        if let failure { return continuation.resume(throwing: failure) }
+        self.continuation = continuation
+        timer = LoopTimer(loop) { [self] in fail(WebSocketError(.timedOut, "no answer in \(timeout) ms")) }
+        timer?.start(ms: timeout)
+        connectNext(WebSocketError(.unresolvedHost, "no address"))
+    }
+
+    /// Ends the attempt; the first outcome counts.
+    func fail(_ error: WebSocketError) {
+        if failure == nil { failure = error }
+        guard let continuation else { return }
+        self.continuation = nil
+        dropConnection()
+        timer?.close()
+        timer = nil
+        continuation.resume(throwing: error)
+    }
+
+    private func dropConnection() {
+        watcher?.close()
+        watcher = nil
+        if descriptor >= 0 { Glibc.close(descriptor) }
+        descriptor = -1
+    }
+
+    private func connectNext(_ lastError: WebSocketError) {
+        dropConnection()
+        guard !addresses.isEmpty else { return fail(lastError) }
+        let address = addresses.removeFirst()
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        descriptor = socket(address.family, type, Int32(IPPROTO_TCP))
+        guard descriptor >= 0 else { return fail(WebSocketError(.outOfResources, String(cString: strerror(errno)))) }
+        let status = address.bytes.withUnsafeBytes { bytes in
+            guard let base = bytes.assumingMemoryBound(to: sockaddr.self).baseAddress else { return Int32(-1) }
+            return connect(descriptor, base, socklen_t(bytes.count))
+        }
+        guard status == 0 || errno == EINPROGRESS else { return connectNext(Self.cannotConnect(errno)) }
+        do {
+            watcher = try FDWatcher(loop, fd: descriptor) { [self] in ready($0) }
+            watcher?.set(.write)
+        } catch {
+            fail(WebSocketError(.outOfResources, "\(error)"))
+        }
+    }
+
+    private static func cannotConnect(_ code: Int32) -> WebSocketError {
+        WebSocketError(.cannotConnect, String(cString: strerror(code)))
+    }
+
+    private func ready(_ interest: FDWatcher.Interest) {
+        if !isConnected {
+            var code: Int32 = 0
+            var size = socklen_t(MemoryLayout<Int32>.size)
+            getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
+            guard code == 0 else { return connectNext(Self.cannotConnect(code)) }
+            isConnected = true
+            outgoing = request.bytes
+        }
+        if !outgoing.isEmpty { write() } else if interest.contains(.read) { read() }
+    }
+
+    private func write() {
+        let count = Glibc.send(descriptor, outgoing, outgoing.count, Int32(MSG_NOSIGNAL))
+        if count >= 0 {
+            outgoing.removeFirst(count)
+            watcher?.set(outgoing.isEmpty ? .read : .write)
+        } else if errno != EAGAIN, errno != EINTR {
+            fail(Self.cannotConnect(errno))
+        }
+    }
+
+    private func read() {
+        var hasEnded = false
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { incoming.append(contentsOf: buffer[..<count]) }
+            hasEnded = count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
+        }
+        do throws(WebSocketError) {
+            try examine(hasEnded: hasEnded)
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func examine(hasEnded: Bool) throws(WebSocketError) {
+        guard let length = UpgradeAnswer.headLength(incoming) else {
+            if hasEnded { throw WebSocketError(.cannotConnect, "the connection was lost before the answer") }
+            if incoming.count > UpgradeAnswer.maxHeadBytes {
+                throw WebSocketError(.invalidHandshake, "the answer's head is too long")
+            }
+            return
+        }
+        let answer = try UpgradeAnswer(head: incoming[..<length])
+        guard answer.status == 101 else { return try refused(answer, body: incoming[length...], hasEnded) }
+        try finish(answer.agreement(with: request), early: Array(incoming[length...]))
+    }
+
+    /// Waits for the body, so that the caller gets the reason, as far as it has a length.
+    private func refused(_ answer: UpgradeAnswer, body: ArraySlice<UInt8>, _ hasEnded: Bool) throws(WebSocketError) {
+        let length = answer.value("content-length").flatMap { Int($0) }
+        let wanted = min(length ?? UpgradeAnswer.maxHeadBytes, UpgradeAnswer.maxHeadBytes)
+        if body.count < wanted, !hasEnded, length != nil { return }
+        throw WebSocketError(
+            .refused, "the server answered with status \(answer.status)", status: answer.status,
+            body: Array(body.prefix(wanted)))
+    }
+
+    private func finish(_ agreement: UpgradeAnswer.Agreement, early: [UInt8]) throws(WebSocketError) {
+        guard let continuation else { return }
+        watcher?.close()
+        watcher = nil
+        timer?.close()
+        timer = nil
+        let own = descriptor
+        descriptor = -1
+        do {
+            let socket = try WebSocket.adopt(
+                on: loop, descriptor: own, early: early, role: .client, settings: settings,
+                subprotocol: agreement.subprotocol,
+                isCompressed: agreement.isCompressed, open: open)
+            self.continuation = nil
+            continuation.resume(returning: socket)
+        } catch {
+            throw WebSocketError(.outOfResources, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import EventLoop
+
+/// Opens WebSockets as a client, over plain TCP (`ws://`).
+public enum WebSocketClient {
+    /// Connects, upgrades and returns the open socket, which lives on `loop`.
+    ///
+    /// - Parameters:
+    ///   - url: `ws://host[:port][/path][?query]`.
+    ///   - headers: besides those of the handshake, for example `Authorization`.
+    ///   - subprotocol: the one to ask for; a server may answer without it, see ``WebSocket/subprotocol``.
+    ///   - configuration: limits and times; a client usually leaves pings to the server.
+    ///   - timeout: for all of it: name, connection and upgrade.
+    ///   - open: sets the callbacks; runs on `loop` before the first message is read.
+    /// - Throws: ``WebSocketError``. A server that answers with another status than 101 throws `refused` with the status and the
+    ///   beginning of the body. Cancelling the task throws `cancelled` and leaves no connection.
+    public static func connect(
+        _ url: String, headers: [(String, String)] = [], subprotocol: String? = nil,
+        configuration: WebSocketConfiguration = WebSocketConfiguration(), timeout: Duration = .seconds(10),
+        on loop: EventLoop,
+        open: @escaping @Sendable (WebSocket) -> Void
+    ) async throws -> WebSocket {
+        let request = try UpgradeRequest(
+            url: WebSocketURL(url), headers: headers, subprotocols: subprotocol.map { [$0] } ?? [],
+            offersCompression: configuration.allowsCompression)
+        let addresses = try await SocketAddresses.resolve(request.url.host, port: request.url.port, timeout: timeout)
+        let connector = ClientConnector(
+            loop, request: request, addresses: addresses, settings: SessionSettings(configuration), open: open)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<WebSocket, any Error>) in
+                loop.execute { connector.start(timeout: timeout.milliseconds, continuation) }
+            }
+        } onCancel: {
+            loop.execute { connector.fail(WebSocketError(.cancelled, "cancelled")) }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+/// Limits and times of a WebSocket. One value is shared by all sockets that are made with it.
+public struct WebSocketConfiguration: Sendable {
+    /// The largest message taken, in bytes, after inflating. A larger one ends the socket with 1009. Default: 1 MiB.
+    public var maxMessageBytes = 1 << 20
+    /// Above this many bytes not yet taken by the kernel the socket is reset: a last bound, the owner's own window comes first
+    /// (``WebSocket/queuedBytes``). Default: 16 MiB.
+    public var maxQueuedBytes = 16 << 20
+    /// A ping is sent when nothing came from the peer for this long; nil for never. Default: 30 s.
+    public var pingInterval: Duration? = .seconds(30)
+    /// The connection counts as lost when nothing comes for this long after a ping. Default: 10 s.
+    public var pongTimeout: Duration = .seconds(10)
+    /// How long the peer may take to answer our close frame. Default: 5 s.
+    public var closeTimeout: Duration = .seconds(5)
+    /// Negotiate permessage-deflate where the peer offers it. Default: true.
+    public var allowsCompression = true
+
+    /// The defaults named at each property.
+    public init() {}
+}
+
+/// The configuration as the session needs it, boxed once and shared.
+final class SessionSettings: Sendable {
+    let maxMessageBytes: Int
+    let maxQueuedBytes: Int
+    let pingInterval: UInt64?
+    let pongTimeout: UInt64
+    let closeTimeout: UInt64
+
+    init(_ configuration: WebSocketConfiguration) {
+        maxMessageBytes = configuration.maxMessageBytes
+        maxQueuedBytes = configuration.maxQueuedBytes
+        pingInterval = configuration.pingInterval.map(\.milliseconds)
+        pongTimeout = configuration.pongTimeout.milliseconds
+        closeTimeout = configuration.closeTimeout.milliseconds
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, at least one.
+    var milliseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        return UInt64(max(1, seconds * 1000 + attoseconds / 1_000_000_000_000_000))
+    }
+}
