@@ -138,6 +138,7 @@ let testTargets: [Target] = [
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
     tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
+    tests("Unit", "HTTPClientTests", ["EventLoop", "HTTPClient"]),
     tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
     tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
@@ -155,7 +156,7 @@ let testTargets: [Target] = [
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
-    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
+    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
     tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),
