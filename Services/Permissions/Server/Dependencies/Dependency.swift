@@ -13,7 +13,7 @@ struct Dependency: Hashable, Sendable {
     let filter: String
 
     init(_ call: DocumentCall) throws {
-        let filter = try call.filter
+        let filter = try Filter(call.filter)
         database = call.namespace.database
         collection = call.namespace.collection
         id = filter.equalities.first { $0.path.description == "_id" }?.value.keyText
