@@ -28,18 +28,18 @@ public final class PostgresClient: Service, PostgresQuerying {
 
     /// Runs one statement, committed when this returns.
     public func query(_ statement: PostgresStatement) async throws -> PostgresRows {
-        try await withLease(.shared) { try await $0.query(statement) }
+        try await withUsable(.shared) { try await $0.query(statement) }
     }
 
     /// Sends all statements in one write over one connection: one round trip.
     public func pipeline(_ statements: [PostgresStatement], in mode: PostgresPipelineMode) async throws
         -> [PostgresRows]
     {
-        try await withLease(.exclusive) { try await $0.pipeline(statements, in: mode) }
+        try await withUsable(.exclusive) { try await $0.pipeline(statements, in: mode) }
     }
 
     public func results(of statements: [PostgresStatement]) async throws -> [Result<PostgresRows, PostgresError>] {
-        try await withLease(.exclusive) { try await $0.results(of: statements) }
+        try await withUsable(.exclusive) { try await $0.results(of: statements) }
     }
 
     /// Runs `body` with a connection of its own. What it leaves open is rolled back; session settings it leaves behind.
@@ -91,6 +91,26 @@ public final class PostgresClient: Service, PostgresQuerying {
     public var connectionCount: Int { pool.withLock { $0.connectionCount } }
 
     // MARK: Leases
+
+    /// For what is sent in one go: if the connection turns out to have ended before, nothing was sent, and another one is taken.
+    nonisolated(nonsending) private func withUsable<R>(
+        _ use: ConnectionPool.Use, _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        while true {
+            do {
+                return try await withLease(use) { connection in
+                    do {
+                        return try await body(connection)
+                    } catch let error as PostgresError where error.code == .closed {
+                        remove(connection)
+                        throw error
+                    }
+                }
+            } catch let error as PostgresError where error.code == .closed {
+                if pool.withLock({ $0.isClosed }) { throw error }
+            }
+        }
+    }
 
     nonisolated(nonsending) private func withLease<R>(
         _ use: ConnectionPool.Use, _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R

@@ -68,9 +68,14 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         PQsetNoticeReceiver(handle, { _, _ in }, nil)  // the default prints to stderr
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+                // Getting here may have taken a turn of the loop (as in every such closure below), and the state is asked again.
+                guard mode == .connecting else {
+                    return continuation.resume(
+                        throwing: closeError ?? PostgresError(.closed, "closed while connecting"))
+                }
                 connecting = continuation
-                let timer = LoopTimer(loop) { [unowned self] in
-                    assumeIsolated { $0.failConnecting(PostgresError(.connectionFailed, "no answer in time")) }
+                let timer = LoopTimer(loop) { [weak self] in
+                    self?.assumeIsolated { $0.failConnecting(PostgresError(.connectionFailed, "no answer in time")) }
                 }
                 connectTimer = timer
                 timer.start(ms: configuration.connectTimeout.milliseconds)
@@ -122,8 +127,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     func watch(_ interest: FDWatcher.Interest) {
         if watcher == nil {
             do {
-                watcher = try FDWatcher(loop, fd: PQsocket(handle)) { [unowned self] interest in
-                    assumeIsolated { $0.isReady(interest) }
+                watcher = try FDWatcher(loop, fd: PQsocket(handle)) { [weak self] interest in
+                    self?.assumeIsolated { $0.isReady(interest) }
                 }
             } catch {
                 lose(PostgresError(.connectionLost, "can't watch the socket", underlying: error))
@@ -178,7 +183,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         guard !isWatching, let limit = configuration.answerTimeout else { return }
         isWatching = true
         let timer =
-            watchdog ?? LoopTimer(loop) { [unowned self] in assumeIsolated { $0.checkAnswers(limit.milliseconds) } }
+            watchdog ?? LoopTimer(loop) { [weak self] in self?.assumeIsolated { $0.checkAnswers(limit.milliseconds) } }
         watchdog = timer
         timer.start(ms: 500, every: 500)
     }
@@ -199,7 +204,9 @@ public actor PostgresConnection: LoopActor, TickFlushable {
 
     /// Returns when the connection has ended, and throws why unless it was `close`.
     public func waitUntilClosed() async throws {
-        if mode != .closed { await withUnsafeContinuation { closeWaiters.append($0) } }
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            if mode == .closed { continuation.resume() } else { closeWaiters.append(continuation) }
+        }
         if let closeError, closeError.code != .closed { throw closeError }
     }
 

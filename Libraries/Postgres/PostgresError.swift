@@ -87,6 +87,8 @@ public struct PostgresError: Error, Sendable {
     /// available, a lost or refused connection, a server that is shutting down or starting, a plan that a migration outdated.
     public var isRetriable: Bool {
         if code == .aborted, let cause = underlyingError as? PostgresError { return cause.isRetriable }
+        // It was lost before, and this statement wasn't sent.
+        if code == .closed, let cause = underlyingError as? PostgresError { return cause.code != .closed }
         if code == .connectionFailed || code == .connectionLost || code == .timeout || code == .poolTimeout {
             return true
         }

@@ -1,5 +1,4 @@
 private import Chiredis
-import Dispatch
 import EventLoop
 
 /// A hiredis context on a loop: hiredis says what it wants to do with the socket, the loop says when it may. Loop only.
@@ -33,7 +32,7 @@ final class HiredisLink: TickFlushable {
     /// Begins to connect, on a thread that may block, since names are resolved here.
     static func start(_ configuration: RedisConfiguration) async -> Started {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Started, Never>) in
-            DispatchQueue.global(qos: .userInitiated).async {
+            BlockingWork.run {
                 let context =
                     if let path = configuration.path {
                         redisAsyncConnectUnix(path)
@@ -67,7 +66,7 @@ final class HiredisLink: TickFlushable {
         }
         redisEnableKeepAlive(&context.pointee.c)
         do {
-            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [unowned self] in isReady($0) }
+            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [weak self] in self?.isReady($0) }
             self.watcher = watcher
             watcher.set([.read, .write])
         } catch {

@@ -42,9 +42,14 @@ public actor RedisConnection: LoopActor {
     }
 
     private func begin(_ started: HiredisLink.Started, _ continuation: UnsafeContinuation<Void, any Error>) {
+        // The cancellation handler may have come first.
+        guard !isClosed else {
+            HiredisLink.discard(started)
+            return continuation.resume(throwing: closeError ?? RedisError(.closed, "closed while connecting"))
+        }
         do {
-            link = try HiredisLink(started, on: loop) { [unowned self] error in
-                assumeIsolated { $0.connected(error) }
+            link = try HiredisLink(started, on: loop) { [weak self] error in
+                self?.assumeIsolated { $0.connected(error) }
             } onClosed: { [weak self] in
                 self?.assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
             }
@@ -53,8 +58,8 @@ public actor RedisConnection: LoopActor {
             return continuation.resume(throwing: error)
         }
         connecting = continuation
-        let timer = LoopTimer(loop) { [unowned self] in
-            assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
+        let timer = LoopTimer(loop) { [weak self] in
+            self?.assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
         }
         connectTimer = timer
         timer.start(ms: configuration.connectTimeout.milliseconds)
@@ -96,7 +101,10 @@ public actor RedisConnection: LoopActor {
 
     /// Returns when the connection has ended, and throws why unless it was `close`.
     public func waitUntilClosed() async throws {
-        if !isClosed { await withUnsafeContinuation { closeWaiters.append($0) } }
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            // Getting here may have taken a turn of the loop.
+            if isClosed { continuation.resume() } else { closeWaiters.append(continuation) }
+        }
         if let closeError, closeError.code != .closed { throw closeError }
     }
 
@@ -186,7 +194,7 @@ public actor RedisConnection: LoopActor {
     private func watchAnswers() {
         guard !isWatching, !isClosed else { return }
         isWatching = true
-        let timer = watchdog ?? LoopTimer(loop) { [unowned self] in assumeIsolated { $0.checkAnswers() } }
+        let timer = watchdog ?? LoopTimer(loop) { [weak self] in self?.assumeIsolated { $0.checkAnswers() } }
         watchdog = timer
         timer.start(ms: 250, every: 250)
     }

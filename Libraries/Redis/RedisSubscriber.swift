@@ -49,7 +49,7 @@ public final class RedisSubscriber: Service {
     /// Listens until graceful shutdown or cancellation, reconnecting; then `events` ends.
     public func run() async throws {
         defer { continuation.finish() }
-        await cancelWhenGracefulShutdown { await self.listen() }
+        try await cancelWhenGracefulShutdown { await self.listen() }
     }
 
     private func listen() async {

@@ -8,10 +8,14 @@ import Testing
         var configuration = PostgresConfiguration(url: "postgres://nobody@127.0.0.1:1/none")
         configuration.leaseTimeout = .milliseconds(300)
         try await PostgresClient.withClient(configuration, on: loops) { client in
-            await #expect { try await client.check() } throws: {
-                let error = $0 as? PostgresError
-                return error?.code == .poolTimeout
-                    && (error?.underlyingError as? PostgresError)?.code == .connectionFailed
+            try await eventually("the reason is known") {
+                do {
+                    try await client.check()
+                    return false
+                } catch let error as PostgresError {
+                    #expect(error.code == .poolTimeout)
+                    return (error.underlyingError as? PostgresError)?.code == .connectionFailed
+                }
             }
         }
         let connection = PostgresConnection(configuration: configuration, on: loops.next())
