@@ -135,10 +135,11 @@ let testTargets: [Target] = [
         dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
 
     tests("Unit", "EventLoopTests", ["EventLoop"]),
-    tests("Unit", "LoggingTests", ["Logging"]),
+    tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
-    tests("Unit", "LifecycleTests", ["Lifecycle", "Logging"]),
-    tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
+    tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
+    tests("Unit", "HTTPClientTests", ["EventLoop", "HTTPClient"]),
+    tests("Unit", "ServiceBootstrapTests", ["EventLoop", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "ServiceBootstrap"]),
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
     tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
@@ -156,7 +157,7 @@ let testTargets: [Target] = [
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
-    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
+    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
     tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "LocalEngines", "Logging", "Postgres", "TestSupport"]),

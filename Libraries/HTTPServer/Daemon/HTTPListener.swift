@@ -1,0 +1,299 @@
+import Cmicrohttpd
+import EventLoop
+import Glibc
+import Logging
+import Metrics
+import WebSocket
+
+/// The part of a server that lives on one loop: a libmicrohttpd daemon without a thread of its own. Its epoll descriptor is watched by
+/// the loop, `MHD_run` does the rest. While a handler waits, its connection is suspended, so a loop never does.
+actor HTTPListener: LoopActor {
+    nonisolated let loop: EventLoop
+    private let configuration: HTTPServerConfiguration
+    let pipeline: RequestPipeline
+    let logger: Logger
+    private let openWebSockets: Gauge
+    private var daemon: OpaquePointer?
+    private var log: DaemonLog?
+    private var watcher: FDWatcher?
+    private var timer: LoopTimer?
+    private var isRunQueued = false
+    private(set) var isDraining = false
+    private var isStopping = false
+    private var exchanges: [HTTPExchange] = []
+    private var webSockets: [ObjectIdentifier: WebSocket] = [:]
+    private var drained: CheckedContinuation<Void, Never>?
+
+    init(
+        _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, logger: Logger,
+        registry: MetricsRegistry
+    ) {
+        self.loop = loop
+        self.configuration = configuration
+        self.pipeline = pipeline
+        self.logger = logger
+        openWebSockets = Gauge(label: "http_server_websockets", help: "WebSockets open", registry: registry)
+    }
+
+    /// Serves connections of a listening socket, which belongs to the listener from here on, also when this throws.
+    func start(_ descriptor: Int32) throws {
+        let log = DaemonLog(logger)
+        let idleSeconds = UInt32(clamping: max(1, configuration.idleTimeout.components.seconds))
+        daemon = cmhd_start(
+            descriptor, Self.accessCallback, Self.targetCallback, Self.completedCallback,
+            Unmanaged.passUnretained(self).toOpaque(), log.pointer, configuration.headBytes, idleSeconds,
+            UInt32(clamping: configuration.connections), UInt32(clamping: configuration.connectionsPerAddress ?? 0))
+        guard let daemon else {
+            let code = errno
+            close(descriptor)
+            throw HTTPServerError(.cannotListen, "libmicrohttpd: \(String(cString: strerror(code)))")
+        }
+        self.log = log
+        do {
+            watcher = try FDWatcher(loop, fd: cmhd_epoll_fd(daemon)) { [unowned self] _ in assumeIsolated { $0.run() } }
+        } catch {
+            MHD_stop_daemon(daemon)
+            self.daemon = nil
+            throw HTTPServerError(.cannotListen, "\(error)")
+        }
+        watcher?.set(.read)
+        // libmicrohttpd's own timeouts.
+        timer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.run() } }
+        timer?.start(ms: 1000, every: 1000)
+    }
+
+    // MARK: Stopping
+
+    /// Stops accepting, and returns when no request runs and no WebSocket is open, or at the deadline.
+    func drain(within timeout: Duration) async {
+        guard let daemon, !isDraining else { return }
+        // Connections that wait in the listening socket's queue were promised an answer.
+        run()
+        isDraining = true
+        let listening = MHD_quiesce_daemon(daemon)
+        if listening >= 0 { close(listening) }
+        for socket in webSockets.values { socket.close(.goingAway, reason: "the server stops") }
+        guard !exchanges.isEmpty || !webSockets.isEmpty else { return }
+        let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
+        let (seconds, attoseconds) = timeout.components
+        deadline.start(ms: UInt64(max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)))
+        await withCheckedContinuation { drained = $0 }
+        deadline.close()
+    }
+
+    private func endDrain() {
+        drained?.resume()
+        drained = nil
+    }
+
+    private func endDrainIfIdle() {
+        if exchanges.isEmpty, webSockets.isEmpty { endDrain() }
+    }
+
+    /// Ends everything now: requests that still run are answered with 503 and their tasks cancelled, WebSockets are reset.
+    func stop() {
+        guard let daemon else { return }
+        isDraining = true
+        isStopping = true
+        for socket in webSockets.values { socket.terminate() }
+        for exchange in exchanges {
+            exchange.task?.cancel()
+            exchange.stream?.abandon()
+            if case .running = exchange.phase { exchange.phase = .answered(HTTPError.unavailable.response) }
+            // libmicrohttpd must not be stopped with suspended connections.
+            _ = exchange.resume()
+        }
+        run()
+        watcher?.close()
+        watcher = nil
+        timer?.close()
+        timer = nil
+        self.daemon = nil
+        MHD_stop_daemon(daemon)
+        log = nil
+        endDrain()
+    }
+
+    // MARK: Running the daemon
+
+    private func run() {
+        guard let daemon else { return }
+        var wait: UInt64 = 0
+        // Work may be left that no descriptor announces: a connection that was resumed.
+        for _ in 0..<8 {
+            MHD_run(daemon)
+            guard MHD_get_timeout(daemon, &wait) == .YES, wait == 0 else { return }
+        }
+        runSoon()
+    }
+
+    func runSoon() {
+        if isRunQueued { return }
+        isRunQueued = true
+        loop.execute { [self] in
+            assumeIsolated {
+                $0.isRunQueued = false
+                $0.run()
+            }
+        }
+    }
+
+    // MARK: Requests
+
+    /// The request line is in.
+    func began(_ target: UnsafePointer<CChar>, _ connection: OpaquePointer?) -> UnsafeMutableRawPointer {
+        let exchange = HTTPExchange(
+            connection, target: String(cString: target), targetAddress: UInt(bitPattern: target))
+        exchange.position = exchanges.count
+        exchanges.append(exchange)
+        return Unmanaged.passRetained(exchange).toOpaque()
+    }
+
+    /// The answer is sent, or the connection is gone.
+    func ended(_ exchange: HTTPExchange) {
+        exchange.connection = nil
+        exchange.isSuspended = false
+        exchange.task?.cancel()
+        exchange.task = nil
+        exchange.stream?.abandon()
+        exchange.stream = nil
+        let last = exchanges.removeLast()
+        if last !== exchange {
+            exchanges[exchange.position] = last
+            last.position = exchange.position
+        }
+        if isDraining { endDrainIfIdle() }
+    }
+
+    /// libmicrohttpd calls this when the head is in, for each piece of the body, when the body is complete, and after a resume.
+    func access(
+        _ exchange: HTTPExchange, method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?,
+        _ piece: UnsafeRawBufferPointer
+    ) -> MHD_Result {
+        switch exchange.phase {
+        case .head:
+            guard let method, let version else { return .NO }
+            return begin(exchange, method: method, version: version)
+        case .body:
+            if piece.isEmpty { return dispatch(exchange) }
+            collect(piece, exchange)
+            return .YES
+        case .discarding(let error, let left):
+            if piece.isEmpty { return refuse(exchange, error) }
+            guard piece.count <= left else { return .NO }
+            exchange.phase = .discarding(error, left: left - piece.count)
+            return .YES
+        case .running: return .YES
+        case .answered(let response): return send(response, exchange)
+        }
+    }
+
+    private func begin(
+        _ exchange: HTTPExchange, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
+    ) -> MHD_Result {
+        guard let connection = exchange.connection else { return .NO }
+        guard !isStopping else { return refuse(exchange, .unavailable) }
+        let head: RequestHead
+        do throws(HTTPError) {
+            head = try RequestHead(
+                connection, method: method, target: exchange.target, targetAddress: exchange.targetAddress,
+                version: version, maxHeaders: configuration.headerCount)
+        } catch {
+            return refuse(exchange, error)
+        }
+        var request = HTTPRequest(
+            method: head.method, target: exchange.target, headers: head.headers,
+            remoteAddress: RemoteAddress(cmhd_peer(connection)),
+            loop: loop)
+        let routed = pipeline.route(head.method, request.path)
+        request.parameters = routed.parameters
+        request.route = routed.template
+        exchange.routed = routed
+        exchange.bodyLimit = routed.bodyLimit ?? configuration.bodyBytes
+        // Before the client sends the body: it may be waiting for 100 Continue.
+        if let length = head.contentLength, length > exchange.bodyLimit {
+            return refuse(exchange, .bodyTooLarge(exchange.bodyLimit))
+        }
+        if head.expectsContinue, routed.isRefusal { return refuse(exchange, .notFound) }
+        if let length = head.contentLength { request.body.reserveCapacity(min(length, 64 << 10)) }
+        exchange.request = request
+        exchange.phase = .body
+        return .YES
+    }
+
+    private func collect(_ piece: UnsafeRawBufferPointer, _ exchange: HTTPExchange) {
+        let count = (exchange.request?.body.count ?? 0) + piece.count
+        if count > exchange.bodyLimit {
+            exchange.request = nil
+            exchange.phase = .discarding(.bodyTooLarge(exchange.bodyLimit), left: max(exchange.bodyLimit, 1 << 20))
+        } else {
+            exchange.request?.body.append(contentsOf: piece)
+        }
+    }
+
+    private func dispatch(_ exchange: HTTPExchange) -> MHD_Result {
+        guard let request = exchange.request, let routed = exchange.routed else { return .NO }
+        // The task has the body; the head is needed for an upgrade.
+        exchange.request?.body = []
+        exchange.phase = .running
+        // Runs until its first suspension here and now: a handler that doesn't wait costs no suspended connection.
+        let task = Task.immediate(executorPreference: loop) {
+            let response = await self.pipeline.respond(to: request, routed)
+            self.completed(exchange, response)
+        }
+        if case .answered(let response) = exchange.phase { return send(response, exchange) }
+        exchange.task = task
+        exchange.suspend()
+        return .YES
+    }
+
+    private func completed(_ exchange: HTTPExchange, _ response: HTTPResponse) {
+        // Stopped meanwhile, with an answer of its own.
+        guard case .running = exchange.phase else { return }
+        exchange.phase = .answered(response)
+        exchange.task = nil
+        if exchange.resume() { runSoon() }
+    }
+
+    private func refuse(_ exchange: HTTPExchange, _ error: HTTPError) -> MHD_Result {
+        let address = RemoteAddress(exchange.connection.flatMap { cmhd_peer($0) })
+        pipeline.recordRefusal(status: error.status, exchange.routed, from: address)
+        var response = error.response
+        response.headers["Connection"] = "close"
+        return send(response, exchange)
+    }
+
+    // MARK: Streams
+
+    func write(_ bytes: [UInt8], to stream: ResponseStream) async throws {
+        guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
+        stream.append(bytes)
+        if stream.exchange.resume() { runSoon() }
+        while stream.isFull { await stream.wait() }
+        guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
+    }
+
+    func finish(_ stream: ResponseStream, failed: Bool) {
+        stream.close(failed: failed)
+        if stream.exchange.resume() { runSoon() }
+    }
+
+    // MARK: WebSockets
+
+    var hasRoomForWebSocket: Bool { webSockets.count < configuration.webSockets && !isDraining }
+
+    func opened(_ socket: WebSocket) {
+        webSockets[ObjectIdentifier(socket)] = socket
+        openWebSockets.increment()
+        socket.onEnd = { [unowned self] socket in
+            let id = ObjectIdentifier(socket)
+            assumeIsolated { $0.closed(id) }
+        }
+    }
+
+    private func closed(_ id: ObjectIdentifier) {
+        webSockets[id] = nil
+        openWebSockets.decrement()
+        if isDraining { endDrainIfIdle() }
+    }
+}

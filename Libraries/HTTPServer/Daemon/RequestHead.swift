@@ -1,0 +1,139 @@
+import Cmicrohttpd
+
+/// Reads a request's head out of libmicrohttpd and refuses what version 0.9.75 lets through and a proxy in front might read otherwise
+/// (RFC 9112, sections 2.2, 3, 5 and 6.3).
+struct RequestHead {
+    let method: HTTPMethod
+    let headers: HTTPHeaders
+    /// Nil where there is no body, or a chunked one.
+    let contentLength: Int?
+    let expectsContinue: Bool
+
+    /// - Parameter targetAddress: where libmicrohttpd had the target before it took it apart.
+    init(
+        _ connection: OpaquePointer, method: UnsafePointer<CChar>, target: String, targetAddress: UInt,
+        version rawVersion: UnsafePointer<CChar>, maxHeaders: Int
+    ) throws(HTTPError) {
+        let name = String(cString: method), version = String(cString: rawVersion)
+        guard let known = HTTPMethod(rawValue: name) else {
+            throw HTTPError(501, code: "NotImplemented", "method not implemented")
+        }
+        guard target.utf8.first == UInt8(ascii: "/"),
+            target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
+        else { throw .badRequest("malformed target") }
+        guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
+            throw HTTPError(505, code: "HTTPVersionNotSupported", "HTTP version not supported")
+        }
+        self.method = known
+        let layout = HeadLayout(
+            method: method, methodCount: name.utf8.count, target: (targetAddress, target.utf8.count),
+            version: rawVersion)
+        headers = try Self.collect(connection, layout, maxHeaders)
+        contentLength = try Self.framing(headers, version)
+        expectsContinue = try Self.expectation(headers)
+    }
+
+    private static func framing(_ headers: HTTPHeaders, _ version: String) throws(HTTPError) -> Int? {
+        let isCurrent = version == "HTTP/1.1"
+        guard headers.count(of: "host") <= 1, !isCurrent || headers["host"] != nil else {
+            throw .badRequest("one Host is needed")
+        }
+        let length = headers["content-length"]
+        if let coding = headers["transfer-encoding"] {
+            guard isCurrent, length == nil, headers.count(of: "transfer-encoding") == 1 else {
+                throw .badRequest("ambiguous length")
+            }
+            guard coding.lowercased() == "chunked" else {
+                throw HTTPError(501, code: "NotImplemented", "transfer coding not implemented")
+            }
+        }
+        guard let length else { return nil }
+        guard headers.count(of: "content-length") == 1, !length.isEmpty,
+            length.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") })
+        else { throw .badRequest("malformed Content-Length") }
+        return Int(length) ?? .max
+    }
+
+    private static func expectation(_ headers: HTTPHeaders) throws(HTTPError) -> Bool {
+        guard let expectation = headers["expect"] else { return false }
+        guard expectation.lowercased() == "100-continue" else {
+            throw HTTPError(417, code: "ExpectationFailed", "unknown expectation")
+        }
+        return true
+    }
+
+    // MARK: Fields
+
+    private struct Collector {
+        let limit: Int
+        var layout: HeadLayout
+        var fields: [(String, String)] = []
+        var isMalformed = false
+        var isTooLong = false
+    }
+
+    private static func collect(
+        _ connection: OpaquePointer, _ layout: HeadLayout, _ limit: Int
+    ) throws(HTTPError) -> HTTPHeaders {
+        var collector = Collector(limit: limit, layout: layout)
+        collector.fields.reserveCapacity(8)
+        withUnsafeMutablePointer(to: &collector) { collector in
+            _ = MHD_get_connection_values_n(
+                connection, .HEADER_KIND,
+                { collector, _, name, nameCount, value, valueCount in
+                    guard let collector = collector?.assumingMemoryBound(to: Collector.self) else { return .NO }
+                    return RequestHead.add(
+                        UnsafeRawBufferPointer(start: name, count: nameCount),
+                        UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueCount), &collector.pointee)
+                }, collector)
+        }
+        if collector.isMalformed { throw .badRequest("malformed header field") }
+        if collector.isTooLong {
+            throw HTTPError(431, code: "RequestHeaderFieldsTooLarge", "more than \(limit) header fields")
+        }
+        guard collector.layout.ends(at: cmhd_head_size(connection)) else { throw .badRequest("malformed head") }
+        return HTTPHeaders(collector.fields)
+    }
+
+    private static func add(
+        _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ collector: inout Collector
+    ) -> MHD_Result {
+        guard collector.fields.count < collector.limit else {
+            collector.isTooLong = true
+            return .NO
+        }
+        collector.layout.add(name: name, value: value)
+        guard !name.isEmpty, name.allSatisfy(isTokenByte), value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+        else {
+            collector.isMalformed = true
+            return .NO
+        }
+        let lowered = String(unsafeUninitializedCapacity: name.count) { out in
+            for index in 0..<name.count {
+                let byte = name[index]
+                out[index] = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+            }
+            return name.count
+        }
+        collector.fields.append((lowered, String(decoding: trimmed(value), as: UTF8.self)))
+        return .YES
+    }
+
+    /// Blanks after a value don't belong to it; libmicrohttpd leaves them.
+    private static func trimmed(_ value: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+        var end = value.endIndex
+        while end > value.startIndex, value[end - 1] == 0x20 || value[end - 1] == 0x09 { end -= 1 }
+        return value[..<end]
+    }
+
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+            UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}

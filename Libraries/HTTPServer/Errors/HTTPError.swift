@@ -1,0 +1,56 @@
+/// An answer that is an error. Thrown by a handler or a middleware it becomes a JSON body
+/// `{"error": message, "error_code": code}` with `Content-Type: application/json`.
+public struct HTTPError: Error, Sendable, CustomStringConvertible {
+    /// The status code, 400 to 599.
+    public var status: Int
+    /// A stable name for programs, such as `InvalidSession`.
+    public var code: String
+    /// For people; the client sees it.
+    public var message: String
+    /// Further header fields of the answer.
+    public var headers: HTTPHeaders
+
+    /// See the properties.
+    public init(_ status: Int, code: String, _ message: String, headers: HTTPHeaders = HTTPHeaders()) {
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = headers
+    }
+
+    public var description: String { "\(status) \(code): \(message)" }
+
+    /// The answer.
+    public var response: HTTPResponse {
+        var response = HTTPResponse.json(
+            "{\"error\":\(JSONText.quoted(message)),\"error_code\":\(JSONText.quoted(code))}", status: status)
+        for (name, value) in headers { response.headers.add(name, value) }
+        return response
+    }
+}
+
+/// An error of another module that says itself how it is answered. Errors that don't are answered with 500 and logged.
+public protocol HTTPErrorConvertible: Error {
+    /// What the client gets.
+    var httpError: HTTPError { get }
+}
+
+extension HTTPError: HTTPErrorConvertible {
+    public var httpError: HTTPError { self }
+}
+
+extension HTTPError {
+    static let notFound = HTTPError(404, code: "NotFound", "no such resource")
+    static let internalError = HTTPError(500, code: "InternalServerError", "internal server error")
+    static let unavailable = HTTPError(503, code: "ServiceUnavailable", "the server is stopping")
+
+    static func methodNotAllowed(_ allowed: String) -> HTTPError {
+        HTTPError(405, code: "MethodNotAllowed", "method not allowed", headers: ["Allow": allowed])
+    }
+
+    static func badRequest(_ message: String) -> HTTPError { HTTPError(400, code: "BadRequest", message) }
+
+    static func bodyTooLarge(_ limit: Int) -> HTTPError {
+        HTTPError(413, code: "RequestEntityTooLarge", "the body is larger than \(limit) bytes")
+    }
+}

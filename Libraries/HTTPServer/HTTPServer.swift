@@ -1,0 +1,134 @@
+import EventLoop
+import Lifecycle
+import Logging
+import Metrics
+
+/// HTTP/1.1 and WebSockets on one port, over libmicrohttpd, on several event loops.
+///
+/// ```swift
+/// var router = HTTPRouter()
+/// router.get("/apps/:app") { request in .text(try request.parameters.require("app")) }
+/// let server = HTTPServer(HTTPServerConfiguration(port: 8080), router: router, loops: loops, logger: logger)
+/// try await server.run()
+/// ```
+/// A daemon runs on each loop, the kernel spreads connections over them. TLS and HTTP/2 belong to a proxy in front.
+public final class HTTPServer: Service, CustomStringConvertible {
+    private enum State {
+        case idle
+        case starting
+        case running(port: Int)
+        case stopped
+    }
+
+    private let configuration: HTTPServerConfiguration
+    private let listeners: [HTTPListener]
+    private let logger: Logger
+    private let state = Locked(State.idle)
+
+    /// Nothing is opened before ``start()`` or ``run()``.
+    ///
+    /// - Parameters:
+    ///   - router: as it is now.
+    ///   - loops: on which connections are served; they must outlive the server.
+    ///   - logger: requests at debug, failed ones at error.
+    ///   - registry: where the metrics are kept.
+    public init(
+        _ configuration: HTTPServerConfiguration = HTTPServerConfiguration(), router: HTTPRouter, loops: [EventLoop],
+        logger: Logger = Logger(label: "http-server"), registry: MetricsRegistry = .shared
+    ) {
+        precondition(!loops.isEmpty, "a server needs a loop")
+        self.configuration = configuration
+        self.logger = logger
+        let pipeline = RequestPipeline(router: router, cors: configuration.cors, logger: logger, registry: registry)
+        listeners = loops.map {
+            HTTPListener($0, configuration: configuration, pipeline: pipeline, logger: logger, registry: registry)
+        }
+    }
+
+    /// The port that is listened on; before ``start()`` the one that was asked for.
+    public var port: Int {
+        state.withLock { state in
+            if case .running(let port) = state { return port }
+            return configuration.port
+        }
+    }
+
+    public var description: String { "HTTPServer(\(configuration.address):\(port))" }
+
+    /// Listens and serves until a graceful shutdown is asked for, then drains: no new connections, running requests are finished,
+    /// WebSockets closed with 1001, at most ``HTTPServerConfiguration/drainTimeout`` long. Cancelling the task stops without draining.
+    ///
+    /// A server that ``start()`` has started goes on from there.
+    /// - Throws: ``HTTPServerError``.
+    public func run() async throws {
+        if !isRunning { try await start() }
+        do {
+            try await gracefulShutdown()
+        } catch is CancellationError {
+            await stop(drainingFor: .zero)
+            throw CancellationError()
+        }
+        await stop()
+    }
+
+    /// Listens and serves; returns when connections are accepted. ``stop(drainingFor:)`` is then the caller's job, or ``run()``.
+    ///
+    /// - Throws: ``HTTPServerError`` `portInUse`, `cannotListen`, or `alreadyStarted`: a server runs once.
+    public func start() async throws {
+        let isFirst = state.withLock { state in
+            guard case .idle = state else { return false }
+            state = .starting
+            return true
+        }
+        guard isFirst else { throw HTTPServerError(.alreadyStarted, "the server was started before") }
+        do {
+            let (descriptors, port) = try ListeningSocket.open(
+                address: configuration.address, port: configuration.port, count: listeners.count)
+            try await listen(on: descriptors)
+            state.withLock { $0 = .running(port: port) }
+            logger.notice("listening", metadata: ["address": "\(configuration.address)", "port": "\(port)"])
+        } catch {
+            state.withLock { $0 = .stopped }
+            throw error
+        }
+    }
+
+    /// Drains for the time given, or ``HTTPServerConfiguration/drainTimeout``, then closes everything that is left. Does nothing to a
+    /// server that doesn't run.
+    public func stop(drainingFor timeout: Duration? = nil) async {
+        let wasRunning = state.withLock { state in
+            guard case .running = state else { return false }
+            state = .stopped
+            return true
+        }
+        guard wasRunning else { return }
+        let timeout = timeout ?? configuration.drainTimeout
+        await withDiscardingTaskGroup { group in
+            for listener in listeners {
+                group.addTask {
+                    if timeout > .zero { await listener.drain(within: timeout) }
+                    await listener.stop()
+                }
+            }
+        }
+        logger.notice("stopped", metadata: ["address": "\(configuration.address)"])
+    }
+
+    private var isRunning: Bool {
+        state.withLock { state in
+            if case .running = state { return true }
+            return false
+        }
+    }
+
+    private func listen(on descriptors: [Int32]) async throws {
+        var failure: (any Error)?
+        for (listener, descriptor) in zip(listeners, descriptors) {
+            // After a failure too: each listener closes its descriptor.
+            do { try await listener.start(descriptor) } catch { failure = failure ?? error }
+        }
+        guard let failure else { return }
+        for listener in listeners { await listener.stop() }
+        throw failure
+    }
+}

@@ -1,0 +1,32 @@
+/// Where a server listens, and its limits.
+public struct HTTPServerConfiguration: Sendable {
+    /// The address to listen on: IPv4, or IPv6 (`::` takes IPv4 too), or a name of this machine. Default: `0.0.0.0`.
+    public var address: String
+    /// The port, 0 for one that is free; see ``HTTPServer/port``.
+    public var port: Int
+    /// Request line and headers of one request, in bytes, about; above it 414 or 431. It is also the most that libmicrohttpd allocates
+    /// for a connection. Default: 32 KiB.
+    public var headBytes = 32 << 10
+    /// Header fields of one request; above it 431. Default: 100.
+    public var headerCount = 100
+    /// The body of one request, in bytes, where the route doesn't say otherwise; above it 413. Default: 1 MiB.
+    public var bodyBytes = 1 << 20
+    /// A connection on which nothing moves for this long is closed, unless its handler runs. Whole seconds. Default: 60 s.
+    public var idleTimeout: Duration = .seconds(60)
+    /// HTTP connections per loop; above it new ones wait unaccepted. Default: 16,384.
+    public var connections = 16_384
+    /// HTTP connections of one address per loop; nil for no such limit. Behind a proxy all have the proxy's. Default: nil.
+    public var connectionsPerAddress: Int?
+    /// Open WebSockets per loop; above it upgrades are answered with 503. Default: 20,000.
+    public var webSockets = 20_000
+    /// How long a graceful stop waits for running requests and for WebSockets to close. Default: 20 s.
+    public var drainTimeout: Duration = .seconds(20)
+    /// Pages of other origins that may call; nil for none. Default: nil.
+    public var cors: CORSPolicy?
+
+    /// See the properties for the defaults.
+    public init(address: String = "0.0.0.0", port: Int = 8080) {
+        self.address = address
+        self.port = port
+    }
+}

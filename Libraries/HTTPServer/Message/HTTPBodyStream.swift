@@ -1,0 +1,29 @@
+/// A body that is produced while it is sent: large results, server-sent events.
+public struct HTTPBodyStream: Sendable {
+    let length: UInt64?
+    let produce: @Sendable (HTTPBodyWriter) async throws -> Void
+
+    /// - Parameters:
+    ///   - length: the exact number of bytes, sent as `Content-Length`; nil sends chunks.
+    ///   - produce: writes the body. It runs when the client is ready for it (never for HEAD), is cancelled when the connection is lost,
+    ///     and an error that it throws cuts the connection so that the client sees that the body isn't complete.
+    public init(length: UInt64? = nil, _ produce: @escaping @Sendable (HTTPBodyWriter) async throws -> Void) {
+        self.length = length
+        self.produce = produce
+    }
+}
+
+/// Writes the body of one response.
+public struct HTTPBodyWriter: Sendable {
+    let listener: HTTPListener
+    let stream: ResponseStream
+
+    /// Sends bytes. Returns when they are queued and less than 256 KiB wait for the client, so a slow client slows the producer.
+    ///
+    /// - Throws: ``HTTPServerError`` `connectionClosed` when the connection is gone. That is noticed at a write: a stream that may be
+    ///   silent for long should send something (a comment line, in server-sent events) now and then.
+    public func write(_ bytes: [UInt8]) async throws { try await listener.write(bytes, to: stream) }
+
+    /// Sends text.
+    public func write(_ text: String) async throws { try await write(Array(text.utf8)) }
+}

@@ -1,0 +1,59 @@
+/// Header fields in their order; names compare without regard to case.
+public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
+    /// One field.
+    public typealias Element = (name: String, value: String)
+
+    private var fields: [Element]
+
+    /// From a literal; a name may stand in it more than once.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        fields = elements.map { (name: $0.0, value: $0.1) }
+    }
+
+    /// From pairs of names and values.
+    public init(_ fields: [(String, String)] = []) { self.fields = fields.map { (name: $0.0, value: $0.1) } }
+
+    /// The number of fields.
+    public var count: Int { fields.count }
+
+    /// Fields in their order.
+    public func makeIterator() -> IndexingIterator<[Element]> { fields.makeIterator() }
+
+    /// Adds a field, also when the name is there already.
+    public mutating func add(_ name: String, _ value: String) { fields.append((name, value)) }
+
+    /// The values of all fields of that name, joined by commas; setting replaces them by one, nil removes them.
+    public subscript(name: String) -> String? {
+        get {
+            guard let first = fields.firstIndex(where: { Self.isSame($0.name, name) }) else { return nil }
+            var value = fields[first].value
+            for field in fields[(first + 1)...] where Self.isSame(field.name, name) { value += ", " + field.value }
+            return value
+        }
+        set {
+            fields.removeAll { Self.isSame($0.name, name) }
+            if let newValue { fields.append((name, newValue)) }
+        }
+    }
+
+    /// How many fields have that name.
+    public func count(of name: String) -> Int { fields.count { Self.isSame($0.name, name) } }
+
+    /// Whether a comma-separated field has a member, without regard to case.
+    public func contains(_ name: String, _ token: String) -> Bool {
+        guard let value = self[name] else { return false }
+        return value.split(separator: ",").contains { member in
+            let trimmed = member.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }
+            return Self.isSame(trimmed, token)
+        }
+    }
+
+    private static func isSame(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
+        let left = left.utf8, right = right.utf8
+        return left.count == right.count && left.elementsEqual(right) { lowered($0) == lowered($1) }
+    }
+
+    private static func lowered(_ byte: UInt8) -> UInt8 {
+        byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+    }
+}

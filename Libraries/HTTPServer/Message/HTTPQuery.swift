@@ -1,0 +1,24 @@
+/// The query of a request's target, decoded when it is asked for. `+` stands for a space.
+public struct HTTPQuery: Sendable {
+    /// As it came, without the question mark; empty where there is none.
+    public let raw: String
+
+    /// Takes the text after the question mark.
+    public init(_ raw: String) { self.raw = raw }
+
+    /// All pairs in their order. A pair that can't be decoded is left out; one without `=` has an empty value.
+    public var pairs: [(name: String, value: String)] {
+        raw.split(separator: "&").compactMap { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = PercentDecoding.decode(parts[0], plusIsSpace: true),
+                let value = PercentDecoding.decode(parts.count > 1 ? parts[1] : "", plusIsSpace: true)
+            else { return nil }
+            return (name, value)
+        }
+    }
+
+    /// The value of the first pair of that name.
+    public subscript(name: String) -> String? {
+        raw.isEmpty ? nil : pairs.first { $0.name == name }?.value
+    }
+}

@@ -1,0 +1,54 @@
+import EventLoop
+
+/// A request whose body is in.
+public struct HTTPRequest: Sendable {
+    /// The method; a HEAD request comes to the handler of GET as HEAD.
+    public let method: HTTPMethod
+    /// The path as it came, not decoded, without the query. Use ``parameters`` for its parts.
+    public let path: String
+    /// The query.
+    public let query: HTTPQuery
+    /// All header fields, names in lower case.
+    public let headers: HTTPHeaders
+    /// The body; chunks are put together.
+    public internal(set) var body: [UInt8]
+    /// What the route's template took from the path.
+    public internal(set) var parameters: PathParameters
+    /// The template of the route that matched the path; nil where none did. Good as a metric's dimension.
+    public internal(set) var route: String?
+    /// Where the connection comes from.
+    public let remoteAddress: RemoteAddress
+    /// The loop of the connection, on which handlers begin. Actors that live there are reached without a change of thread.
+    public let loop: EventLoop
+
+    /// The server makes requests; this is for tests of handlers.
+    public init(
+        method: HTTPMethod, target: String, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [],
+        parameters: PathParameters = PathParameters(), remoteAddress: RemoteAddress = .unknown, loop: EventLoop
+    ) {
+        self.method = method
+        if let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) {
+            path = String(target[..<mark])
+            query = HTTPQuery(String(target[target.utf8.index(after: mark)...]))
+        } else {
+            path = target
+            query = HTTPQuery("")
+        }
+        self.headers = headers
+        self.body = body
+        self.parameters = parameters
+        self.remoteAddress = remoteAddress
+        self.loop = loop
+    }
+
+    /// The client asks for a WebSocket. Whether its handshake is right is checked when the handler answers with
+    /// ``HTTPResponse/webSocket(subprotocol:configuration:headers:open:)``.
+    public var isWebSocketUpgrade: Bool {
+        headers.contains("upgrade", "websocket") && headers.contains("connection", "upgrade")
+    }
+
+    /// The subprotocols that the client offers, the one it likes best first.
+    public var webSocketSubprotocols: [String] {
+        (headers["sec-websocket-protocol"] ?? "").split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
+    }
+}

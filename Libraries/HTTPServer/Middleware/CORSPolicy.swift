@@ -1,0 +1,78 @@
+/// Which pages of other origins may call the server (Fetch standard, CORS protocol).
+public struct CORSPolicy: Sendable {
+    /// The origins that a request may come from.
+    public enum Origins: Sendable {
+        /// No page.
+        case none
+        /// Any page. With credentials allowed, the page's own origin is echoed.
+        case any
+        /// Pages of these origins, such as `https://app.example.com`, compared as they are.
+        case only(Set<String>)
+
+        func contains(_ origin: String) -> Bool {
+            switch self {
+            case .none: false
+            case .any: true
+            case .only(let origins): origins.contains(origin)
+            }
+        }
+    }
+
+    /// Asked for each request that has an `Origin`; route and path parameters are there already (an app's own list of origins).
+    public var allowedOrigins: @Sendable (HTTPRequest) async -> Origins
+    /// Methods a page may use.
+    public var methods: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete]
+    /// Request headers a page may send; nil for whatever it asks for.
+    public var headers: [String]?
+    /// Response headers a page may read.
+    public var exposedHeaders: [String] = []
+    /// Whether a page may send cookies and such.
+    public var allowsCredentials = false
+    /// How long a browser may remember the answer to a preflight request, in seconds.
+    public var maxAge = 600
+
+    /// See the properties for the defaults.
+    public init(allowedOrigins: @escaping @Sendable (HTTPRequest) async -> Origins) {
+        self.allowedOrigins = allowedOrigins
+    }
+
+    nonisolated(nonsending) func handle(_ request: HTTPRequest, next: HTTPHandler) async throws -> HTTPResponse {
+        guard let origin = request.headers["origin"] else {
+            var response = try await next(request)
+            response.headers.add("Vary", "Origin")
+            return response
+        }
+        let isAllowed = await allowedOrigins(request).contains(origin)
+        if request.method == .options, request.headers["access-control-request-method"] != nil {
+            return isAllowed ? preflight(request, origin) : Self.refusal
+        }
+        // A page of this origin sends Origin as well, so a foreign one isn't refused here: its browser does that.
+        var response = try await next(request)
+        response.headers.add("Vary", "Origin")
+        if isAllowed, response.upgrade == nil { allow(origin, &response) }
+        return response
+    }
+
+    private static var refusal: HTTPResponse {
+        HTTPError(403, code: "OriginNotAllowed", "origin not allowed", headers: ["Vary": "Origin"]).response
+    }
+
+    private func allow(_ origin: String, _ response: inout HTTPResponse) {
+        response.headers["Access-Control-Allow-Origin"] = origin
+        if allowsCredentials { response.headers["Access-Control-Allow-Credentials"] = "true" }
+        if !exposedHeaders.isEmpty {
+            response.headers["Access-Control-Expose-Headers"] = exposedHeaders.joined(separator: ", ")
+        }
+    }
+
+    private func preflight(_ request: HTTPRequest, _ origin: String) -> HTTPResponse {
+        var response = HTTPResponse.noContent
+        allow(origin, &response)
+        response.headers["Access-Control-Allow-Methods"] = methods.map(\.rawValue).joined(separator: ", ")
+        let wanted = headers?.joined(separator: ", ") ?? request.headers["access-control-request-headers"]
+        response.headers["Access-Control-Allow-Headers"] = wanted
+        response.headers["Access-Control-Max-Age"] = String(maxAge)
+        response.headers["Vary"] = "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"
+        return response
+    }
+}

@@ -1,0 +1,122 @@
+import Logging
+import Metrics
+
+/// What happens to every request between its head and its response: route, CORS, errors to answers, log, metrics.
+final class RequestPipeline: Sendable {
+    /// A request's route and what surrounds it.
+    struct Routed: Sendable {
+        let handler: HTTPHandler
+        let template: String?
+        let parameters: PathParameters
+        let bodyLimit: Int?
+        let metrics: RouteMetrics
+        /// No route wants the body.
+        let isRefusal: Bool
+    }
+
+    private let tree: RouteTree
+    private let cors: CORSPolicy?
+    private let logger: Logger
+    /// Paths without a route share one series.
+    private let unmatched: [HTTPMethod: RouteMetrics]
+    private let malformed: RouteMetrics
+
+    init(router: HTTPRouter, cors: CORSPolicy?, logger: Logger, registry: MetricsRegistry) {
+        self.cors = cors
+        self.logger = logger
+        unmatched = Dictionary(
+            uniqueKeysWithValues: HTTPMethod.allCases.map {
+                ($0, RouteMetrics(method: $0.rawValue, route: "NotFound", registry: registry))
+            })
+        malformed = RouteMetrics(method: "other", route: "Malformed", registry: registry)
+        var tree = router.tree
+        tree.update { method, route in
+            var route = route
+            route.handler = Self.surround(route.handler, cors, logger)
+            route.metrics = RouteMetrics(method: method.rawValue, route: route.template, registry: registry)
+            return route
+        }
+        self.tree = tree
+    }
+
+    /// Finds the handler; for a request without a route, one that answers with an error.
+    func route(_ method: HTTPMethod, _ path: String) -> Routed {
+        switch tree.match(method, path) {
+        case .found(let route, let parameters):
+            return Routed(
+                handler: route.handler, template: route.template, parameters: parameters, bodyLimit: route.bodyLimit,
+                metrics: route.metrics ?? malformed, isRefusal: false)
+        case .otherMethod(let allowed, let route, let parameters):
+            let methods = Set(allowed + (allowed.contains(.get) ? [.head, .options] : [.options]))
+            let list = methods.map(\.rawValue).sorted().joined(separator: ", ")
+            return refusal(method, template: route.template, parameters) { request in
+                guard request.method == .options else { throw HTTPError.methodNotAllowed(list) }
+                return HTTPResponse(status: 204, headers: ["Allow": list])
+            }
+        case .notFound: return refusal(method) { _ in throw HTTPError.notFound }
+        case .malformed: return refusal(method) { _ in throw HTTPError.badRequest("malformed path") }
+        }
+    }
+
+    /// Runs the handler; what it throws has become an answer.
+    nonisolated(nonsending) func respond(to request: HTTPRequest, _ routed: Routed) async -> HTTPResponse {
+        let start = ContinuousClock.now
+        var response: HTTPResponse
+        do { response = try await routed.handler(request) } catch { response = Self.answer(to: error, request, logger) }
+        if response.upgrade == nil, !(200...599).contains(response.status) {
+            logger.error("handler answered with an impossible status", metadata: ["http.status": "\(response.status)"])
+            response = HTTPError.internalError.response
+        }
+        let duration = ContinuousClock.now - start
+        routed.metrics.record(status: response.status, duration: duration)
+        let status = response.status
+        logger.debug(
+            "request",
+            metadata: [
+                "http.method": "\(request.method.rawValue)", "http.route": "\(routed.template ?? "NotFound")",
+                "http.status": "\(status)", "remote.address": "\(request.remoteAddress)",
+                "duration.ms": "\(duration / .milliseconds(1))",
+            ])
+        return response
+    }
+
+    /// A request that was refused before it had a handler.
+    func recordRefusal(status: Int, _ routed: Routed?, from address: RemoteAddress) {
+        (routed?.metrics ?? malformed).record(status: status, duration: .zero)
+        logger.debug(
+            "refused request", metadata: ["http.status": "\(status)", "remote.address": "\(address)"])
+    }
+
+    private func refusal(
+        _ method: HTTPMethod, template: String? = nil, _ parameters: PathParameters = PathParameters(),
+        _ handler: @escaping HTTPHandler
+    ) -> Routed {
+        Routed(
+            handler: Self.surround(handler, cors, logger), template: template, parameters: parameters, bodyLimit: nil,
+            metrics: unmatched[method] ?? malformed, isRefusal: true)
+    }
+
+    /// CORS is outside, so that a page can read errors too.
+    private static func surround(_ handler: @escaping HTTPHandler, _ cors: CORSPolicy?, _ logger: Logger) -> HTTPHandler
+    {
+        guard let cors else { return handler }
+        let answering: HTTPHandler = { request in
+            do { return try await handler(request) } catch { return answer(to: error, request, logger) }
+        }
+        return { request in try await cors.handle(request, next: answering) }
+    }
+
+    private static func answer(to error: any Error, _ request: HTTPRequest, _ logger: Logger) -> HTTPResponse {
+        if let known = error as? any HTTPErrorConvertible {
+            let answer = known.httpError
+            if answer.status >= 500 {
+                logger.error(
+                    "request failed", metadata: ["http.route": "\(request.route ?? "NotFound")", "error": "\(error)"])
+            }
+            return answer.response
+        }
+        if error is CancellationError { return HTTPError.unavailable.response }
+        logger.error("request failed", metadata: ["http.route": "\(request.route ?? "NotFound")", "error": "\(error)"])
+        return HTTPError.internalError.response
+    }
+}

@@ -1,0 +1,39 @@
+import EventLoop
+import Metrics
+
+/// What is counted for one route and method. Handles are found once.
+///
+/// - `http_server_request_seconds` {method, route}: from the complete head to the response being ready.
+/// - `http_server_requests_total` {method, route, status}.
+final class RouteMetrics: Sendable {
+    private let method: String
+    private let route: String
+    private let registry: MetricsRegistry
+    private let timer: Timer
+    private let counters = Locked<[Int: Counter]>([:])
+
+    init(method: String, route: String, registry: MetricsRegistry) {
+        self.method = method
+        self.route = route
+        self.registry = registry
+        timer = Timer(
+            label: "http_server_request_seconds", help: "Time until the response was ready",
+            dimensions: [("method", method), ("route", route)], registry: registry)
+    }
+
+    func record(status: Int, duration: Duration) {
+        timer.record(duration)
+        counter(for: status).increment()
+    }
+
+    private func counter(for status: Int) -> Counter {
+        counters.withLock { counters in
+            if let counter = counters[status] { return counter }
+            let counter = Counter(
+                label: "http_server_requests_total", help: "Requests answered",
+                dimensions: [("method", method), ("route", route), ("status", String(status))], registry: registry)
+            counters[status] = counter
+            return counter
+        }
+    }
+}
