@@ -85,9 +85,9 @@ let libraries: [Target] = [
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
     library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
-    library("AppRegistry", ["AppDefinition", "DocumentModel", "EventStream", "EventTopics", "Lifecycle", "Logging", "Postgres"]),
+    library("AppRegistry", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
-    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
+    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
@@ -99,7 +99,7 @@ let libraries: [Target] = [
 let services: [Target] =
     service("Auth", executable: "auth", [
         "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "EventLoop", "EventStream", "EventTopics",
-        "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap",
+        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap",
     ])
     + service("Permissions", executable: "permissions", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",

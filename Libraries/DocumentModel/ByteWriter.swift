@@ -3,6 +3,8 @@ struct ByteWriter: ~Copyable {
     private var memory: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
     private var capacity: Int
+    /// Set when a name with a zero byte was met, which BSON can't write.
+    var hasBrokenName = false
 
     init(capacity: Int = 512) {
         memory = .allocate(capacity: capacity)

@@ -9,6 +9,17 @@ public enum ISODate {
         public var minute: Int
         public var second: Int
         public var millisecond: Int
+
+        /// A moment of these parts.
+        public init(year: Int64, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0) {
+            self.year = year
+            self.month = month
+            self.day = day
+            self.hour = hour
+            self.minute = minute
+            self.second = second
+            self.millisecond = millisecond
+        }
     }
 
     static let millisecondsPerDay: Int64 = 86_400_000

@@ -12,54 +12,60 @@ extension DocumentStore {
     /// `busy`, which says nothing about it: the caller tries again. When Postgres fails, all get its error; whether they
     /// were committed may then be unknown, and sending them again is right, since a changeset is applied once only.
     public func commit(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>] {
-        let storage = try storage(of: app)
-        let tables = try await tables(for: uploads, storage: storage)
-        var results: [Result<UploadResult, any Error>?] = Array(repeating: nil, count: uploads.count)
-        var open = Array(uploads.indices)
-        for attempt in 0..<4 {
+        var results: [UploadResult?] = Array(repeating: nil, count: uploads.count)
+        for attempt in 0..<5 {
+            let open = uploads.indices.filter { results[$0] == nil }
             if open.isEmpty { break }
             if attempt > 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...(5 << attempt)))) }
-            let batch = UploadBatch(
-                storage: storage, uploads: open.map { uploads[$0] }, tables: tables, lockTimeout: Self.lockTimeout)
-            do {
-                let attempts = try await commit(batch)
-                for (place, attempt) in zip(open, attempts) {
-                    if case .done(let result) = attempt { results[place] = .success(result) }
-                }
-            } catch let error as PostgresError where error.isWorthAnotherAttempt {
-                if open.count > 1, attempt > 0 {
-                    try await commitOneByOne(open, of: uploads, storage: storage, tables: tables, into: &results)
-                    break
-                }
+            for (place, result) in zip(open, try await self.attempt(open.map { uploads[$0] }, app: app)) {
+                results[place] = result
             }
-            open = open.filter { results[$0] == nil }
         }
-        let busy = DocumentStoreError(.busy, "what the changeset needs is locked")
-        return results.map { $0 ?? .failure(busy) }
+        return results.map { $0.map(Result.success) ?? .failure(DocumentStoreError.lockedOut) }
+    }
+
+    /// Tries once. `nil` for an upload that is locked out; nothing of it is committed.
+    func attempt(_ uploads: [Upload], app: String) async throws -> [UploadResult?] {
+        let storage = try storage(of: app)
+        let tables = try await tables(for: uploads, storage: storage)
+        for _ in 0..<2 {
+            let batch = UploadBatch(storage: storage, uploads: uploads, tables: tables, lockTimeout: Self.lockTimeout)
+            do {
+                return try await commit(batch)
+            } catch let error as PostgresError where error.isWorthAnotherAttempt {
+                logger.debug("batch begins anew", metadata: ["error": "\(error)"])
+            }
+        }
+        return try await commitOneByOne(uploads, storage: storage, tables: tables)
     }
 
     /// When a batch fails as a whole, each for itself shows which one is to blame.
     private func commitOneByOne(
-        _ open: [Int], of uploads: [Upload], storage: AppStorage, tables: [ExactText: CollectionTable],
-        into results: inout [Result<UploadResult, any Error>?]
-    ) async throws {
+        _ uploads: [Upload], storage: AppStorage, tables: [ExactText: CollectionTable]
+    ) async throws -> [UploadResult?] {
+        var results: [UploadResult?] = []
         var stalled: Set<UploadCounter.Key> = []
-        for place in open where !stalled.contains(uploads[place].counter) {
-            let batch = UploadBatch(
-                storage: storage, uploads: [uploads[place]], tables: tables, lockTimeout: Self.lockTimeout)
-            do {
-                if case .done(let result)? = try await commit(batch).first { results[place] = .success(result) }
-            } catch let error as PostgresError where error.isWorthAnotherAttempt {
-                logger.debug("changeset left its batch", metadata: ["error": "\(error)"])
+        for upload in uploads {
+            var result: UploadResult?
+            if !stalled.contains(upload.counter) {
+                let batch = UploadBatch(
+                    storage: storage, uploads: [upload], tables: tables, lockTimeout: .milliseconds(20))
+                do {
+                    result = try await commit(batch)[0]
+                } catch let error as PostgresError where error.isWorthAnotherAttempt {
+                    logger.debug("changeset left its batch", metadata: ["error": "\(error)"])
+                }
             }
-            if results[place] == nil { stalled.insert(uploads[place].counter) }
+            if result == nil { stalled.insert(upload.counter) }
+            results.append(result)
         }
+        return results
     }
 
-    private func commit(_ batch: UploadBatch) async throws -> [UploadBatch.Attempt] {
-        let (attempts, heads) = try await batch.commit(on: client)
+    private func commit(_ batch: UploadBatch) async throws -> [UploadResult?] {
+        let (results, heads) = try await batch.commit(on: client)
         committed(heads, app: batch.storage.app)
-        return attempts
+        return results
     }
 
     private func tables(for uploads: [Upload], storage: AppStorage) async throws -> [ExactText: CollectionTable] {

@@ -10,21 +10,15 @@ import SyncEngine
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and
 ///    commits without waiting for the answers.
 struct UploadBatch {
-    /// What came of an upload in this attempt.
-    enum Attempt: Sendable {
-        case done(UploadResult)
-        /// Something that it needs is locked; nothing of it is committed.
-        case busy
-    }
-
     let storage: AppStorage
     let uploads: [Upload]
     /// By collection; those that the app doesn't sync are left out.
     let tables: [ExactText: CollectionTable]
     let lockTimeout: Duration
 
+    /// - Returns: the results, `nil` for an upload that needs something that is locked, of which nothing is committed.
     /// - Throws: what Postgres throws; then nothing is committed, unless the outcome is unknown.
-    func commit(on client: PostgresClient) async throws -> (attempts: [Attempt], heads: [CommittedHead]) {
+    func commit(on client: PostgresClient) async throws -> (results: [UploadResult?], heads: [CommittedHead]) {
         var replies: [PostgresReply] = []
         let work: UploadWork
         do {
@@ -38,7 +32,7 @@ struct UploadBatch {
             throw await PostgresReply.cause(of: error, in: replies)
         }
         let heads = work.plan.isEmpty ? [] : try await CommittedHead.all(from: replies[0])
-        return (work.attempts(heads: heads), heads)
+        return (work.results(heads: heads), heads)
     }
 
     private func read(in transaction: PostgresTransaction) async throws -> UploadWork {

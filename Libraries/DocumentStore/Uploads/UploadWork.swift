@@ -16,7 +16,9 @@ struct UploadWork: Sendable {
 
     /// The answer to an upload, where its revision may still have to be learned.
     private enum Draft {
-        case attempt(UploadBatch.Attempt)
+        /// What it needs is locked.
+        case busy
+        case done(UploadResult)
         /// `ordinal` counts in the upload's partition.
         case committed(partition: Partition, ordinal: Int64, lost: [LostWrite])
     }
@@ -40,7 +42,7 @@ struct UploadWork: Sendable {
         self.storage = storage
         self.tables = tables
         plan = WritePlan(storage: storage)
-        drafts = Array(repeating: .attempt(.busy), count: count)
+        drafts = Array(repeating: .busy, count: count)
     }
 
     // MARK: What was read
@@ -94,7 +96,7 @@ struct UploadWork: Sendable {
             return
         }
         guard version == counter.lastVersion + 1 else {
-            drafts[index] = .attempt(.done(.outOfOrder(expected: counter.lastVersion + 1)))
+            drafts[index] = .done(.outOfOrder(expected: counter.lastVersion + 1))
             return
         }
         var run = ChangesetRun(upload: upload, storage: storage)
@@ -131,8 +133,7 @@ struct UploadWork: Sendable {
         } else {
             let head = head(of: upload.partition)
             counter.add(.init(digest: digest, revision: head))
-            drafts[index] = .attempt(
-                .done(.acknowledged(Acknowledgement(revision: head, lost: run.lost))))
+            drafts[index] = .done(.acknowledged(Acknowledgement(revision: head, lost: run.lost)))
         }
         counters[upload.counter] = counter
     }
@@ -143,7 +144,7 @@ struct UploadWork: Sendable {
         counter.add(.init(digest: digest, revision: head(of: upload.partition)))
         counters[upload.counter] = counter
         newOutcomes.append((upload, UploadOutcome(rejected: rejection)))
-        drafts[index] = .attempt(.done(.rejected(rejection)))
+        drafts[index] = .done(.rejected(rejection))
     }
 
     private func head(of partition: Partition) -> Revision {
@@ -153,13 +154,13 @@ struct UploadWork: Sendable {
     /// The answer to a version that was committed before; `nil` when that was in this very batch, and has no revision yet.
     private func known(_ upload: Upload, at index: Int, digest: UInt64, counter: UploadCounter) -> Draft? {
         let entry = counter.entry(of: upload.changeset.version)
-        if let entry, entry.digest != digest { return .attempt(.done(.forked)) }
+        if let entry, entry.digest != digest { return .done(.forked) }
         let revision = entry?.revision ?? counter.oldest?.revision ?? head(of: upload.partition)
         if revision.isProvisional { return nil }
         switch knownOutcomes[index] {
-        case .rejected(let rejection): return .attempt(.done(.rejected(rejection)))
-        case .lost(let lost): return .attempt(.done(.acknowledged(.init(revision: revision, lost: lost))))
-        case nil: return .attempt(.done(.acknowledged(.init(revision: revision))))
+        case .rejected(let rejection): return .done(.rejected(rejection))
+        case .lost(let lost): return .done(.acknowledged(.init(revision: revision, lost: lost)))
+        case nil: return .done(.acknowledged(.init(revision: revision)))
         }
     }
 
@@ -205,18 +206,18 @@ struct UploadWork: Sendable {
         ].compactMap { $0 }
     }
 
-    /// The answers, once the heads are known.
-    func attempts(heads: [CommittedHead]) -> [UploadBatch.Attempt] {
+    /// The answers, once the heads are known; `nil` for what is locked out.
+    func results(heads: [CommittedHead]) -> [UploadResult?] {
         var revisions: [ExactText: Revision] = [:]
         for head in heads { revisions[ExactText(head.partition.text)] = head.revision }
         return drafts.map { draft in
             switch draft {
-            case .attempt(let attempt): return attempt
+            case .busy: return nil
+            case .done(let result): return result
             case .committed(let partition, let ordinal, let lost):
-                guard let head = revisions[ExactText(partition.text)] else { return .busy }
+                guard let head = revisions[ExactText(partition.text)] else { return nil }
                 let number = head.number - plan.back(ordinal, in: partition)
-                return .done(
-                    .acknowledged(.init(revision: Revision(epoch: head.epoch, number: number), lost: lost)))
+                return .acknowledged(.init(revision: Revision(epoch: head.epoch, number: number), lost: lost))
             }
         }
     }

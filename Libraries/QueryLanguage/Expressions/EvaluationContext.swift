@@ -5,12 +5,21 @@ public struct EvaluationContext: Sendable {
     /// `$$ROOT`.
     public let root: Value
     /// `$$CURRENT`, which field paths begin at.
-    var current: Value
+    var current: Value?
     /// Variables of `$let`, `$map` and their like, and those a pipeline was given.
     public var variables: [String: Value] = [:]
     /// `$$NOW`, in milliseconds since 1970.
     public let now: Int64
     let collation: Collation?
+
+    /// A context for a value that stands for the document.
+    init(value: Value, _ other: EvaluationContext) {
+        root = value
+        current = value
+        variables = other.variables
+        now = other.now
+        collation = other.collation
+    }
 
     /// A context for one document.
     public init(root: Document, variables: [String: Value] = [:], now: Int64 = 0, collation: Collation? = nil) {
@@ -21,7 +30,7 @@ public struct EvaluationContext: Sendable {
         self.collation = collation
     }
 
-    func binding(_ name: String, to value: Value) -> EvaluationContext {
+    func binding(_ name: String, to value: Value?) -> EvaluationContext {
         var context = self
         if name == "CURRENT" { context.current = value } else { context.variables[name] = value }
         return context
