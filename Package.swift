@@ -150,7 +150,7 @@ let testTargets: [Target] = [
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
-    tests("Unit", "PartitaClientTests", ["DocumentModel", "PartitaClient", "SyncEngine", "SyncProtocol"]),
+    tests("Unit", "PartitaClientTests", ["DocumentModel", "EventLoop", "HTTPServer", "Logging", "PartitaClient", "SyncEngine", "SyncProtocol", "WebSocket"]),
 
     tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
 
