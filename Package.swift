@@ -87,7 +87,7 @@ let libraries: [Target] = [
     library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
     library("AppRegistry", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
-    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
+    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
@@ -155,7 +155,7 @@ let testTargets: [Target] = [
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
-    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPClient", "HTTPServer", "Logging", "Metrics", "WebSocket"]),
+    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
     tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),

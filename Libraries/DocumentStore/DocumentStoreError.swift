@@ -6,7 +6,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case unknownApp, unknownCollection, duplicateKey, schemaViolation, documentTooLarge, badId, badUpdate, badFilter
-            case conflict, busy, overloaded, notSupported, corruptRow, sessionEnded, stopped
+            case conflict, busy, overloaded, unavailable, notSupported, corruptRow, sessionEnded, stopped
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -33,6 +33,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let busy = Code(.busy)
         /// Too much waits to be committed already.
         public static let overloaded = Code(.overloaded)
+        /// Postgres can't be reached, or failed; `underlyingError` says how.
+        public static let unavailable = Code(.unavailable)
         /// Known, and not supported.
         public static let notSupported = Code(.notSupported)
         /// A row holds what this library didn't write.

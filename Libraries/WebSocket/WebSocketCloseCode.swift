@@ -55,7 +55,8 @@ public struct WebSocketClosure: Sendable, Hashable {
     /// The peer sent a close frame, so it knows of the end.
     public var isByPeer: Bool
 
-    package init(_ code: WebSocketCloseCode, _ reason: String = "", isByPeer: Bool = false) {
+    /// See the properties.
+    public init(_ code: WebSocketCloseCode, _ reason: String = "", isByPeer: Bool = false) {
         self.code = code
         self.reason = reason
         self.isByPeer = isByPeer

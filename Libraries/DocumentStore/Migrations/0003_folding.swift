@@ -77,7 +77,8 @@ extension DocumentStoreMigrations {
         declare
             content text;
         begin
-            if was is null or was in ('$numberInt', '$numberLong', '$numberDouble', '$symbol', '$undefined') then
+            if was = '$symbol' then return '{"$symbol":' || value::text || '}'; end if;
+            if was is null or was in ('$numberInt', '$numberLong', '$numberDouble', '$undefined') then
                 return value::text;
             end if;
             content := value #>> '{}';
@@ -277,6 +278,7 @@ extension DocumentStoreMigrations {
                 content := value ->> wrapper;
                 case wrapper
                 when '$numberInt' then return content;
+                when '$symbol' then return (value -> '$symbol')::text;
                 when '$numberLong' then
                     if abs(content::numeric) <= 9007199254740992 then return content; end if;
                 when '$numberDouble' then

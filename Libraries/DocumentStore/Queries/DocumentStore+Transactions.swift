@@ -1,64 +1,65 @@
-import DocumentModel
-import Postgres
+public import DocumentModel
+public import Postgres
+
+/// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: what it does
+/// commits together with the documents, and what it throws rolls them back. Here a consumer claims its event.
+public typealias CommitHook = @Sendable (PostgresTransaction) async throws -> Void
 
 extension DocumentStore {
-    /// How often a transaction that lost a race is begun anew.
-    private static let attempts = 8
+    /// A collection of an app.
+    public func collection(_ name: String, database: String, app: String) -> DocumentCollection {
+        DocumentCollection(
+            store: self, app: app, namespace: .init(database: database, collection: name), session: nil)
+    }
 
-    /// Runs `body` in one transaction: what it writes is committed together when it returns, and nothing of it when it throws.
+    /// Runs `body` in a transaction: its writes commit together when it returns, and none does when it throws.
     ///
-    /// `body` may run several times, when another transaction was in the way.
-    /// - Throws: what `body` throws; ``DocumentStoreError`` with code `conflict` when somebody else stayed in the way.
-    public func transaction<R: Sendable>(
-        app: String, _ body: @Sendable (DocumentSession) async throws -> R
+    /// When a lock or another transaction was in the way, `body` is run again, up to five times in all.
+    public func withTransaction<R: Sendable>(
+        app: String, beforeCommit: CommitHook? = nil, _ body: @Sendable (DocumentSession) async throws -> R
+    ) async throws -> R {
+        try await run(app: app, flushes: true, beforeCommit: beforeCommit, body)
+    }
+
+    /// - Parameter flushes: whether later statements read what earlier ones wrote.
+    func run<R: Sendable>(
+        app: String, flushes: Bool, beforeCommit: CommitHook?, _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         let storage = try storage(of: app)
-        var attempt = 1
+        var attempt = 0
         while true {
+            attempt += 1
             do {
-                return try await run(storage, body)
-            } catch let error as PostgresError where error.isWorthAnotherAttempt {
-                guard attempt < Self.attempts else {
-                    throw DocumentStoreError(
-                        .conflict, "somebody else wrote the same documents, again and again", mongoCode: 112,
-                        underlying: error)
+                return try await runOnce(storage, flushes: flushes, beforeCommit: beforeCommit, body)
+            } catch let error as PostgresError where error.isWorthAnotherAttempt && !error.isUniqueViolation {
+                guard attempt < 5 else {
+                    throw DocumentStoreError(.conflict, "others kept writing the same documents", underlying: error)
                 }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
-                attempt += 1
             }
         }
     }
 
-    private func run<R: Sendable>(
-        _ storage: AppStorage, _ body: @Sendable (DocumentSession) async throws -> R
+    private func runOnce<R: Sendable>(
+        _ storage: AppStorage, flushes: Bool, beforeCommit: CommitHook?,
+        _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         var replies: [PostgresReply] = []
-        let (result, hasWritten): (R, Bool)
+        let result: R
         do {
-            (result, hasWritten) = try await client.withTransaction { transaction in
-                let session = DocumentSession(store: self, storage: storage, transaction: transaction)
-                let begin = PostgresStatement(CommitSQL.begin, [.text("\(Self.lockTimeout.milliseconds)ms")])
-                _ = try await transaction.send(begin)
+            result = try await client.withTransaction { transaction in
+                let session = DocumentSession(store: self, storage: storage, transaction: transaction, flushes: flushes)
                 let result = try await body(session)
-                let plan = await session.end()
-                if plan.isEmpty { return (result, false) }
-                replies.append(try await transaction.send(plan.numbering))
-                for statement in plan.statements() { replies.append(try await transaction.send(statement)) }
-                return (result, true)
+                replies = try await session.finish()
+                try await beforeCommit?(transaction)
+                return result
             }
         } catch {
-            throw Self.named(await PostgresReply.cause(of: error, in: replies))
+            throw await PostgresReply.cause(of: error, in: replies)
         }
-        if hasWritten { committed(try await CommittedHead.all(from: replies[0]), app: storage.app) }
+        if let numbering = replies.first {
+            committed(try await CommittedHead.all(from: numbering), app: storage.app)
+        }
         return result
-    }
-
-    /// A unique index of the app's refuses for good; the primary key only lost a race, which shows at the next attempt.
-    private static func named(_ error: any Error) -> any Error {
-        guard let failure = error as? PostgresError, failure.isUniqueViolation, let constraint = failure.constraint,
-            !constraint.hasSuffix("_pkey")
-        else { return error }
-        return DocumentStoreError(
-            .duplicateKey, "E11000 duplicate key error, index: \(constraint)", mongoCode: 11000, underlying: failure)
     }
 }

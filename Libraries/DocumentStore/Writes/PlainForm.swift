@@ -3,7 +3,7 @@ import DocumentModel
 /// The form of a document that queries, indexes and people see in the column `document`: plain numbers, dates as milliseconds.
 ///
 /// What has no plain form stays Extended JSON: integers beyond 2^53, what isn't finite, dates beyond 2^53 milliseconds, decimals
-/// and the other BSON types. A string with U+0000, which `jsonb` refuses, is `{"$text": its escaped content}`. The plpgsql
+/// and most of the other BSON types; a symbol is a string. A string with U+0000, which `jsonb` refuses, is `{"$text": its escaped content}`. The plpgsql
 /// function `partita.plain` makes the same.
 enum PlainForm {
     private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
@@ -28,7 +28,7 @@ enum PlainForm {
         case .double(let number) where number.isFinite: bytes.append(contentsOf: "\(number)".utf8)
         case .date(let milliseconds) where exact.contains(milliseconds):
             bytes.append(contentsOf: "{\"$date\":\(milliseconds)}".utf8)
-        case .string(let text):
+        case .string(let text), .symbol(let text):
             if text.utf8.contains(0) {
                 var escaped: [UInt8] = []
                 ExtendedJSON.append(string: text, to: &escaped)

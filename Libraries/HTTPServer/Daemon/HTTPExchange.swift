@@ -20,6 +20,8 @@ final class HTTPExchange: @unchecked Sendable {
     /// Nil once the peer has gone or the answer is sent; libmicrohttpd frees it then.
     var connection: OpaquePointer?
     let target: String
+    /// Where the target was in libmicrohttpd's buffer; see ``HeadLayout``.
+    let targetAddress: UInt
     var phase = Phase.head
     var request: HTTPRequest?
     var routed: RequestPipeline.Routed?
@@ -30,9 +32,10 @@ final class HTTPExchange: @unchecked Sendable {
     /// Where it stands in its listener's list.
     var position = 0
 
-    init(_ connection: OpaquePointer?, target: String) {
+    init(_ connection: OpaquePointer?, target: String, targetAddress: UInt) {
         self.connection = connection
         self.target = target
+        self.targetAddress = targetAddress
     }
 
     /// libmicrohttpd leaves the connection alone until ``resume()``. Only from its callbacks.

@@ -4,10 +4,9 @@ import Cmicrohttpd
 extension HTTPListener {
     static let targetCallback: cmhd_target_callback = { me, target, connection in
         guard let me, let target else { return nil }
-        let call = LoopOnly(connection)
-        let text = String(cString: target)
+        let call = LoopOnly((target: target, connection: connection))
         return Unmanaged<HTTPListener>.fromOpaque(me).takeUnretainedValue().assumeIsolated {
-            LoopOnly($0.began(text, call.value))
+            LoopOnly($0.began(call.value.target, call.value.connection))
         }.value
     }
 

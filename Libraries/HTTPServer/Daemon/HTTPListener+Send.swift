@@ -81,6 +81,8 @@ extension HTTPListener {
         }
         if isCompressed { MHD_add_response_header(answer, "Sec-WebSocket-Extensions", CompressionAgreement.answer) }
         add(headers, to: answer)
+        // The 101 is sent in this run, the upgrade itself done in the next, which nothing else would cause.
+        runSoon()
         return MHD_queue_response(connection, 101, answer)
     }
 

@@ -127,7 +127,7 @@ actor HTTPListener: LoopActor {
         runSoon()
     }
 
-    private func runSoon() {
+    func runSoon() {
         if isRunQueued { return }
         isRunQueued = true
         loop.execute { [self] in
@@ -141,8 +141,9 @@ actor HTTPListener: LoopActor {
     // MARK: Requests
 
     /// The request line is in.
-    func began(_ target: String, _ connection: OpaquePointer?) -> UnsafeMutableRawPointer {
-        let exchange = HTTPExchange(connection, target: target)
+    func began(_ target: UnsafePointer<CChar>, _ connection: OpaquePointer?) -> UnsafeMutableRawPointer {
+        let exchange = HTTPExchange(
+            connection, target: String(cString: target), targetAddress: UInt(bitPattern: target))
         exchange.position = exchanges.count
         exchanges.append(exchange)
         return Unmanaged.passRetained(exchange).toOpaque()
@@ -172,7 +173,7 @@ actor HTTPListener: LoopActor {
         switch exchange.phase {
         case .head:
             guard let method, let version else { return .NO }
-            return begin(exchange, method: String(cString: method), version: String(cString: version))
+            return begin(exchange, method: method, version: version)
         case .body:
             if piece.isEmpty { return dispatch(exchange) }
             collect(piece, exchange)
@@ -187,14 +188,16 @@ actor HTTPListener: LoopActor {
         }
     }
 
-    private func begin(_ exchange: HTTPExchange, method: String, version: String) -> MHD_Result {
+    private func begin(
+        _ exchange: HTTPExchange, method: UnsafePointer<CChar>, version: UnsafePointer<CChar>
+    ) -> MHD_Result {
         guard let connection = exchange.connection else { return .NO }
         guard !isStopping else { return refuse(exchange, .unavailable) }
         let head: RequestHead
         do throws(HTTPError) {
             head = try RequestHead(
-                connection, method: method, target: exchange.target, version: version,
-                maxHeaders: configuration.headerCount)
+                connection, method: method, target: exchange.target, targetAddress: exchange.targetAddress,
+                version: version, maxHeaders: configuration.headerCount)
         } catch {
             return refuse(exchange, error)
         }

@@ -9,10 +9,13 @@ struct RequestHead {
     let contentLength: Int?
     let expectsContinue: Bool
 
-    init(_ connection: OpaquePointer, method: String, target: String, version: String, maxHeaders: Int)
-        throws(HTTPError)
-    {
-        guard let known = HTTPMethod(rawValue: method) else {
+    /// - Parameter targetAddress: where libmicrohttpd had the target before it took it apart.
+    init(
+        _ connection: OpaquePointer, method: UnsafePointer<CChar>, target: String, targetAddress: UInt,
+        version rawVersion: UnsafePointer<CChar>, maxHeaders: Int
+    ) throws(HTTPError) {
+        let name = String(cString: method), version = String(cString: rawVersion)
+        guard let known = HTTPMethod(rawValue: name) else {
             throw HTTPError(501, code: "NotImplemented", "method not implemented")
         }
         guard target.utf8.first == UInt8(ascii: "/"),
@@ -22,7 +25,10 @@ struct RequestHead {
             throw HTTPError(505, code: "HTTPVersionNotSupported", "HTTP version not supported")
         }
         self.method = known
-        headers = try Self.collect(connection, maxHeaders)
+        let layout = HeadLayout(
+            method: method, methodCount: name.utf8.count, target: (targetAddress, target.utf8.count),
+            version: rawVersion)
+        headers = try Self.collect(connection, layout, maxHeaders)
         contentLength = try Self.framing(headers, version)
         expectsContinue = try Self.expectation(headers)
     }
@@ -60,13 +66,16 @@ struct RequestHead {
 
     private struct Collector {
         let limit: Int
+        var layout: HeadLayout
         var fields: [(String, String)] = []
         var isMalformed = false
         var isTooLong = false
     }
 
-    private static func collect(_ connection: OpaquePointer, _ limit: Int) throws(HTTPError) -> HTTPHeaders {
-        var collector = Collector(limit: limit)
+    private static func collect(
+        _ connection: OpaquePointer, _ layout: HeadLayout, _ limit: Int
+    ) throws(HTTPError) -> HTTPHeaders {
+        var collector = Collector(limit: limit, layout: layout)
         collector.fields.reserveCapacity(8)
         withUnsafeMutablePointer(to: &collector) { collector in
             _ = MHD_get_connection_values_n(
@@ -82,6 +91,7 @@ struct RequestHead {
         if collector.isTooLong {
             throw HTTPError(431, code: "RequestHeaderFieldsTooLarge", "more than \(limit) header fields")
         }
+        guard collector.layout.ends(at: cmhd_head_size(connection)) else { throw .badRequest("malformed head") }
         return HTTPHeaders(collector.fields)
     }
 
@@ -92,6 +102,7 @@ struct RequestHead {
             collector.isTooLong = true
             return .NO
         }
+        collector.layout.add(name: name, value: value)
         guard !name.isEmpty, name.allSatisfy(isTokenByte), value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
         else {
             collector.isMalformed = true
@@ -104,8 +115,15 @@ struct RequestHead {
             }
             return name.count
         }
-        collector.fields.append((lowered, String(decoding: value, as: UTF8.self)))
+        collector.fields.append((lowered, String(decoding: trimmed(value), as: UTF8.self)))
         return .YES
+    }
+
+    /// Blanks after a value don't belong to it; libmicrohttpd leaves them.
+    private static func trimmed(_ value: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+        var end = value.endIndex
+        while end > value.startIndex, value[end - 1] == 0x20 || value[end - 1] == 0x09 { end -= 1 }
+        return value[..<end]
     }
 
     private static func isTokenByte(_ byte: UInt8) -> Bool {

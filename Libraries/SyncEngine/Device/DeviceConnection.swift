@@ -219,6 +219,9 @@ public struct DeviceConnection: Sendable {
         }
     }
 
+    /// Whether this is the connection that is open, and not one that was given up.
+    public func isCurrent(_ connection: Int) -> Bool { connection == self.connection && isOpen }
+
     private var isOpen: Bool { phase == .connecting || phase == .greeting || phase == .online }
 
     private mutating func authenticate() -> [Action] {

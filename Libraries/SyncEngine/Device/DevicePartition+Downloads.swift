@@ -3,13 +3,11 @@ import DocumentModel
 extension DevicePartition {
     /// Takes changes from the gateway.
     ///
-    /// - Parameters:
-    ///   - device: This device's id, by which it knows its own changesets.
-    ///   - now: Milliseconds since 1970.
+    /// - Parameter device: This device's id, by which it knows its own changesets.
     /// - Throws: `gap`; nothing has changed then.
-    public mutating func receive(_ download: Download, device: String, now: Int64) throws(Fault) -> [Effect] {
+    public mutating func receive(_ download: Download, device: String) throws(Fault) -> [Effect] {
         if let catchUp = download.catchUp {
-            return try receive(chunk: download, catchUp, now: now)
+            return try receive(chunk: download, catchUp)
         }
         if isStaging || download.from > checkpoint { throw .gap }
         if download.to <= checkpoint { return [] }
@@ -20,11 +18,11 @@ extension DevicePartition {
             guard let origin = change.origin, origin.device == device else { continue }
             containedVersion = max(containedVersion, origin.version)
         }
-        let settled = settle(now: now)
-        return [.apply(changes), .rebase(settled.union(changes.compactMap(\.key)))]
+        let settled = settle()
+        return [.apply(changes), .rebase(settled.keys.union(changes.compactMap(\.key)))] + settled.effects
     }
 
-    private mutating func receive(chunk: Download, _ catchUp: Download.CatchUp, now: Int64) throws(Fault) -> [Effect] {
+    private mutating func receive(chunk: Download, _ catchUp: Download.CatchUp) throws(Fault) -> [Effect] {
         var effects: [Effect] = []
         if chunk.from.number == 0 {
             // From the beginning: whatever was staged belongs to a catch-up that was given up.
@@ -51,14 +49,15 @@ extension DevicePartition {
         isStaging = false
         isReplacing = false
         stagedVersion = 0
-        _ = settle(now: now)
-        return effects + [.rebase(overlaid.union(overlaidKeys))]
+        let settled = settle()
+        return effects + [.rebase(overlaid.union(overlaidKeys))] + settled.effects
     }
 
     /// Drops from the view what the state that is shown contains.
     ///
-    /// - Returns: The documents of the changesets that were dropped.
-    mutating func settle(now: Int64) -> Set<DocumentKey> {
+    /// - Returns: The documents of the changesets that were dropped, and what to keep of them.
+    mutating func settle() -> (keys: Set<DocumentKey>, effects: [Effect]) {
+        var effects: [Effect] = []
         var keys: Set<DocumentKey> = []
         var kept: [PendingChangeset] = []
         for var pending in pending {
@@ -67,14 +66,12 @@ extension DevicePartition {
             if isCommitted && !pending.isContained { keys.formUnion(pending.keys) }
             pending.isContained = pending.isContained || isCommitted
             if isCommitted && !pending.isUnresolved {
-                if pending.isReofferable {
-                    retained.append(RetainedChangeset(changeset: pending.changeset, acknowledgedAt: now))
-                }
+                if pending.isReofferable { effects.append(.retain(pending.changeset)) }
             } else {
                 kept.append(pending)
             }
         }
         pending = kept
-        return keys
+        return (keys, effects)
     }
 }

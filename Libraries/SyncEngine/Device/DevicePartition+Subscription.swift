@@ -6,17 +6,19 @@ extension DevicePartition {
     /// Acknowledged changesets behind `lastVersion` are offered again: the server was restored from a backup that doesn't
     /// have them.
     ///
-    /// - Parameter lastVersion: The last version of this device that the server has.
+    /// - Parameters:
+    ///   - lastVersion: The last version of this device that the server has.
+    ///   - retained: The changesets kept by `Effect.retain`, those after `lastVersion`, in order.
     /// - Throws: `forked`.
-    public mutating func subscribed(access: Access, lastVersion: Int64) throws(Fault) -> [Effect] {
+    public mutating func subscribed(
+        access: Access, lastVersion: Int64, retained: [Changeset]
+    ) throws(Fault) -> [Effect] {
         if lastVersion >= nextVersion { throw .forked }
         self.access = access
         isSubscribed = true
-        let forgotten = retained.filter { $0.changeset.version > lastVersion }
-        retained.removeAll { $0.changeset.version > lastVersion }
         containedVersion = min(containedVersion, lastVersion)
         // The state that is shown still contains them, until the catch-up that replaces it is complete.
-        var offered = forgotten.map { PendingChangeset(changeset: $0.changeset, isContained: true) }
+        var offered = retained.map { PendingChangeset(changeset: $0, isContained: true) }
         var isOffering = !offered.isEmpty
         for var pending in pending {
             if pending.isReofferable && !pending.isUnresolved && pending.changeset.version > lastVersion {
@@ -29,7 +31,7 @@ extension DevicePartition {
         offered.sort { $0.changeset.version < $1.changeset.version }
         pending = offered
         followOwnInserts(after: lastVersion)
-        return [.rebase(overlaidKeys)]
+        return [.forgetRetained(after: lastVersion), .rebase(overlaidKeys)]
     }
 
     /// An insert that is offered again makes another incarnation; what was written to the document since is about that one.
@@ -54,9 +56,8 @@ extension DevicePartition {
     /// The device took a new id, under which its versions begin anew.
     ///
     /// What was acknowledged stays acknowledged, and can't be offered again under the new id.
-    public mutating func fork() {
+    public mutating func fork() -> [Effect] {
         isSubscribed = false
-        retained = []
         containedVersion = 0
         stagedVersion = 0
         nextVersion = 1
@@ -70,6 +71,7 @@ extension DevicePartition {
                 pending[index].isReofferable = false
             }
         }
+        return [.forgetRetained(after: 0), .rebase(overlaidKeys)]
     }
 
     /// The user may no longer read the partition: its data goes. Writes that the server doesn't have are rejected.

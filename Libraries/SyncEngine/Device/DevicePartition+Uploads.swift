@@ -29,12 +29,15 @@ extension DevicePartition {
         return stamped
     }
 
+    /// How many changesets were sent on the present connection and not answered.
+    public var sentCount: Int { pending.count { $0.state == .sent } }
+
     /// The changesets to upload now, which count as sent.
     ///
     /// - Parameter window: How many may be unanswered at once.
     public mutating func takeUploads(window: Int) -> [Changeset] {
         guard isSubscribed else { return [] }
-        var free = window - pending.count { $0.state == .sent }
+        var free = window - sentCount
         var taken: [Changeset] = []
         for index in pending.indices where pending[index].state == .waiting {
             if free <= 0 { break }
@@ -46,15 +49,13 @@ extension DevicePartition {
     }
 
     /// The server has committed a changeset.
-    ///
-    /// - Parameter now: Milliseconds since 1970.
-    public mutating func acknowledge(version: Int64, revision: Revision, lost: [LostWrite], now: Int64) -> [Effect] {
+    public mutating func acknowledge(version: Int64, revision: Revision, lost: [LostWrite]) -> [Effect] {
         guard let index = unresolvedIndex(of: version) else { return [] }
         pending[index].state = .acknowledged(revision)
-        let settled = settle(now: now)
+        let settled = settle()
         var effects: [Effect] = lost.isEmpty ? [] : [.report(version: version, lost: lost)]
-        if !settled.isEmpty { effects.append(.rebase(settled)) }
-        return effects
+        if !settled.keys.isEmpty { effects.append(.rebase(settled.keys)) }
+        return effects + settled.effects
     }
 
     /// The server has refused a changeset. Those behind it go on.
@@ -67,9 +68,4 @@ extension DevicePartition {
     private func unresolvedIndex(of version: Int64) -> Int? {
         pending.firstIndex { $0.changeset.version == version && $0.isUnresolved }
     }
-
-    /// Forgets acknowledged changesets that are older than the time during which a restore is expected.
-    ///
-    /// - Parameter time: Milliseconds since 1970.
-    public mutating func forgetRetained(before time: Int64) { retained.removeAll { $0.acknowledgedAt < time } }
 }

@@ -27,7 +27,11 @@ public struct DevicePartition: Sendable {
         case report(version: Int64, lost: [LostWrite])
         /// Add to the list of rejected changesets, and tell the app.
         case reject(Changeset, OperationRejection)
-        /// Remove every document of the partition.
+        /// Keep an acknowledged changeset that the state has, to offer it again should the server forget it.
+        case retain(Changeset)
+        /// Forget the changesets that are kept, from after a version.
+        case forgetRetained(after: Int64)
+        /// Remove every document of the partition, and the changesets that are kept.
         case wipe
     }
 
@@ -56,8 +60,6 @@ public struct DevicePartition: Sendable {
     public internal(set) var nextVersion: Int64
     /// The device's own changesets that the server's state doesn't contain, or whose answer is due; in order.
     public internal(set) var pending: [PendingChangeset]
-    /// Acknowledged and contained changesets, kept for a restore of the server.
-    public internal(set) var retained: [RetainedChangeset]
     /// What the user may do, as last heard.
     public internal(set) var access: Access
     /// Whether the gateway has answered a `subscribe` on the present connection.
@@ -67,7 +69,7 @@ public struct DevicePartition: Sendable {
     public init(
         checkpoint: Revision = Revision(epoch: 0, number: 0), received: Revision? = nil, isStaging: Bool = false,
         isReplacing: Bool = false, containedVersion: Int64 = 0, stagedVersion: Int64 = 0, nextVersion: Int64 = 1,
-        pending: [PendingChangeset] = [], retained: [RetainedChangeset] = [], access: Access = .none
+        pending: [PendingChangeset] = [], access: Access = .none
     ) {
         self.checkpoint = checkpoint
         self.received = received ?? checkpoint
@@ -77,7 +79,6 @@ public struct DevicePartition: Sendable {
         self.stagedVersion = stagedVersion
         self.nextVersion = nextVersion
         self.pending = pending
-        self.retained = retained
         self.access = access
     }
 

@@ -37,18 +37,6 @@ public struct PendingChangeset: Sendable {
     public var isUnresolved: Bool { if case .acknowledged = state { false } else { true } }
 }
 
-/// An acknowledged changeset that the device keeps for days, to offer it again should the server forget it.
-public struct RetainedChangeset: Sendable {
-    public var changeset: Changeset
-    /// When it was acknowledged, milliseconds since 1970.
-    public var acknowledgedAt: Int64
-
-    public init(changeset: Changeset, acknowledgedAt: Int64) {
-        self.changeset = changeset
-        self.acknowledgedAt = acknowledgedAt
-    }
-}
-
 /// A write that didn't count, as the ack names it.
 public struct LostWrite: Hashable, Sendable {
     /// Why it didn't.

@@ -64,7 +64,7 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Called once, when the peer closed, the connection was lost, or the peer answered our close (or took too long to). The callbacks
     /// are dropped after it.
     public var onClose: ((WebSocketClosure) -> Void)?
-    /// Called when the kernel has taken everything after it had refused some.
+    /// Called whenever everything that was queued is with the kernel, at the end of a turn of the loop or later.
     public var onDrain: (() -> Void)?
     /// Called when the descriptor is closed: after ``onClose``, by up to two seconds.
     package var onEnd: ((WebSocket) -> Void)?
@@ -197,11 +197,10 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
         guard state != .closed else { return }
         switch queue.write(to: descriptor) {
         case .drained:
-            let wasBlocked = isBlocked
             isBlocked = false
             if state == .lingering { shutdown(descriptor, Int32(SHUT_WR)) }
             watch()
-            if wasBlocked { onDrain?() }
+            onDrain?()
         case .blocked:
             isBlocked = true
             watch()

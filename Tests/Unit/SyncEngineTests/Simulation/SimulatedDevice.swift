@@ -8,6 +8,7 @@ struct SimulatedDevice {
     private(set) var view: [DocumentKey: Document] = [:]
     private(set) var rejected: [Changeset] = []
     private(set) var server: [DocumentKey: ServerDocument] = [:]
+    private(set) var retained: [Changeset] = []
     private var staged: [DocumentKey: DocumentChange] = [:]
     private var clock = HybridClock()
     /// How often the counter that is shown went back without a rejection: an increment flickered, or showed twice.
@@ -15,6 +16,10 @@ struct SimulatedDevice {
     private(set) var lostWrites = 0
 
     init(id: String) { self.id = id }
+
+    func retained(after version: Int64) -> [Changeset] {
+        retained.filter { $0.version > version }.sorted { $0.version < $1.version }
+    }
 
     mutating func write(_ operations: [Operation], milliseconds: Int64) {
         var stamped: [Operation] = []
@@ -50,7 +55,10 @@ struct SimulatedDevice {
             case .reject(let changeset, _):
                 isRejecting = true
                 rejected.append(changeset)
+            case .retain(let changeset): retained.append(changeset)
+            case .forgetRetained(let version): retained.removeAll { $0.version > version }
             case .wipe:
+                retained = []
                 server = [:]
                 staged = [:]
                 view = [:]

@@ -154,11 +154,12 @@ struct SimulatedWorld {
             let effects =
                 switch frame {
                 case .subscribed(let access, let lastVersion):
-                    try devices[index].partition.subscribed(access: access, lastVersion: lastVersion)
+                    try devices[index].partition.subscribed(
+                        access: access, lastVersion: lastVersion, retained: device.retained(after: lastVersion))
                 case .download(let download):
-                    try devices[index].partition.receive(download, device: device.id, now: time)
+                    try devices[index].partition.receive(download, device: device.id)
                 case .ack(let version, let revision, let lost):
-                    devices[index].partition.acknowledge(version: version, revision: revision, lost: lost, now: time)
+                    devices[index].partition.acknowledge(version: version, revision: revision, lost: lost)
                 case .rejected(let version, let rejection):
                     devices[index].partition.reject(version: version, rejection)
                 case .forked: throw .forked
@@ -170,7 +171,7 @@ struct SimulatedWorld {
         } catch {
             events[.forked, default: 0] += 1
             devices[index].id += "'"
-            devices[index].partition.fork()
+            devices[index].perform(devices[index].partition.fork())
             disconnect(index)
         }
     }

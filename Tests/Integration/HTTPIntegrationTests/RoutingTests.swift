@@ -1,0 +1,125 @@
+import HTTPServer
+import Testing
+
+@Suite struct RoutingTests {
+    private func withRoutes(_ body: (HTTPServer) async throws -> Void) async throws {
+        try await withServer(routes: { router in
+            router.get("/") { _ in .text("root") }
+            router.group("/api/client/v2.0/app/:app") { router in
+                router.get("/location") { .text("location of \(try $0.parameters.require("app"))") }
+                router.post("/auth/providers/:provider/login") { request in
+                    .text("\(request.parameters["app"] ?? "")+\(request.parameters["provider"] ?? "")")
+                }
+            }
+            router.get("/users/me") { _ in .text("me") }
+            router.get("/users/:user") { .text("user \($0.parameters["user"] ?? "")") }
+            router.delete("/users/:user/devices/:device") { _ in .noContent }
+            router.get("/users/me/settings") { _ in .text("settings") }
+            router.get("/users/:user/posts") { .text("posts of \($0.parameters["user"] ?? "")") }
+            router.get("/files/*path") { .text($0.parameters["path"] ?? "") }
+            router.get("/query") { .text("\($0.query["a"] ?? "-")|\($0.query["b c"] ?? "-")|\($0.query.pairs.count)") }
+            router.get("/who") { .text("\($0.route ?? "") \($0.remoteAddress.ip) \($0.headers["X-Two"] ?? "")") }
+        }) { server in try await body(server) }
+    }
+
+    @Test func `templates take their parameters from the path`() async throws {
+        try await withRoutes { server async throws in
+            let app = "/api/client/v2.0/app"
+            #expect(try await request(server.port, "GET \(app)/rchat-abc/location").text == "location of rchat-abc")
+            #expect(
+                try await request(server.port, "POST \(app)/a%2Fb/auth/providers/local%20user/login").text
+                    == "a/b+local user")
+            #expect(try await request(server.port, "GET /").text == "root")
+            #expect(try await request(server.port, "GET /files/a/b%20c/d.txt?x=1").text == "a/b c/d.txt")
+        }
+    }
+
+    @Test func `a literal part wins over a parameter, and the search goes back`() async throws {
+        try await withRoutes { server async throws in
+            #expect(try await request(server.port, "GET /users/me").text == "me")
+            #expect(try await request(server.port, "GET /users/%6De").text == "me")
+            #expect(try await request(server.port, "GET /users/you").text == "user you")
+            #expect(try await request(server.port, "GET /users/me/posts").text == "posts of me")
+        }
+    }
+
+    @Test func `an unknown path is a 404 in JSON`() async throws {
+        try await withRoutes { server async throws in
+            for path in ["/nothing", "/users", "/users/", "/users/me/", "/api/client/v2.0/app//location"] {
+                let response = try await request(server.port, "GET \(path)")
+                #expect(response.status == 404, "\(path)")
+                #expect(response.headers["content-type"] == "application/json")
+                #expect(response.text == #"{"error":"no such resource","error_code":"NotFound"}"#)
+            }
+        }
+    }
+
+    @Test func `another method is a 405 with the ones that are allowed`() async throws {
+        try await withRoutes { server async throws in
+            let response = try await request(server.port, "PUT /users/me", body: "x")
+            #expect(response.status == 405)
+            #expect(response.headers["allow"] == "GET, HEAD, OPTIONS")
+            #expect(response.headers["content-type"] == "application/json")
+            #expect(response.text.contains("MethodNotAllowed"))
+            let options = try await request(server.port, "OPTIONS /users/1/devices/2")
+            #expect(options.status == 204)
+            #expect(options.headers["allow"] == "DELETE, OPTIONS")
+        }
+    }
+
+    @Test func `HEAD is GET without the body`() async throws {
+        try await withRoutes { server async throws in
+            let client = try RawClient(port: server.port)
+            let head = try await client.exchange("HEAD /users/me HTTP/1.1\r\nHost: a\r\n\r\n", isHead: true)
+            #expect(head.status == 200)
+            #expect(head.headers["content-length"] == "2")
+            // Nothing of a body is left in the connection.
+            #expect(try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").text == "root")
+        }
+    }
+
+    @Test func `a query is decoded, a path that can't be decoded is refused`() async throws {
+        try await withRoutes { server async throws in
+            #expect(try await request(server.port, "GET /query?a=1%2B1&b+c=x+y&a=2&flag").text == "1+1|x y|4")
+            #expect(try await request(server.port, "GET /query?a=%zz").text == "-|-|0")
+            for path in ["/users/%", "/users/%4", "/users/%zz", "/users/%FF", "/users/a%00b"] {
+                #expect(try await request(server.port, "GET \(path)").status == 400, "\(path)")
+            }
+        }
+    }
+
+    @Test func `a handler sees route, address and headers`() async throws {
+        try await withRoutes { server async throws in
+            let response = try await request(server.port, "GET /who", headers: ["x-two: a", "X-TWO: b"])
+            #expect(response.text == "/who 127.0.0.1 a, b")
+        }
+    }
+
+    @Test func `steps run around the handlers in the order they were added`() async throws {
+        try await withServer(routes: { router in
+            router.use { request, next in
+                var response = try await next(request)
+                response.headers.add("X-Trace", "outer")
+                return response
+            }
+            router.group("/closed") { router in
+                router.use { request, next in
+                    guard request.headers["authorization"] == "Bearer t" else {
+                        throw HTTPError(401, code: "InvalidSession", "sign in \"first\"\n")
+                    }
+                    return try await next(request)
+                }
+                router.get("/door") { _ in .text("in") }
+            }
+            router.get("/open") { _ in .text("open") }
+        }) { server in
+            let refused = try await request(server.port, "GET /closed/door")
+            #expect(refused.status == 401)
+            #expect(refused.text == #"{"error":"sign in \"first\"\n","error_code":"InvalidSession"}"#)
+            let inside = try await request(server.port, "GET /closed/door", headers: ["Authorization: Bearer t"])
+            #expect(inside.text == "in")
+            #expect(inside.headers["x-trace"] == "outer")
+            #expect(try await request(server.port, "GET /open").text == "open")
+        }
+    }
+}
