@@ -138,6 +138,7 @@ let testTargets: [Target] = [
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
     tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
+    tests("Unit", "HTTPClientTests", ["EventLoop", "HTTPClient"]),
     tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
     tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),

@@ -25,10 +25,11 @@ public final class LoopTimer {
 
     /// Starts the timer, or starts it again. Does nothing after `close()`.
     /// - Parameters:
-    ///   - ms: Milliseconds from `EventLoop.now` on: it may fire early by as long as the present turn has lasted.
+    ///   - ms: Milliseconds from now on, of which the one under way counts as whole.
     ///   - every: Milliseconds between repetitions, 0 for none.
     public func start(ms: UInt64, every: UInt64 = 0) {
         if isClosed { return }
+        uv_update_time(loop.uv)  // or it would fire early by as long as the present turn has lasted
         uv_timer_start(
             handle,
             { handle in
