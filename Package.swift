@@ -139,7 +139,7 @@ let testTargets: [Target] = [
     tests("Unit", "MetricsTests", ["Metrics"]),
     tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
     tests("Unit", "HTTPClientTests", ["EventLoop", "HTTPClient"]),
-    tests("Unit", "ServiceBootstrapTests", ["ServiceBootstrap"]),
+    tests("Unit", "ServiceBootstrapTests", ["EventLoop", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "ServiceBootstrap"]),
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
     tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
