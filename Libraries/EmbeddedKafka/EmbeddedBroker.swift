@@ -36,6 +36,12 @@ public final class EmbeddedBroker: Sendable {
             throw KafkaError(
                 .configuration, String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
         }
+        for taken in 0..<Int32(port == 0 ? 0 : brokers) where cembedded_port_is_free(Int32(port) + taken) == 0 {
+            rd_kafka_destroy(client)
+            throw KafkaError(
+                .configuration,
+                "the embedded broker can't listen on 127.0.0.1:\(Int32(port) + taken): is the port in use?")
+        }
         cembedded_fix_ports(Int32(port))
         let made = rd_kafka_mock_cluster_new(client, Int32(clamping: brokers))
         cembedded_fix_ports(0)

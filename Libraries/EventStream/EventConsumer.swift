@@ -39,6 +39,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private var trackers: [Int32: OffsetTracker] = [:]
     private var owned: Set<Int32> = []
     private var paused: Set<Int32> = []
+    private var fullSince: [Int32: ContinuousClock.Instant] = [:]
+    private var relief: CheckedContinuation<Void, Never>?
     private var partitionCount = 0
     private var runningOf: [Int32: Int] = [:]
     private var idleWorkers: [CheckedContinuation<Lanes.Work?, Never>] = []
@@ -135,6 +137,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             let now = ContinuousClock.now
             nextDue = lanes.wake(now: now)
             dispatch()
+            guard pauseFull(now) else {
+                await waitForRelief()
+                continue
+            }
             let wait = nextDue.map { min(.seconds(1), max(.milliseconds(1), $0 - now)) } ?? .seconds(1)
             do {
                 accept(try await consumer.next(timeout: wait))
@@ -173,18 +179,26 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                     event: item, partition: message.partition, offset: message.offset,
                     bytes: 256 + (message.value?.count ?? 0)), to: lane)
         }
-        pauseFull(Set(batch.messages.map(\.partition)))
         dispatch()
     }
 
-    private func pauseFull(_ partitions: Set<Int32>) {
-        let full = partitions.filter { partition in
-            guard owned.contains(partition), !paused.contains(partition) else { return false }
-            let load = lanes.loads[partition] ?? .init()
-            return load.events >= options.pendingEvents || load.bytes >= options.pendingBytes
-                || trackers[partition].map { $0.count >= 4 * options.pendingEvents } ?? false
+    /// Whether reading may go on.
+    ///
+    /// Pausing throws away what the client fetched ahead and costs half a second, so a partition whose handlers keep up is only
+    /// waited for. One that stays full is paused, for the others' sake.
+    private func pauseFull(_ now: ContinuousClock.Instant) -> Bool {
+        var patient = false
+        var full: [Int32] = []
+        for partition in owned where !paused.contains(partition) {
+            guard isFull(partition) else {
+                fullSince[partition] = nil
+                continue
+            }
+            let since = fullSince[partition, default: now]
+            fullSince[partition] = since
+            if now - since < .seconds(1) { patient = true } else { full.append(partition) }
         }
-        guard !full.isEmpty else { return }
+        guard !full.isEmpty else { return !patient }
         do {
             try consumer?.pause(full.map(topicPartition))
             paused.formUnion(full)
@@ -192,19 +206,47 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         } catch {
             stop(error)
         }
+        return !patient
     }
 
-    private func resumeRelieved(_ partition: Int32) {
-        guard paused.contains(partition) else { return }
+    private func isFull(_ partition: Int32) -> Bool {
         let load = lanes.loads[partition] ?? .init()
-        guard load.events <= options.pendingEvents / 2, load.bytes <= options.pendingBytes / 2,
-            trackers[partition].map({ $0.count <= 2 * options.pendingEvents }) ?? true
-        else { return }
-        do {
-            try consumer?.resume([topicPartition(partition)])
-            paused.remove(partition)
-        } catch {
-            stop(error)
+        return load.events >= options.pendingEvents || load.bytes >= options.pendingBytes
+            || trackers[partition].map { $0.count >= 4 * options.pendingEvents } ?? false
+    }
+
+    private func isRelieved(_ partition: Int32) -> Bool {
+        let load = lanes.loads[partition] ?? .init()
+        return load.events <= options.pendingEvents / 2 && load.bytes <= options.pendingBytes / 2
+            && trackers[partition].map { $0.count <= 2 * options.pendingEvents } ?? true
+    }
+
+    /// Returns when a full partition is relieved, a retry is due, or a tenth of a second is over.
+    private func waitForRelief() async {
+        let timer = Task {  // ends by being cancelled just below
+            try await Task.sleep(for: .milliseconds(100))
+            relieve()
+        }
+        await withCheckedContinuation { relief = $0 }
+        timer.cancel()
+    }
+
+    private func relieve() {
+        relief?.resume()
+        relief = nil
+    }
+
+    private func finishedSome(of partitions: Set<Int32>) {
+        for partition in partitions where isRelieved(partition) {
+            if fullSince[partition] != nil { relieve() }
+            fullSince[partition] = nil
+            guard paused.contains(partition) else { continue }
+            do {
+                try consumer?.resume([topicPartition(partition)])
+                paused.remove(partition)
+            } catch {
+                stop(error)
+            }
         }
     }
 
@@ -248,6 +290,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 "partitions revoked", metadata: ["kafka.partitions": "\(gone.sorted())", "kafka.lost": "\(isLost)"])
             owned.subtract(gone)
             paused.subtract(gone)
+            for partition in gone { fullSince[partition] = nil }
             for entry in lanes.drop(gone) { settle(entry) }
             if !isLost, await !waitUntilIdle(gone) {
                 logger.warning("partitions go while handlers still have events of them")
@@ -272,7 +315,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         while let work = await nextWork() {
             await process(work)
             for entry in work.entries { runningOf[entry.partition, default: 0] -= 1 }
-            for partition in Set(work.entries.map(\.partition)) { resumeRelieved(partition) }
+            finishedSome(of: Set(work.entries.map(\.partition)))
         }
     }
 
@@ -386,6 +429,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         if let error, failure == nil { failure = error }
         guard !isStopping else { return }
         isStopping = true
+        relieve()
         consumer?.wake()
         for worker in idleWorkers { worker.resume(returning: nil) }
         idleWorkers.removeAll()

@@ -30,6 +30,12 @@ public struct HandledEvents: Sendable {
         /// Handled ones above it.
         public var above: Set<Int64>
 
+        /// A progress.
+        public init(watermark: Int64, above: Set<Int64>) {
+            self.watermark = watermark
+            self.above = above
+        }
+
         /// Whether this number is handled.
         public func contains(_ number: Int64) -> Bool { number <= watermark || above.contains(number) }
 

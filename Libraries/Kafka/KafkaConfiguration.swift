@@ -33,6 +33,8 @@ public struct KafkaConfiguration: Sendable {
             "reconnect.backoff.ms": "50",
             "reconnect.backoff.max.ms": "1000",
             "topic.metadata.refresh.fast.interval.ms": "100",
+            // How long a topic may be unknown before that is an error.
+            "topic.metadata.propagation.max.ms": "3000",
             "allow.auto.create.topics": embedded ? "true" : "false",
             // Otherwise every idle connection that the broker closes is an error in the log.
             "log.connection.close": "false",

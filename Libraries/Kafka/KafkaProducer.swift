@@ -133,6 +133,8 @@ public actor KafkaProducer: LoopActor {
         producer = try RDKafkaProducer(settings: settings, loop: loop, logger: logger) { [weak self] in
             self?.assumeIsolated { $0.drain() }
         }
+        // librdkafka tells of a queue that becomes non-empty; what it queued before it was asked to would keep it silent.
+        drain()
     }
 
     private func retire() async {

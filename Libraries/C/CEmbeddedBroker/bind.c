@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 // Of the thread: binds that happen elsewhere in the process at the same time are none of our business.
 static _Thread_local int next_port;
@@ -29,4 +30,16 @@ __attribute__((visibility("default"))) int bind(int fd, const struct sockaddr *a
     }
   }
   return libc_bind(fd, address, length);
+}
+
+int cembedded_port_is_free(int port) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  int yes = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int is_free = bind(fd, (const struct sockaddr *)&address, sizeof address) == 0 && listen(fd, 1) == 0;
+  close(fd);
+  return is_free;
 }

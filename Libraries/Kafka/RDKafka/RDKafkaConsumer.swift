@@ -93,15 +93,14 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     /// May block.
     func seek(_ partition: KafkaTopicPartition, to offset: KafkaOffset, timeout: Duration) throws(KafkaError) {
-        var failed = RD_KAFKA_RESP_ERR_NO_ERROR
+        guard let topic = rd_kafka_topic_new(handle.pointer, partition.topic, nil) else {
+            throw KafkaError(native: rd_kafka_last_error().rawValue, context: "seek \(partition)")
+        }
+        defer { rd_kafka_topic_destroy(topic) }
+        // Not rd_kafka_seek_partitions: in 2.0 it waits a thousandth of its timeout.
         try check(
-            "seek",
-            withList([(partition, offset.native)]) { list in
-                let error = rd_kafka_seek_partitions(handle.pointer, list, timeout.nativeMilliseconds)
-                failed = list.pointee.elems[0].err
-                return error
-            })
-        try check("seek \(partition)", failed)
+            "seek \(partition)",
+            rd_kafka_seek(topic, partition.partition, offset.native, timeout.nativeMilliseconds))
     }
 
     // MARK: Reading

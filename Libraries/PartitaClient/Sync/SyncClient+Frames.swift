@@ -10,11 +10,13 @@ extension SyncClient {
         case .welcome, .pong: break
         case .subscribed(let subscribed): try take(subscribed, number: number)
         case .ack(let ack):
+            uploads.answered(ack.partition, ack.version)
             try step(ack.partition) { bookkeeping in
                 bookkeeping.acknowledge(version: ack.version, revision: ack.revision, lost: ack.lost)
             }
             flush()
         case .rejected(let rejection):
+            uploads.answered(rejection.partition, rejection.version)
             try step(rejection.partition) { bookkeeping in
                 bookkeeping.reject(version: rejection.version, rejection.reason)
             }
@@ -66,6 +68,7 @@ extension SyncClient {
             try step(partition) { try $0.receive(download, device: device) }
         } catch DevicePartition.Fault.gap {
             partitions[partition]?.bookkeeping.disconnected()
+            uploads.forget(partition)
             send(.unsubscribe(partition: partition))
             subscribe(partition)
         }
@@ -115,32 +118,27 @@ extension SyncClient {
         }
     }
 
-    /// Uploads what the window allows.
+    /// Uploads what the window allows, one changeset in a frame: the gateway commits many together anyhow.
     func flush() {
         guard connection.phase == .online else { return }
-        var free = Int(limits.uploadWindow) - partitions.values.reduce(0) { $0 + $1.bookkeeping.sentCount }
         for partition in partitions.keys {
-            let sent = partitions[partition]?.bookkeeping.sentCount ?? 0
-            let changesets = partitions[partition]?.bookkeeping.takeUploads(window: sent + max(free, 0)) ?? []
-            free -= changesets.count
-            if !changesets.isEmpty { upload(changesets[...], of: partition) }
+            while uploads.hasRoom(for: Int(limits.uploadWindow)), let changeset = nextUpload(of: partition) {
+                let frame = DeviceFrame.upload(
+                    .init(partition: partition, sentAt: Self.milliseconds, changesets: [changeset])
+                ).encoded()
+                if frame.count <= limits.frameBytes {
+                    uploads.sent(partition, changeset.version, byteCount: frame.count)
+                    send(text: frame)
+                } else {
+                    refuse(changeset, of: partition)
+                }
+            }
         }
     }
 
-    /// Sends changesets in as few frames as the limit allows.
-    private func upload(_ changesets: ArraySlice<Changeset>, of partition: Partition) {
-        let frame = DeviceFrame.upload(
-            .init(partition: partition, sentAt: Self.milliseconds, changesets: Array(changesets)))
-        let bytes = frame.encoded()
-        if bytes.count <= limits.frameBytes {
-            send(text: bytes)
-        } else if changesets.count > 1 {
-            let middle = changesets.startIndex + changesets.count / 2
-            upload(changesets[..<middle], of: partition)
-            upload(changesets[middle...], of: partition)
-        } else if let changeset = changesets.first {
-            refuse(changeset, of: partition)
-        }
+    private func nextUpload(of partition: Partition) -> Changeset? {
+        guard let sent = partitions[partition]?.bookkeeping.sentCount else { return nil }
+        return partitions[partition]?.bookkeeping.takeUploads(window: sent + 1).first
     }
 
     /// What doesn't fit in a frame would never arrive: it is rejected here.

@@ -1,5 +1,7 @@
+import EmbeddedKafka
 import EventLoop
 import Kafka
+import LocalEngines
 import TestSupport
 import Testing
 
@@ -145,15 +147,22 @@ import Testing
         }
     }
 
-    @Test func `the embedded broker has its port where it was asked for`() async throws {
-        try await KafkaFixture.embedded { kafka, broker in
-            let topic = try await kafka.topic(partitions: 7)
-            try await kafka.producer.send(KafkaRecord(topic: topic, partition: 0, value: [1]))
-            try await kafka.withConsumer { consumer in
-                try await consumer.assign([KafkaTopicPartition(topic: topic, partition: 0): .beginning])
-                #expect(try await consumer.read(1).count == 1)
-            }
-            #expect(broker.bootstrapServers.hasPrefix("127.0.0.1:"))
+    @Test func `the embedded broker listens where it was told, and is empty when it comes back`() async throws {
+        let port = try UInt16(LocalPort.free())
+        for _ in 0..<2 {
+            let broker = try EmbeddedBroker(port: port)
+            defer { broker.close() }
+            #expect(broker.bootstrapServers == "127.0.0.1:\(port)")
+            try broker.createTopic("t", partitions: 7)
+            let configuration = KafkaConfiguration(bootstrapServers: broker.bootstrapServers, embedded: true)
+            let loop = EventLoop(name: "embedded-test")
+            defer { loop.stop() }
+            let producer = KafkaProducer(configuration: configuration, loop: loop)
+            #expect(try await producer.send(KafkaRecord(topic: "t", partition: 6, value: [1])).offset == 0)
+            await producer.close()
         }
+        let broker = try EmbeddedBroker(port: port)
+        defer { broker.close() }
+        #expect(throws: KafkaError.self) { try EmbeddedBroker(port: port) }
     }
 }

@@ -1,7 +1,8 @@
 import EventTopics
-import Kafka
 import TestSupport
 import Testing
+
+@testable import Kafka
 
 @Suite struct ProducerTests {
     @Test func `a message arrives with its key, headers and time`() async throws {
@@ -123,6 +124,23 @@ import Testing
                 try await kafka.producer.send(KafkaRecord(topic: "\(kafka.prefix).nowhere", value: [1]))
             }
             #expect(error?.code == .unknownTopic)
+        }
+    }
+
+    @Test func `a fatal error fails what is under way and rebuilds the producer`() async throws {
+        try await KafkaFixture.embedded { kafka, broker in
+            let topic = try await kafka.topic()
+            try await kafka.producer.send(KafkaRecord(topic: topic, partition: 0, value: [0]))
+            try broker.setRoundTrip(.seconds(2))
+            async let lost = kafka.producer.sendBatch([KafkaRecord(topic: topic, partition: 0, value: [1])])
+            try await eventually("it is under way") { await kafka.producer.unacknowledged == 1 }
+            await kafka.producer.raiseFatalError()
+            let failure = try #require(try await lost.failures.first)
+            #expect(failure.error.code == .producerFailed)
+            #expect(failure.error.isFatal && failure.error.isRetriable)
+            #expect(await kafka.producer.rebuildCount == 1)
+            try broker.setRoundTrip(.zero)
+            try await kafka.producer.send(KafkaRecord(topic: topic, partition: 0, value: [2]))
         }
     }
 

@@ -7,4 +7,7 @@
 /// executable that links this target therefore has a `bind` of its own, which librdkafka's call finds before libc's.
 void cembedded_fix_ports(int first_port);
 
+/// Whether 127.0.0.1:port can be listened on: librdkafka 2.0 aborts the process when a mock broker can't.
+int cembedded_port_is_free(int port);
+
 #endif
