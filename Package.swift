@@ -165,7 +165,7 @@ let testTargets: [Target] = [
     tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
     tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
     tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
-    tests("Integration", "AuthIntegrationTests", ["Auth", "DocumentModel", "HTTPClient", "TestSupport"]),
+    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "Kafka", "Logging", "Postgres", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
