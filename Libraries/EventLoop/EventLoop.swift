@@ -2,184 +2,306 @@ import Cuv
 import Glibc
 import Synchronization
 
-/// One pthread = one libuv loop = one SerialExecutor and TaskExecutor.
-/// Everything named "loop only" must be touched from the loop's thread; `assertInLoop()` checks it.
+/// One thread with one libuv loop, which is a Swift executor: an actor or task on it runs on the loop's thread, between
+/// its events.
+///
+/// A turn of the loop: what was enqueued from other threads and from the loop itself, then `flushTick()` of what was
+/// marked dirty, then the poll with the callbacks of timers and descriptors. Work that is enqueued from the loop's own
+/// thread wakes nobody.
+///
+/// The thread keeps the loop alive until `stop()`. What is enqueued after its end never runs.
+///
+/// `@unchecked Sendable`: what is named "loop only" is touched by the loop's thread alone, `assertInLoop()` checks it in
+/// debug builds; the rest is immutable, atomic or behind `remote`.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
-    enum Work { case job(UnownedJob), fn(@Sendable () -> Void) }
-    private struct Remote { var work: [Work] = []; var sleeping = false; var stop = false }
-    private let remote = Locked(Remote())
-    public let uv: UnsafeMutablePointer<uv_loop_t>
-    private let wake: UnsafeMutablePointer<uv_async_t>
-    private let ticker: UnsafeMutablePointer<uv_timer_t>
-    private let idle: UnsafeMutablePointer<uv_idle_t>
-    private var inRun = false, idling = false
+    private enum Work {
+        case job(UnownedJob)
+        case function(@Sendable () -> Void)
+    }
+
+    /// What other threads leave for the loop.
+    private struct Remote {
+        var work: [Work] = []
+        /// Whether the loop is in its poll, or about to be: then it has to be woken.
+        var isSleeping = false
+        var isStopping = false
+        var isForced = false
+        /// Whether each handle was closed, once the loop has ended.
+        var ended: Bool?
+        var waitingForEnd: [UnsafeContinuation<Bool, Never>] = []
+    }
+
+    /// Work of the loop for itself that is done in one turn, before descriptors get theirs.
+    private static let workPerTurn = 4096
+
+    /// The loop's place in its group.
     public let index: Int
-    // written once by the loop's thread before `init` returns
+    /// libuv's loop. Loop only.
+    public let uv: UnsafeMutablePointer<uv_loop_t>
+    let meter = LoopLoadMeter()
+
+    private let remote = Locked(Remote())
+    private let handles: LoopHandles
+    /// Threads that are about to wake the loop up.
+    private let wakers = Atomic<Int>(0)
+    // Written by the loop's thread before `init` returns, never again.
     private nonisolated(unsafe) var thread = pthread_t()
-    // loop only:
+
+    // Loop only:
     private var local: [Work] = []
     private var dirty: [any TickFlushable] = []
     private var afterFlush: [UnsafeContinuation<Void, Never>] = []
-    public private(set) var sweepers: [ObjectIdentifier: () -> Void] = [:]
+    private var sweepers: [ObjectIdentifier: () -> Void] = [:]
+    private var isInRun = false
+    private var isIdling = false
+    /// Descriptors, timers and signals that are watched on the loop. Loop only.
     public private(set) var openHandles = 0
+    /// How often the loop woke up from its poll. Loop only.
     public private(set) var wakeups = 0
 
+    /// Starts a loop.
+    /// - Parameters:
+    ///   - index: The loop's place in its group, also the end of the thread's name.
+    ///   - name: What its thread is called; the first 15 bytes with the index count.
     public init(index: Int = 0, name: String = "loop") {
         self.index = index
         uv = .allocate(capacity: 1)
-        wake = .allocate(capacity: 1)
-        ticker = .allocate(capacity: 1)
-        idle = .allocate(capacity: 1)
-        uv_loop_init(uv)
-        uv_async_init(uv, wake) { _ in }  // its only job is to make the poll return
-        uv_timer_init(uv, ticker)
-        uv_idle_init(uv, idle)
-        ticker.pointee.data = Unmanaged.passUnretained(self).toOpaque()
-        uv_timer_start(ticker, { h in
-            let l = Unmanaged<EventLoop>.fromOpaque(h!.pointee.data).takeUnretainedValue()
-            for s in l.sweepers.values { s() }
-        }, 250, 250)
-        signal(SIGPIPE, SIG_IGN)  // libuv writes without MSG_NOSIGNAL
-        var ready = sem_t()
-        sem_init(&ready, 0, 0)
-        withUnsafeMutablePointer(to: &ready) { r in
-            let boot = Unmanaged.passRetained(Boot(loop: self, ready: r, name: "\(name)-\(index)"))
-            var t = pthread_t()
-            pthread_create(&t, nil, { p in
-                let b = Unmanaged<Boot>.fromOpaque(p!).takeRetainedValue()
-                cuv_thread_name(b.name)
-                let l = b.loop
-                l.thread = pthread_self()
-                sem_post(b.ready)
-                l.run()
-                return nil
-            }, boot.toOpaque())
-            pthread_detach(t)
-            sem_wait(r)
-        }
-    }
-    private final class Boot {
-        let loop: EventLoop; let ready: UnsafeMutablePointer<sem_t>; let name: String
-        init(loop: EventLoop, ready: UnsafeMutablePointer<sem_t>, name: String) { self.loop = loop; self.ready = ready; self.name = name }
+        UVError.expectSuccess(uv_loop_init(uv), "can't make an event loop")
+        handles = LoopHandles(uv)
+        signal(SIGPIPE, SIG_IGN)  // the C libraries write without MSG_NOSIGNAL
+        handles.attach(to: self)
+        LoopThread.start(name: "\(name)-\(index)", began: { self.thread = pthread_self() }, body: run)
     }
 
-    // MARK: executor
+    // MARK: Executor
+
+    /// Runs a task's job on the loop.
     public func enqueue(_ job: consuming ExecutorJob) { push(.job(UnownedJob(job))) }
+
+    /// This loop, for an actor's `unownedExecutor`.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    /// This loop, for `Task(executorPreference:)`.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
+
+    /// Stops the process when the caller isn't on the loop's thread.
     public func checkIsolated() { precondition(inLoop, "not on the loop's thread") }
+
+    /// Whether the caller is on the loop's thread.
     public func isIsolatingCurrentContext() -> Bool? { inLoop }
+
+    /// Whether the caller is on the loop's thread.
     public var inLoop: Bool { pthread_equal(thread, pthread_self()) != 0 }
-    @inline(__always) public func assertInLoop() { assert(inLoop) }
 
-    /// Run on the loop, later (never inline).
-    public func execute(_ f: @escaping @Sendable () -> Void) { push(.fn(f)) }
+    /// Stops a debug build when the caller isn't on the loop's thread.
+    @inline(__always)
+    public func assertInLoop() { assert(inLoop, "not on the loop's thread") }
 
-    private func push(_ w: Work) {
-        if inLoop { local.append(w); dontBlock(); return }  // the loop is awake: it is running us
-        let mustWake = remote.withLock { r in
-            r.work.append(w)
-            defer { r.sleeping = false }
-            return r.sleeping
+    /// Calls a function on the loop: later, never inline, in the order of the calls.
+    public func execute(_ function: @escaping @Sendable () -> Void) { push(.function(function)) }
+
+    private func push(_ work: Work) {
+        if inLoop {
+            local.append(work)
+            dontBlock()
+            return
         }
-        if mustWake { uv_async_send(wake) }
+        wakeUp {
+            $0.work.append(work)
+        }
     }
 
-    // MARK: loop only
-    /// `o.flushTick()` is called once before the loop next polls.
-    public func markDirty(_ o: any TickFlushable) { dirty.append(o); dontBlock() }
-    /// Timers run inside uv_run BEFORE it polls: what they enqueue must not wait for the next event. An active idle handle makes the poll return at once.
-    @inline(__always) private func dontBlock() {
-        if inRun && !idling { idling = true; uv_idle_start(idle) { _ in } }
+    /// Leaves something for the loop, and wakes it up when it sleeps.
+    private func wakeUp(_ change: (inout Remote) -> Void) {
+        let mustWake = remote.withLock { remote in
+            if remote.ended != nil { return false }
+            change(&remote)
+            guard remote.isSleeping else { return false }
+            remote.isSleeping = false
+            wakers.wrappingAdd(1, ordering: .relaxed)  // before the lock is given up: see end()
+            return true
+        }
+        if mustWake {
+            handles.wakeUp()
+            wakers.wrappingSubtract(1, ordering: .releasing)
+        }
     }
-    public func addSweeper(_ owner: AnyObject, _ f: @escaping () -> Void) { sweepers[ObjectIdentifier(owner)] = f }
-    public func removeSweeper(_ owner: AnyObject) { sweepers[ObjectIdentifier(owner)] = nil }
-    /// Cached at the start of the tick, milliseconds, monotonic.
+
+    // MARK: Loop only
+
+    /// Has `flushTick()` called once before the loop polls. Loop only.
+    public func markDirty(_ object: any TickFlushable) {
+        assertInLoop()
+        dirty.append(object)
+        dontBlock()
+    }
+
+    /// Has a function called every 250 ms, for deadlines that are many and needn't be exact. Loop only.
+    /// - Parameters:
+    ///   - owner: What to remove it by. Not retained.
+    ///   - function: What to call.
+    public func addSweeper(_ owner: AnyObject, _ function: @escaping () -> Void) {
+        assertInLoop()
+        if sweepers.isEmpty { handles.startTicker(every: 250) }
+        sweepers[ObjectIdentifier(owner)] = function
+    }
+
+    /// Ends the calls that `addSweeper` began. Loop only.
+    public func removeSweeper(_ owner: AnyObject) {
+        assertInLoop()
+        sweepers[ObjectIdentifier(owner)] = nil
+        if sweepers.isEmpty { handles.stopTicker() }
+    }
+
+    /// The time as it was when the present turn began: milliseconds, monotonic. Loop only.
     public var now: UInt64 { uv_now(uv) }
+
+    /// Waits until everything that was sent on this loop so far has been offered to the kernel.
+    public func flushed() async {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            execute { self.afterFlush.append(continuation) }
+        }
+    }
+
     func handleOpened() { openHandles += 1 }
+
     func handleClosed() { openHandles -= 1 }
 
-    /// Returns when everything sent on this loop so far has been offered to the kernel.
-    public func flushed() async { await withUnsafeContinuation { (k: UnsafeContinuation<Void, Never>) in execute { self.afterFlush.append(k) } } }
+    func sweep() {
+        for function in sweepers.values { function() }
+    }
+
+    /// uv_run calls timers before it polls: what they enqueue must not wait for the next event. An active idle handle
+    /// makes the poll return at once.
+    private func dontBlock() {
+        guard isInRun, !isIdling else { return }
+        isIdling = true
+        handles.startIdling()
+    }
 
     private func run() {
-        let serial = asUnownedSerialExecutor(), task = asUnownedTaskExecutor()
+        let serial = asUnownedSerialExecutor()
+        let task = asUnownedTaskExecutor()
         var batch: [Work] = []
         while true {
-            remote.withLock { r in swap(&batch, &r.work) }
-            var ran = runBatch(&batch, serial, task)
-            while !local.isEmpty, ran < 4096 {
+            meter.beginTurn()
+            remote.withLock { swap(&batch, &$0.work) }
+            var count = runBatch(&batch, serial, task)
+            while !local.isEmpty, count < Self.workPerTurn {
                 swap(&batch, &local)
-                ran += runBatch(&batch, serial, task)
+                count += runBatch(&batch, serial, task)
             }
-            while !dirty.isEmpty {
-                var d: [any TickFlushable] = []
-                swap(&d, &dirty)
-                for o in d { o.flushTick() }
+            flushDirty()
+            var mayBlock = local.isEmpty
+            if mayBlock {
+                let (isSleeping, isStopping) = remote.withLock { remote in
+                    remote.isSleeping = remote.work.isEmpty
+                    return (remote.isSleeping, remote.isForced || remote.isStopping && openHandles == 0)
+                }
+                if isSleeping, isStopping { break }
+                mayBlock = isSleeping
             }
-            if !afterFlush.isEmpty { let a = afterFlush; afterFlush.removeAll(); for k in a { k.resume() } }
-            var block = local.isEmpty
-            if block {
-                let (sleep, stop) = remote.withLock { r in r.sleeping = r.work.isEmpty; return (r.sleeping, r.stop) }
-                if stop && sleep { break }
-                block = sleep
+            isInRun = true
+            uv_run(uv, mayBlock ? UV_RUN_ONCE : UV_RUN_NOWAIT)
+            isInRun = false
+            if isIdling {
+                isIdling = false
+                handles.stopIdling()
             }
-            inRun = true
-            uv_run(uv, block ? UV_RUN_ONCE : UV_RUN_NOWAIT)
-            inRun = false
-            if idling { idling = false; uv_idle_stop(idle) }
-            if block { remote.withLock { $0.sleeping = false }; wakeups += 1 }
-        }
-        uv_close(cuv_handle(wake), nil)
-        uv_close(cuv_handle(ticker), nil)
-        uv_close(cuv_handle(idle), nil)
-        uv_run(uv, UV_RUN_DEFAULT)
-        precondition(uv_loop_close(uv) == 0, "handles left open: \(openHandles)")
-        wake.deallocate(); ticker.deallocate(); idle.deallocate(); uv.deallocate()
-    }
-    @inline(__always)
-    private func runBatch(_ b: inout [Work], _ s: UnownedSerialExecutor, _ t: UnownedTaskExecutor) -> Int {
-        let n = b.count
-        for w in b {
-            switch w {
-            case .job(let j): j.runSynchronously(isolatedTo: s, taskExecutor: t)
-            case .fn(let f): f()
+            if mayBlock {
+                remote.withLock { $0.isSleeping = false }
+                wakeups += 1
             }
         }
-        b.removeAll(keepingCapacity: true)
-        return n
+        end()
     }
-    /// All handles must have been closed by their owners.
-    public func stop() {
-        let w = remote.withLock { r in r.stop = true; defer { r.sleeping = false }; return r.sleeping }
-        if w { uv_async_send(wake) }
+
+    private func runBatch(_ batch: inout [Work], _ serial: UnownedSerialExecutor, _ task: UnownedTaskExecutor) -> Int {
+        let count = batch.count
+        for work in batch {
+            switch work {
+            case .job(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+            case .function(let function): function()
+            }
+        }
+        batch.removeAll(keepingCapacity: true)
+        return count
     }
-}
 
-public protocol TickFlushable: AnyObject { func flushTick() }
+    private func flushDirty() {
+        while !dirty.isEmpty {
+            var objects: [any TickFlushable] = []
+            swap(&objects, &dirty)
+            for object in objects { object.flushTick() }
+        }
+        if afterFlush.isEmpty { return }
+        let continuations = afterFlush
+        afterFlush.removeAll()
+        for continuation in continuations { continuation.resume() }
+    }
 
-public struct UVError: Error, CustomStringConvertible, Sendable {
-    public let code: Int32
-    public init(_ c: Int32) { code = c }
-    public var description: String { String(cString: uv_strerror(code)) }
-}
+    // MARK: End
 
-/// Actors on a loop adopt this and get their executor.
-public protocol LoopActor: Actor { nonisolated var loop: EventLoop { get } }
-extension LoopActor { public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() } }
+    /// How busy the loop is. From any thread.
+    public var load: LoopLoad { meter.load }
 
-public final class LoopGroup: Sendable {
-    public let loops: [EventLoop]
-    private let n = Atomic<Int>(0)
-    public init(_ count: Int, name: String = "loop") { loops = (0..<count).map { EventLoop(index: $0, name: name) } }
-    public func next() -> EventLoop { loops[n.wrappingAdd(1, ordering: .relaxed).oldValue % loops.count] }
-}
+    /// Has the loop end as soon as nothing is enqueued and the owners of all handles have closed them. From any thread.
+    public func stop() { stop(force: false) }
 
-/// pthread_mutex: ThreadSanitizer does not understand Synchronization.Mutex (false reports).
-public final class Locked<T>: @unchecked Sendable {
-    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private var value: T
-    public init(_ value: T) { self.value = value; pthread_mutex_init(mutex, nil) }
-    deinit { pthread_mutex_destroy(mutex); mutex.deallocate() }
-    public func withLock<R>(_ body: (inout T) throws -> R) rethrows -> R { pthread_mutex_lock(mutex); defer { pthread_mutex_unlock(mutex) }; return try body(&value) }
+    /// Stops the loop and waits for its end. To be called from elsewhere than the loop.
+    /// - Parameter limit: After this time the loop ends although handles are open on it; their memory is given up.
+    /// - Returns: Whether all handles were closed.
+    @discardableResult
+    public func shutDown(within limit: Duration = .seconds(5)) async -> Bool {
+        stop(force: false)
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await self.ended() }
+            group.addTask {
+                do { try await Task.sleep(for: limit) } catch { return true }  // cancelled: the loop ended in time
+                self.stop(force: true)
+                return await self.ended()
+            }
+            let isClean = await group.next() ?? true
+            group.cancelAll()
+            return isClean
+        }
+    }
+
+    private func stop(force: Bool) {
+        wakeUp { remote in
+            remote.isStopping = true
+            if force { remote.isForced = true }
+        }
+    }
+
+    private func ended() async -> Bool {
+        await withUnsafeContinuation { continuation in
+            let isClean = remote.withLock { remote -> Bool? in
+                if remote.ended == nil { remote.waitingForEnd.append(continuation) }
+                return remote.ended
+            }
+            if let isClean { continuation.resume(returning: isClean) }
+        }
+    }
+
+    private func end() {
+        meter.endTurn()
+        let isClean = openHandles == 0
+        let waiting = remote.withLock { remote in
+            remote.ended = isClean
+            defer { remote.waitingForEnd.removeAll() }
+            return remote.waitingForEnd
+        }
+        if isClean {
+            // From here on nobody begins to wake the loop up; who has begun needs the handle a moment longer.
+            while wakers.load(ordering: .acquiring) != 0 { sched_yield() }
+            handles.close()
+            uv_run(uv, UV_RUN_DEFAULT)
+            if uv_loop_close(uv) == 0 {
+                handles.deallocate()
+                uv.deallocate()
+            }
+        }
+        for continuation in waiting { continuation.resume(returning: isClean) }
+    }
 }

@@ -1,74 +1,75 @@
-import Cuv
-import Dispatch
 import Glibc
 
-/// A serial executor that owns one pthread: blocking C calls (rd_kafka_consume_batch_queue, PQexec, JSC) may be
-/// made from an actor that names it, without starving the cooperative pool.
+/// A serial executor with a thread of its own: an actor that names it may make blocking calls of C libraries, without
+/// holding up Swift's cooperative threads.
+///
+/// The thread keeps the executor alive until `stop()`. What is enqueued after its end never runs.
+///
+/// `@unchecked Sendable`: the jobs and the flags are guarded by `mutex`.
 public final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    private let cond = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var jobs: [UnownedJob] = []  // guarded by mutex
-    private var stopping = false  // guarded by mutex
-    private var tid: pthread_t? = nil  // guarded by mutex
+    private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var jobs: [UnownedJob] = []
+    private var isStopping = false
+    // Written by the thread before `init` returns, never again.
+    private nonisolated(unsafe) var thread = pthread_t()
 
+    /// Starts the thread.
+    /// - Parameters:
+    ///   - name: What the kernel calls the thread, cut after 15 bytes.
+    ///   - stackSize: Bytes.
     public init(name: String, stackSize: Int = 8 << 20) {
         pthread_mutex_init(mutex, nil)
-        pthread_cond_init(cond, nil)
-        var attr = pthread_attr_t()
-        pthread_attr_init(&attr)
-        pthread_attr_setstacksize(&attr, stackSize)
-        var t = pthread_t()
-        let me = Unmanaged.passRetained(self).toOpaque()
-        pthread_create(&t, &attr, { Unmanaged<ThreadExecutor>.fromOpaque($0!).takeRetainedValue().loop(); return nil }, me)
+        pthread_cond_init(changed, nil)
+        LoopThread.start(name: name, stackSize: stackSize, began: { self.thread = pthread_self() }, body: run)
+    }
 
-        pthread_mutex_lock(mutex)
-        tid = t
-        pthread_mutex_unlock(mutex)
+    deinit {
+        pthread_cond_destroy(changed)
+        pthread_mutex_destroy(mutex)
+        changed.deallocate()
+        mutex.deallocate()
     }
+
+    /// Runs a job on the thread.
     public func enqueue(_ job: consuming ExecutorJob) {
-        let j = UnownedJob(job)
+        let job = UnownedJob(job)
         pthread_mutex_lock(mutex)
-        jobs.append(j)
-        pthread_cond_signal(cond)
+        jobs.append(job)
+        pthread_cond_signal(changed)
         pthread_mutex_unlock(mutex)
     }
+
+    /// This executor, for an actor's `unownedExecutor`.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-    public func checkIsolated() {
-        pthread_mutex_lock(mutex)
-        let t = tid
-        pthread_mutex_unlock(mutex)
-        precondition(t.map { pthread_equal($0, pthread_self()) != 0 } ?? false, "not on executor thread")
-    }
+
+    /// Stops the process when the caller isn't on the executor's thread.
+    public func checkIsolated() { precondition(isOnThread, "not on the executor's thread") }
+
+    /// Whether the caller is on the executor's thread.
+    public func isIsolatingCurrentContext() -> Bool? { isOnThread }
+
+    /// Has the thread end as soon as nothing is enqueued.
     public func stop() {
         pthread_mutex_lock(mutex)
-        stopping = true
-        pthread_cond_signal(cond)
+        isStopping = true
+        pthread_cond_signal(changed)
         pthread_mutex_unlock(mutex)
     }
-    private func loop() {
+
+    private var isOnThread: Bool { pthread_equal(thread, pthread_self()) != 0 }
+
+    private func run() {
+        let executor = asUnownedSerialExecutor()
         var batch: [UnownedJob] = []
-        let me = asUnownedSerialExecutor()
         while true {
             pthread_mutex_lock(mutex)
-            while jobs.isEmpty && !stopping { pthread_cond_wait(cond, mutex) }
-            if jobs.isEmpty && stopping { pthread_mutex_unlock(mutex); return }
+            while jobs.isEmpty, !isStopping { pthread_cond_wait(changed, mutex) }
             swap(&batch, &jobs)
             pthread_mutex_unlock(mutex)
-            for j in batch { j.runSynchronously(on: me) }
+            if batch.isEmpty { return }
+            for job in batch { job.runSynchronously(on: executor) }
             batch.removeAll(keepingCapacity: true)
         }
     }
 }
-
-/// Serial executor over a DispatchQueue, so DispatchSource handlers may `assumeIsolated` into the actor.
-public final class QueueExecutor: SerialExecutor {
-    public let queue: DispatchQueue
-    public init(label: String) { queue = DispatchQueue(label: label) }
-    public func enqueue(_ job: consuming ExecutorJob) {
-        let j = UnownedJob(job)
-        queue.async { j.runSynchronously(on: self.asUnownedSerialExecutor()) }
-    }
-    public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-    public func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
-}
-

@@ -58,7 +58,7 @@ public final class ServiceGroup: Service, CustomStringConvertible {
             }
         }
         defer { phase.withLock { $0 = .finished } }
-        let signals = UnixSignalSequence(signals)
+        let signals = UnixSignalSequence(signals) { [logger] in logger.debug("watching for signals") }
         defer { signals.close() }
         try await withGracefulShutdownHandler {
             try await supervise(signals)

@@ -46,7 +46,9 @@ struct ServiceGroupState {
         running.removeAll { $0 == index }
         if isCancelled { self.isCancelled = true }
         if let failure {
-            if !(self.isCancelled && failure is CancellationError) { error = error ?? failure }
+            // A service that was asked to end may do so by breaking off what it waited for.
+            let isExpected = failure is CancellationError && (self.isCancelled || asked.contains(index))
+            if !isExpected { error = error ?? failure }
         } else if !isShuttingDown, !self.isCancelled {
             error =
                 error

@@ -13,6 +13,7 @@ public struct GracefulShutdownTrigger: Sendable {
 ///         trigger.triggerGracefulShutdown()
 ///         try await ended
 ///     }
+@discardableResult
 public func testGracefulShutdown<Result>(
     isolation: isolated (any Actor)? = #isolation, _ operation: (GracefulShutdownTrigger) async throws -> Result
 ) async rethrows -> Result {

@@ -14,7 +14,8 @@ final class UnixSignalSequence: Sendable {
     private let loop: EventLoop?
     private let watchers: Watchers
 
-    init(_ signals: [UnixSignal]) {
+    /// - Parameter began: Called once the signals are watched for.
+    init(_ signals: [UnixSignal], began: @escaping @Sendable () -> Void) {
         watchers = Watchers()
         guard !signals.isEmpty else {
             loop = nil
@@ -26,6 +27,7 @@ final class UnixSignalSequence: Sendable {
             for signal in signals {
                 watchers.open.append(SignalWatcher(loop, signal.rawValue) { [weak self] in self?.arrive(signal) })
             }
+            began()
         }
     }
 

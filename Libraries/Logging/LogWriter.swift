@@ -31,7 +31,7 @@ final class LogWriter: @unchecked Sendable {
         pthread_condattr_destroy(&attributes)
     }
 
-    // No deinit: once started, the thread keeps the writer for the life of the process.
+    // Only of a writer that never wrote: once started, the thread keeps it for the life of the process.
     deinit {
         pthread_cond_destroy(changed)
         pthread_mutex_destroy(mutex)
@@ -54,12 +54,12 @@ final class LogWriter: @unchecked Sendable {
             return
         }
         startThread()
+        let wasEmpty = buffer.isEmpty
         if droppedUnreported > 0 {
             buffer.append(contentsOf: droppedLine(droppedUnreported))
             lines += 1
             droppedUnreported = 0
         }
-        let wasEmpty = buffer.isEmpty
         buffer.append(contentsOf: line)
         lines += 1
         if wasEmpty { pthread_cond_broadcast(changed) }

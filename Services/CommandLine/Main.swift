@@ -3,8 +3,7 @@ import Glibc
 @main
 enum Main {
     /// Every command, in the order of the help.
-    static let commands: [Command] = [
-    ]
+    static let commands: [Command] = []
 
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())
@@ -20,11 +19,14 @@ enum Main {
     }
 
     private static func run(_ words: [String]) async throws {
-        guard let first = words.first, !["help", "--help", "-h"].contains(first) else { return print(Help.overview(commands)) }
+        guard let first = words.first, !["help", "--help", "-h"].contains(first) else {
+            return print(Help.overview(commands))
+        }
         if first == "__complete" { return print(Help.completions(commands, words: Array(words.dropFirst()))) }
         guard let command = find(words) else {
             let names = commands.filter { !$0.isHidden }.map(\.name)
-            throw UsageError("no command \(first)\(Suggestion.text(for: first, among: names))\n`partita help` lists them")
+            throw UsageError(
+                "no command \(first)\(Suggestion.text(for: first, among: names))\n`partita help` lists them")
         }
         let rest = Array(words.dropFirst(command.name.split(separator: " ").count))
         if rest.contains("--help") || rest.contains("-h") { return print(Help.page(command)) }

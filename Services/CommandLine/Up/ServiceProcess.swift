@@ -9,6 +9,7 @@ actor ServiceProcess {
     nonisolated let logFile: String
     private let environment: [String: String]
     private let configFile: String
+    private let pidFile: String
     private var child: ChildProcess?
     private var watching: Task<Void, Never>?
     private var isStopping = false
@@ -18,6 +19,7 @@ actor ServiceProcess {
         self.port = port
         logFile = places.logs + "/\(name).log"
         configFile = places.configFile
+        pidFile = places.run + "/\(name).pid"
         self.environment = environment.merging(["PARTITA_HTTP_PORT": "\(port)"]) { given, _ in given }
     }
 
@@ -38,9 +40,11 @@ actor ServiceProcess {
     }
 
     private func spawn() throws -> ChildProcess {
-        try ChildProcess.spawn(
+        let child = try ChildProcess.spawn(
             CurrentEnvironment.sibling(name), ["--config", configFile],
             environment: CurrentEnvironment.variables.merging(environment) { _, own in own }, output: .file(logFile))
+        try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
+        return child
     }
 
     /// Starts it again at growing intervals, which a run of a minute resets.

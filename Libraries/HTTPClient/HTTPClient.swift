@@ -1,0 +1,94 @@
+import Ccurl
+import EventLoop
+
+/// Sends HTTP requests over connections that are kept for reuse. Lives on a loop; may be called from anywhere.
+///
+/// Redirects aren't followed and bodies aren't decompressed unless asked for; neither the environment's proxies nor a
+/// `.netrc` file are used. Cancelling a call breaks its exchange off, closes the connection if it was in use, and throws
+/// `CancellationError`.
+public actor HTTPClient: LoopActor {
+    /// The loop that the sockets are on.
+    public nonisolated let loop: EventLoop
+    private nonisolated let configuration: Configuration
+    private var multi: CurlMulti?
+    private var isShutDown = false
+
+    /// Makes a client without connections.
+    public init(loop: EventLoop, configuration: Configuration = Configuration()) {
+        self.loop = loop
+        self.configuration = configuration
+    }
+
+    isolated deinit { multi?.close() }
+
+    /// Sends a request and takes the whole response.
+    /// - Throws: `HTTPClientError`; `CancellationError`. A response of any status is no error.
+    public func send(_ request: Request) async throws -> Response {
+        let transfer = try HTTPTransfer(request, configuration, isStreaming: false)
+        return try await run(transfer) {
+            let body = try await transfer.next(isolation: self)
+            return transfer.response(body: body ?? [])
+        }
+    }
+
+    /// Sends a request and hands the response's body over while it comes.
+    ///
+    /// At most 256 KiB wait for the callback; then the connection is paused. The request's time includes the callback's.
+    /// - Parameters:
+    ///   - request: What to ask for.
+    ///   - start: Called with the response without its body, before the first part of it.
+    ///   - receive: Called with one part of the body after the other. What it throws ends the exchange.
+    /// - Returns: The response without its body.
+    /// - Throws: `HTTPClientError`; `CancellationError`; what the callbacks throw.
+    @discardableResult
+    public func download(
+        _ request: Request, start: @Sendable (Response) async throws -> Void = { _ in },
+        receive: @Sendable ([UInt8]) async throws -> Void
+    ) async throws -> Response {
+        let transfer = try HTTPTransfer(request, configuration, isStreaming: true)
+        return try await run(transfer) {
+            var hasStarted = false
+            while let part = try await transfer.next(isolation: self) {
+                if !hasStarted {
+                    hasStarted = true
+                    try await start(transfer.response())
+                }
+                try await receive(part)
+            }
+            let response = transfer.response()
+            if !hasStarted { try await start(response) }
+            return response
+        }
+    }
+
+    /// Ends the exchanges that are under way with `closed`, closes all connections, and takes no more requests.
+    public func shutDown() {
+        isShutDown = true
+        multi?.close()
+        multi = nil
+    }
+
+    private func run(_ transfer: HTTPTransfer, _ body: () async throws -> Response) async throws -> Response {
+        let multi = try openMulti()
+        guard multi.count < configuration.maximumRequests else {
+            throw HTTPClientError(.overloaded, "\(multi.count) requests are on their way already")
+        }
+        try multi.add(transfer)
+        defer { self.multi?.remove(transfer) }  // when the body gave up before the end
+        return try await withTaskCancellationHandler {
+            try await body()
+        } onCancel: {
+            loop.execute { transfer.end(.failure(CancellationError())) }
+        }
+    }
+
+    private func openMulti() throws -> CurlMulti {
+        if let multi { return multi }
+        if isShutDown { throw HTTPClientError.shutDown }
+        let multi = try CurlMulti(loop)
+        multi.set(CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost)
+        multi.set(CURLMOPT_MAXCONNECTS, configuration.maximumIdleConnections)
+        self.multi = multi
+        return multi
+    }
+}

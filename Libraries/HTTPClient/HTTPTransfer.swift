@@ -1,0 +1,125 @@
+import Ccurl
+import EventLoop
+
+/// One exchange: the request as libcurl wants it, and the response as it comes.
+///
+/// `@unchecked Sendable`: touched on its loop only.
+final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
+    /// Bytes that may wait for a reader before the connection is paused.
+    static let window = 256 << 10
+
+    let easy: CurlEasy
+    private let maximumBytes: Int
+    /// Whether somebody takes the body while it comes; otherwise it is collected.
+    private let isStreaming: Bool
+    private var head = HTTPResponseHead()
+    private var buffer: [UInt8] = []
+    private var received = 0
+    private var isPaused = false
+    /// Why a callback of ours broke the exchange off; libcurl's own result says only that one did.
+    private var failure: HTTPClientError?
+    private var result: Result<Void, any Error>?
+    /// Waits for bytes or the end.
+    private var reader: UnsafeContinuation<[UInt8]?, any Error>?
+
+    /// - Throws: `HTTPClientError` with `invalidRequest`.
+    init(
+        _ request: HTTPClient.Request, _ configuration: HTTPClient.Configuration, isStreaming: Bool
+    ) throws(HTTPClientError) {
+        maximumBytes = request.maximumResponseBytes ?? configuration.maximumResponseBytes
+        self.isStreaming = isStreaming
+        easy = try CurlEasy()
+        try easy.apply(request, configuration)
+        try easy.set(CURLOPT_MAXFILESIZE_LARGE, size: max(1, maximumBytes))
+        // Not retained: the multi handle retains the transfer as long as libcurl may call.
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_easy_pointer(easy.handle, CURLOPT_HEADERDATA, context)
+        ccurl_easy_data(easy.handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+            guard let bytes, let context else { return 0 }
+            let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue().receiveHeader(line)
+        }
+        ccurl_easy_pointer(easy.handle, CURLOPT_WRITEDATA, context)
+        ccurl_easy_data(easy.handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+            guard let bytes, let context else { return 0 }
+            let part = UnsafeRawBufferPointer(start: bytes, count: size * count)
+            return Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue().receive(part)
+        }
+    }
+
+    // MARK: libcurl's side
+
+    private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
+        if head.append(line) { return line.count }
+        failure = HTTPClientError(.tooLarge, "the response's header is larger than \(HTTPResponseHead.limit) bytes")
+        return 0
+    }
+
+    private func receive(_ part: UnsafeRawBufferPointer) -> Int {
+        if isStreaming, buffer.count >= Self.window {
+            isPaused = true
+            return Int(CURL_WRITEFUNC_PAUSE)  // libcurl gives the part again later
+        }
+        received += part.count
+        guard received <= maximumBytes else {
+            failure = HTTPClientError(.tooLarge, "the response's body is larger than \(maximumBytes) bytes")
+            return 0
+        }
+        buffer.append(contentsOf: part)
+        if isStreaming { wakeReader() }
+        return part.count
+    }
+
+    func ended(_ result: CURLcode?) {
+        switch result {
+        case nil: end(.failure(HTTPClientError.shutDown))
+        case CURLE_OK?: end(.success(()))
+        case let result?: end(.failure(failure ?? HTTPClientError(result, detail: easy.detail)))
+        }
+    }
+
+    func end(_ result: Result<Void, any Error>) {
+        guard self.result == nil else { return }
+        self.result = result
+        wakeReader()
+    }
+
+    // MARK: The reader's side
+
+    /// The response as far as it is known.
+    func response(body: [UInt8] = []) -> HTTPClient.Response {
+        HTTPClient.Response(
+            status: ccurl_easy_info_long(easy.handle, CURLINFO_RESPONSE_CODE), headers: head.headers, body: body)
+    }
+
+    /// The next bytes of the body, or all of it when it isn't streamed; `nil` at the end.
+    func next(isolation: isolated (any Actor)) async throws -> [UInt8]? {
+        try await withUnsafeThrowingContinuation { continuation in
+            reader = continuation
+            wakeReader()
+        }
+    }
+
+    private func wakeReader() {
+        guard let reader else { return }
+        if case .failure(let error) = result {
+            self.reader = nil
+            reader.resume(throwing: error)
+        } else if !buffer.isEmpty, isStreaming || result != nil {
+            self.reader = nil
+            let bytes = buffer
+            buffer.removeAll(keepingCapacity: isStreaming)
+            reader.resume(returning: bytes)
+            resumeReceiving()
+        } else if result != nil {
+            self.reader = nil
+            reader.resume(returning: nil)
+        }
+    }
+
+    private func resumeReceiving() {
+        guard isPaused, result == nil else { return }
+        isPaused = false
+        curl_easy_pause(easy.handle, 0)  // CURLPAUSE_CONT
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+/// A plain text mail, as RFC 5322 wants it.
+public struct MailMessage: Sendable {
+    /// The sender's address, without name or angle brackets.
+    public var from: String
+    /// The recipient's address, without name or angle brackets.
+    public var to: String
+    /// One line of any characters.
+    public var subject: String
+    /// Lines of any characters.
+    public var text: String
+    /// When it was written.
+    public var date: Date
+
+    /// Makes a mail.
+    public init(from: String, to: String, subject: String, text: String, date: Date = Date()) {
+        self.from = from
+        self.to = to
+        self.subject = subject
+        self.text = text
+        self.date = date
+    }
+
+    /// The mail as it goes over the wire: header, empty line, body in Base64, all lines ended by CR LF.
+    /// - Throws: `HTTPClientError` with `invalidRequest` when an address could smuggle something into the header.
+    public func encoded() throws(HTTPClientError) -> [UInt8] {
+        try MailAddress.check(from)
+        try MailAddress.check(to)
+        let domain = from.split(separator: "@").last.map(String.init) ?? "localhost"
+        let lines = [
+            "From: <\(from)>", "To: <\(to)>", "Subject: \(Self.encodedWords(subject))", "Date: \(Self.dateText(date))",
+            "Message-ID: <\(UUID().uuidString.lowercased())@\(domain)>", "MIME-Version: 1.0",
+            "Content-Type: text/plain; charset=utf-8", "Content-Transfer-Encoding: base64", "", base64Lines(),
+        ]
+        return Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
+    }
+
+    /// RFC 2047: text that isn't plain ASCII in words of Base64, each within the 75 characters that one may have.
+    static func encodedWords(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }), text.utf8.count <= 900, !text.contains("=?") {
+            return text
+        }
+        var words: [String] = []
+        var word: [UInt8] = []
+        for character in text.unicodeScalars {
+            let bytes = Array(String(character).utf8)
+            // With "Subject: " before the first, no line has more than 76 characters.
+            if word.count + bytes.count > (words.isEmpty ? 36 : 45) {
+                words.append(Data(word).base64EncodedString())
+                word.removeAll()
+            }
+            word += bytes
+        }
+        words.append(Data(word).base64EncodedString())
+        return words.map { "=?utf-8?B?\($0)?=" }.joined(separator: "\r\n ")
+    }
+
+    private static func dateText(_ date: Date) -> String {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(secondsFromGMT: 0)
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss '+0000'"
+        return formatter.string(from: date)
+    }
+
+    private func base64Lines() -> String {
+        Data(text.utf8).base64EncodedString(options: [
+            .lineLength76Characters, .endLineWithCarriageReturn, .endLineWithLineFeed,
+        ])
+    }
+}
+
+enum MailAddress {
+    /// Not whether the address exists or is well-formed: only that it stays one address on its line.
+    static func check(_ address: String) throws(HTTPClientError) {
+        let isSafe = address.utf8.allSatisfy { byte in
+            byte > 0x20 && byte != 0x7f && !"<>,;\"\\()".utf8.contains(byte)
+        }
+        guard isSafe, address.split(separator: "@", omittingEmptySubsequences: false).count == 2,
+            !address.hasPrefix("@"), !address.hasSuffix("@"), address.utf8.count <= 254
+        else { throw HTTPClientError(.invalidRequest, "a malformed mail address") }
+    }
+}

@@ -1,0 +1,95 @@
+/// The values of all keys of a program: environment over file over default.
+///
+/// Read and checked as a whole when it is made; what is read from it afterwards can't fail.
+public struct Configuration: Sendable {
+    /// Where a value comes from.
+    public enum Source: String, Sendable {
+        /// The key's default.
+        case `default`
+        /// The configuration file.
+        case file
+        /// The environment.
+        case environment
+    }
+
+    /// The keys of the program, in the order of their declaration.
+    public let keys: [ConfigurationKeyDescription]
+    private var values: [String: any Sendable] = [:]
+    private var texts: [String: String] = [:]
+    private var sources: [String: Source] = [:]
+
+    /// Reads and checks all values.
+    /// - Parameters:
+    ///   - keys: All keys of the program. Two of one name are a mistake in the code.
+    ///   - file: The path of the configuration file, if there is one.
+    ///   - environment: The environment's variables. Those that no key stands for are ignored: they are for others.
+    /// - Throws: `ConfigurationError` with everything that is wrong.
+    public init(
+        keys: [ConfigurationKeyDescription], file: String? = nil, environment: [String: String]
+    ) throws(ConfigurationError) {
+        let fileValues: [String: String]
+        if let file { fileValues = try ConfigurationFile.read(file) } else { fileValues = [:] }
+        try self.init(keys: keys, fileValues: fileValues, environment: environment)
+    }
+
+    /// Checks values that were read elsewhere, for tests and for programs that start services within themselves.
+    public init(
+        keys: [ConfigurationKeyDescription], fileValues: [String: String], environment: [String: String] = [:]
+    ) throws(ConfigurationError) {
+        precondition(Set(keys.map(\.name)).count == keys.count, "two configuration keys of one name")
+        self.keys = keys
+        let known = Set(keys.map(\.name))
+        var problems = fileValues.keys.filter { !known.contains($0) }.sorted().map { name in
+            ConfigurationError.Problem(.unknownKey, key: name, "is no key" + Self.suggestion(for: name, among: known))
+        }
+        for key in keys {
+            var source = Source.default
+            var text: String?
+            if let value = environment[key.environmentName] {
+                (text, source) = (value, .environment)
+            } else if let value = fileValues[key.name] {
+                (text, source) = (value, .file)
+            }
+            do {
+                guard let value = try key.read(text) else {
+                    problems.append(.init(.missing, key: key.name, "must be set, here or as \(key.environmentName)"))
+                    continue
+                }
+                values[key.name] = value
+                texts[key.name] = text ?? key.defaultText
+                sources[key.name] = source
+            } catch {
+                let place = source == .environment ? " (from \(key.environmentName))" : ""
+                let value = key.isSecret ? "" : ", not \"\(text ?? "")\""
+                problems.append(.init(.invalid, key: key.name, "\(error.message)\(value)\(place)"))
+            }
+        }
+        if !problems.isEmpty { throw ConfigurationError(problems) }
+    }
+
+    /// The value of a key. Reading one that wasn't among `keys` is a mistake in the code.
+    public subscript<Value>(key: ConfigurationKey<Value>) -> Value {
+        guard let value = values[key.description.name] as? Value else {
+            preconditionFailure("\(key.description.name) isn't among the program's configuration keys")
+        }
+        return value
+    }
+
+    /// Where the value of a key comes from; `nil` for a key that isn't among `keys`.
+    public func source(of name: String) -> Source? { sources[name] }
+
+    /// All values that differ from their defaults, as text, secrets hidden: for the log at the start.
+    public var redacted: [String: String] {
+        var result: [String: String] = [:]
+        for key in keys where sources[key.name] != .default {
+            result[key.name] = key.isSecret ? "<hidden>" : texts[key.name]
+        }
+        return result
+    }
+
+    private static func suggestion(for name: String, among known: Set<String>) -> String {
+        let folded = { (text: String) in text.lowercased().filter { $0.isLetter || $0.isNumber } }
+        guard let match = known.sorted().first(where: { folded($0) == folded(name) }) else { return "" }
+        return "; did you mean \(match)?"
+    }
+}

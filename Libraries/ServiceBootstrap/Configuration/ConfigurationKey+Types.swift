@@ -1,0 +1,138 @@
+import Foundation
+
+extension ConfigurationKey where Value == String {
+    /// A key whose value is any text. Without a default it must be set.
+    public static func string(
+        _ name: String, default value: String? = nil, isSecret: Bool = false, _ documentation: String
+    ) -> Self {
+        ConfigurationKey(
+            name, type: isSecret ? "secret" : "string", defaultValue: value, defaultText: value.map { "\"\($0)\"" },
+            isSecret: isSecret, documentation, parse: { $0 })
+    }
+
+    /// A key whose value is a URL of one of the schemes, with a host. Without a default it must be set.
+    ///
+    /// It counts as a secret, because URLs of engines hold passwords.
+    public static func url(
+        _ name: String, schemes: [String], default value: String? = nil, _ documentation: String
+    ) -> Self {
+        let range = schemes.map { "\($0)://" }.joined(separator: ", ")
+        return ConfigurationKey(
+            name, type: "url", defaultValue: value, defaultText: value, range: range, isSecret: true, documentation,
+            parse: { (text: String) throws(InvalidText) in
+                guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased(),
+                    schemes.contains(scheme), url.host?.isEmpty == false
+                else { throw InvalidText("must be a URL that begins with \(range) and has a host") }
+                return text
+            })
+    }
+}
+
+extension ConfigurationKey where Value == Int {
+    /// A key whose value is an integer. Without a default it must be set.
+    public static func int(
+        _ name: String, default value: Int? = nil, range: ClosedRange<Int>, _ documentation: String
+    ) -> Self {
+        let text = "\(range.lowerBound)-\(range.upperBound)"
+        return ConfigurationKey(
+            name, type: "int", defaultValue: value, defaultText: value.map(String.init), range: text, documentation,
+            parse: { (number: String) throws(InvalidText) in
+                guard let number = Int(number), range.contains(number) else {
+                    throw InvalidText("must be an integer, \(text)")
+                }
+                return number
+            })
+    }
+
+    /// A key whose value is a number of bytes: `65536`, `64KiB`, `2MiB`, `1GiB`. Without a default it must be set.
+    public static func bytes(
+        _ name: String, default value: Int? = nil, range: ClosedRange<Int>, _ documentation: String
+    ) -> Self {
+        let text = "\(ByteCountText.print(range.lowerBound))-\(ByteCountText.print(range.upperBound))"
+        return ConfigurationKey(
+            name, type: "bytes", defaultValue: value, defaultText: value.map(ByteCountText.print), range: text,
+            documentation,
+            parse: { (number: String) throws(InvalidText) in
+                guard let number = ByteCountText.parse(number), range.contains(number) else {
+                    throw InvalidText("must be a number of bytes such as 64KiB, \(text)")
+                }
+                return number
+            })
+    }
+}
+
+extension ConfigurationKey where Value == Double {
+    /// A key whose value is a number. Without a default it must be set.
+    public static func double(
+        _ name: String, default value: Double? = nil, range: ClosedRange<Double>, _ documentation: String
+    ) -> Self {
+        let text = "\(range.lowerBound)-\(range.upperBound)"
+        return ConfigurationKey(
+            name, type: "double", defaultValue: value, defaultText: value.map { "\($0)" }, range: text, documentation,
+            parse: { (number: String) throws(InvalidText) in
+                guard let number = Double(number), range.contains(number) else {
+                    throw InvalidText("must be a number, \(text)")
+                }
+                return number
+            })
+    }
+}
+
+extension ConfigurationKey where Value == Bool {
+    /// A key whose value is `true` or `false`. Without a default it must be set.
+    public static func bool(_ name: String, default value: Bool? = nil, _ documentation: String) -> Self {
+        ConfigurationKey(
+            name, type: "bool", defaultValue: value, defaultText: value.map { "\($0)" }, documentation,
+            parse: { (text: String) throws(InvalidText) in
+                switch text {
+                case "true", "1": return true
+                case "false", "0": return false
+                default: throw InvalidText("must be true or false")
+                }
+            })
+    }
+}
+
+extension ConfigurationKey where Value == Duration {
+    /// A key whose value is a time with its unit: `250ms`, `30s`, `5m`, `1h30m`, `7d`. Without a default it must be set.
+    public static func duration(
+        _ name: String, default value: Duration? = nil, range: ClosedRange<Duration>, _ documentation: String
+    ) -> Self {
+        let text = "\(DurationText.print(range.lowerBound))-\(DurationText.print(range.upperBound))"
+        return ConfigurationKey(
+            name, type: "duration", defaultValue: value, defaultText: value.map(DurationText.print), range: text,
+            documentation,
+            parse: { (duration: String) throws(InvalidText) in
+                guard let duration = DurationText.parse(duration), range.contains(duration) else {
+                    throw InvalidText("must be a time with its unit such as 250ms, 30s or 1h30m, \(text)")
+                }
+                return duration
+            })
+    }
+}
+
+extension ConfigurationKey where Value == [String] {
+    /// A key whose value is a list: an array in JSON, otherwise elements with commas between. Without a default it must
+    /// be set; an empty value is an empty list.
+    public static func list(_ name: String, default value: [String]? = nil, _ documentation: String) -> Self {
+        ConfigurationKey(
+            name, type: "list", defaultValue: value,
+            defaultText: value.map { "\"\($0.joined(separator: ","))\"" }, documentation,
+            parse: { text in
+                text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+            })
+    }
+}
+
+extension ConfigurationKey where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
+    /// A key whose value is one of a few words. Without a default it must be set.
+    public static func choice(_ name: String, default value: Value? = nil, _ documentation: String) -> Self {
+        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
+        return ConfigurationKey(
+            name, type: "choice", defaultValue: value, defaultText: value?.rawValue, range: words, documentation,
+            parse: { (text: String) throws(InvalidText) in
+                guard let value = Value(rawValue: text) else { throw InvalidText("must be one of \(words)") }
+                return value
+            })
+    }
+}

@@ -1,0 +1,84 @@
+/// Something that can be configured: its name, what it means, its default and range.
+///
+/// Declared once as a constant, listed where the service says which keys it has, and read by it:
+///
+/// ```swift
+/// static let batch = ConfigurationKey.int("relay.batch", default: 500, range: 1...10_000, "Events per produce.")
+/// let batch = configuration[Self.batch]
+/// ```
+public struct ConfigurationKey<Value: Sendable>: Sendable {
+    /// Everything but the type.
+    public let description: ConfigurationKeyDescription
+    let defaultValue: Value?
+    let parse: @Sendable (String) throws(InvalidText) -> Value
+
+    init(
+        _ name: String, type: String, defaultValue: Value?, defaultText: String?, range: String? = nil,
+        isSecret: Bool = false, _ documentation: String,
+        parse: @escaping @Sendable (String) throws(InvalidText) -> Value
+    ) {
+        self.defaultValue = defaultValue
+        self.parse = parse
+        description = ConfigurationKeyDescription(
+            name: name, type: type, documentation: documentation, defaultText: defaultText, range: range,
+            isRequired: defaultValue == nil, isSecret: isSecret,
+            read: { (text: String?) throws(InvalidText) in
+                if let text { return try parse(text) }
+                return defaultValue
+            })
+    }
+
+    /// The same key, which may be left out without a default: then its value is `nil`.
+    public var optional: ConfigurationKey<Value?> {
+        let parse = self.parse
+        let old = description
+        return ConfigurationKey<Value?>(
+            old.name, type: old.type, defaultValue: .some(nil), defaultText: nil, range: old.range,
+            isSecret: old.isSecret, old.documentation,
+            parse: { (text: String) throws(InvalidText) in try parse(text) })
+    }
+}
+
+/// What is known of a key without its type, for lists of keys and for help.
+public struct ConfigurationKeyDescription: Sendable {
+    /// The name in the file, such as `postgres.url`.
+    public let name: String
+    /// What a value looks like: `int`, `duration`, …
+    public let type: String
+    /// What it means.
+    public let documentation: String
+    /// The default as one would write it, if there is one.
+    public let defaultText: String?
+    /// What is allowed, if not everything.
+    public let range: String?
+    /// Whether the program doesn't start without it.
+    public let isRequired: Bool
+    /// Whether its value must not be shown.
+    public let isSecret: Bool
+    /// The value for what is configured, or for nothing; `nil` when there is none.
+    let read: @Sendable (String?) throws(InvalidText) -> (any Sendable)?
+
+    /// The name in the environment: `postgres.url` is `PARTITA_POSTGRES_URL`, `relay.batchSize` is
+    /// `PARTITA_RELAY_BATCH_SIZE`.
+    public var environmentName: String {
+        var result = "PARTITA_"
+        var previous: Character = "_"
+        for character in name {
+            if character == "." || character == "-" {
+                result += "_"
+            } else {
+                if character.isUppercase, previous.isLowercase || previous.isNumber { result += "_" }
+                result += character.uppercased()
+            }
+            previous = character
+        }
+        return result
+    }
+}
+
+/// What is wrong with a value's text, as the end of a sentence: `must be …`.
+struct InvalidText: Error {
+    let message: String
+
+    init(_ message: String) { self.message = message }
+}

@@ -1,0 +1,53 @@
+import Lifecycle
+import Logging
+
+extension Readiness {
+    /// Tries to reach something that the process needs, again and again, until it succeeds: an engine that is down at the
+    /// start makes the process wait, not exit. Meanwhile the component isn't ready, with the last error as the reason.
+    /// - Parameters:
+    ///   - name: The component's name.
+    ///   - policy: How long to wait between attempts.
+    ///   - logger: Gets a warning at the first failure and whenever the reason changes.
+    ///   - body: One attempt.
+    /// - Returns: What the attempt that succeeded returned.
+    /// - Throws: `CancellationError` when the task is cancelled or a graceful shutdown is asked for. Never what the body
+    ///   throws.
+    public func waitUntilReady<Result: Sendable>(
+        _ name: String, policy: RetryPolicy = RetryPolicy(), logger: Logger,
+        _ body: @escaping @Sendable () async throws -> Result
+    ) async throws -> Result {
+        set(name, .notReady("not reached yet"))
+        return try await cancelWhenGracefulShutdown {
+            var failures = 0
+            var lastReason = ""
+            while true {
+                try Task.checkCancellation()
+                do {
+                    let result = try await body()
+                    self.set(name, .ready)
+                    if failures > 0 {
+                        logger.notice(
+                            "component is reachable",
+                            metadata: ["component": "\(name)", "attempt": .stringConvertible(failures + 1)])
+                    }
+                    return result
+                } catch {
+                    try Task.checkCancellation()
+                    failures += 1
+                    let reason = "\(error)"
+                    self.set(name, .notReady(reason))
+                    let metadata: Logger.Metadata = [
+                        "component": "\(name)", "attempt": .stringConvertible(failures), "error": "\(reason)",
+                    ]
+                    if reason == lastReason {
+                        logger.debug("component isn't reachable, trying again", metadata: metadata)
+                    } else {
+                        logger.warning("component isn't reachable, trying again", metadata: metadata)
+                    }
+                    lastReason = reason
+                }
+                try await Task.sleep(for: policy.delay(after: failures))
+            }
+        }
+    }
+}

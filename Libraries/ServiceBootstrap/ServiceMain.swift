@@ -1,0 +1,150 @@
+import EventLoop
+import Foundation
+import HTTPServer
+import Lifecycle
+import Logging
+import Metrics
+
+/// The main program of a service: command line, configuration, logging, metrics, health, HTTP server, start and end.
+///
+/// ```swift
+/// @main
+/// enum Main {
+///     static func main() async {
+///         await ServiceMain(name: "auth", summary: "Sign-up, sign-in and tokens.", defaultPort: 7001, keys: AuthKeys.all)
+///             .run { context in
+///                 let auth = try AuthServer(context)
+///                 auth.addRoutes(to: &context.router)
+///                 return [auth]
+///             }
+///     }
+/// }
+/// ```
+public struct ServiceMain: Sendable {
+    /// Makes the service: adds its routes and components to the context, and returns what is to be run, in the order of
+    /// the start. Must not wait for engines: the HTTP server, and with it the health, comes only afterwards. A service
+    /// reaches its engines in `run()`, with `Readiness.waitUntilReady`.
+    public typealias Make = @Sendable (inout ServiceContext) async throws -> [any Service]
+
+    private let name: String
+    private let summary: String
+    private let defaultPort: Int
+    private let keys: [ConfigurationKeyDescription]
+
+    /// Describes a service.
+    /// - Parameters:
+    ///   - name: The executable's name, also the logger's label.
+    ///   - summary: What it does, one sentence for `--help`.
+    ///   - defaultPort: The default of `http.port`.
+    ///   - keys: The service's own keys.
+    public init(name: String, summary: String, defaultPort: Int, keys: [ConfigurationKeyDescription]) {
+        self.name = name
+        self.summary = summary
+        self.defaultPort = defaultPort
+        self.keys = ServiceSettings.keys(defaultPort: defaultPort) + keys
+    }
+
+    /// Runs the service until SIGTERM or SIGINT, then exits with 0; exits with another status when it can't start or
+    /// fails (`StartFailure.Status`), after saying why in one line on standard error.
+    public func run(_ make: Make) async -> Never {
+        let environment = ProcessInfo.processInfo.environment
+        do {
+            let arguments = try ServiceArguments(Array(CommandLine.arguments.dropFirst()))
+            if let help = arguments.help {
+                print(help == .text ? helpText : Configuration.markdown(keys), terminator: "")
+                exit(0)
+            }
+            let configuration = try load(arguments, environment)
+            let settings = ServiceSettings(configuration, defaultPort: defaultPort)
+            LoggingSystem.bootstrap(level: settings.logLevel, format: settings.logFormat)
+            DescriptorLimit.raise()
+            try await run(configuration, signals: [.sigterm, .sigint], make: make)
+            exit(0)
+        } catch {
+            LoggingSystem.flush()  // what led to it first
+            FileHandle.standardError.write(Data("\(name): \(Self.oneLine(error.message))\n".utf8))
+            exit(error.status.rawValue)
+        }
+    }
+
+    /// Runs the service with a configuration, for tests and for programs that run services within themselves.
+    /// - Parameters:
+    ///   - configuration: Made with `allKeys`.
+    ///   - registry: Where the metrics are kept.
+    ///   - signals: What begins the graceful shutdown, besides the one around the task.
+    ///   - listening: Called with the port as soon as requests are answered.
+    ///   - make: Makes the service.
+    /// - Throws: `StartFailure`.
+    public func run(
+        _ configuration: Configuration, registry: MetricsRegistry = .shared, signals: [UnixSignal] = [],
+        listening: @Sendable (Int) -> Void = { _ in }, make: Make
+    ) async throws(StartFailure) {
+        let settings = ServiceSettings(configuration, defaultPort: defaultPort)
+        let logger = Logger(label: name)
+        let loops = LoopGroup(settings.loops)
+        ProcessMetrics.register(loops: loops, registry: registry)
+        var context = ServiceContext(
+            name: name, configuration: configuration, settings: settings, logger: logger, loops: loops,
+            registry: registry, readiness: Readiness(), router: HTTPRouter(),
+            http: HTTPServerConfiguration(address: settings.address, port: settings.port))
+        context.http.drainTimeout = settings.shutdownTimeout * 0.8  // what it left is still to be written
+        context.router.addHealthRoutes(context.readiness, registry)
+        logger.notice(
+            "starting",
+            metadata: [
+                "pid": .stringConvertible(getpid()),
+                "configuration": .dictionary(configuration.redacted.mapValues { .string($0) }),
+            ])
+        do {
+            let services = try await make(&context)
+            let server = HTTPServer(
+                context.http, router: context.router, loops: loops.loops, logger: logger, registry: registry)
+            try await server.start()
+            listening(server.port)
+            // Behind the others: it takes no more requests before they end.
+            let group = ServiceGroup(
+                services: services + [server], gracefulShutdownSignals: signals,
+                maximumGracefulShutdownDuration: settings.shutdownTimeout, maximumCancellationDuration: .seconds(5),
+                logger: logger)
+            try await group.run()
+            await loops.shutDown(within: .seconds(1))
+            logger.notice("stopped")
+        } catch {
+            let failure = StartFailure(error, settings: settings)
+            logger.critical("failed", metadata: ["error": "\(failure.message)"])
+            await loops.shutDown(within: .seconds(1))
+            throw failure
+        }
+    }
+
+    /// All keys of the service, also those that every service has.
+    public var allKeys: [ConfigurationKeyDescription] { keys }
+
+    private func load(
+        _ arguments: ServiceArguments, _ environment: [String: String]
+    ) throws(StartFailure) -> Configuration {
+        do {
+            return try Configuration(keys: keys, file: arguments.configurationFile, environment: environment)
+        } catch {
+            throw StartFailure(.configuration, "configuration: \(error)")
+        }
+    }
+
+    private var helpText: String {
+        """
+        \(summary)
+
+        Usage: \(name) [--config FILE] [--help | --help=markdown]
+
+        FILE holds lines of "key = value", or a JSON object. The environment wins over the file.
+
+        Keys:
+
+        \(Configuration.helpText(keys))
+        """
+    }
+
+    private static func oneLine(_ text: String) -> String {
+        text.split(whereSeparator: \.isNewline).joined(separator: " ")
+    }
+}

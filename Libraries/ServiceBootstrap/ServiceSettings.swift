@@ -1,0 +1,52 @@
+import Foundation
+import Logging
+
+/// The keys that every service has.
+public struct ServiceSettings: Sendable {
+    static let logLevel = ConfigurationKey<Logger.Level>.choice(
+        "log.level", default: .info, "The lowest level that is logged.")
+    static let logFormat = ConfigurationKey<LogFormat>.choice(
+        "log.format", default: .json, "JSON lines, or text for people, on standard output.")
+    static let address = ConfigurationKey<String>.string(
+        "http.address", default: "0.0.0.0", "The address to listen on: IPv4, or IPv6.")
+    static let loops = ConfigurationKey<Int>.int(
+        "loops", default: min(ProcessInfo.processInfo.activeProcessorCount, 64), range: 1...64,
+        "Event loops, each a thread with its own connections. By default one per processor.")
+    static let shutdownTimeout = ConfigurationKey<Duration>.duration(
+        "shutdown.timeout", default: .seconds(25), range: .seconds(1)...(.seconds(3600)),
+        "Time to finish what is under way after SIGTERM or SIGINT; then it is cancelled.")
+
+    static func port(default port: Int) -> ConfigurationKey<Int> {
+        .int("http.port", default: port, range: 0...65_535, "The port to listen on; 0 takes a free one.")
+    }
+
+    /// The lowest level that is logged.
+    public let logLevel: Logger.Level
+    /// How it is logged.
+    public let logFormat: LogFormat
+    /// The address to listen on.
+    public let address: String
+    /// The port to listen on.
+    public let port: Int
+    /// How many event loops.
+    public let loops: Int
+    /// Time for the graceful shutdown.
+    public let shutdownTimeout: Duration
+
+    init(_ configuration: Configuration, defaultPort: Int) {
+        logLevel = configuration[Self.logLevel]
+        logFormat = configuration[Self.logFormat]
+        address = configuration[Self.address]
+        port = configuration[Self.port(default: defaultPort)]
+        loops = configuration[Self.loops]
+        shutdownTimeout = configuration[Self.shutdownTimeout]
+    }
+
+    /// The keys that every service has, for a service of the port.
+    public static func keys(defaultPort: Int) -> [ConfigurationKeyDescription] {
+        [
+            port(default: defaultPort).description, address.description, logLevel.description, logFormat.description,
+            loops.description, shutdownTimeout.description,
+        ]
+    }
+}

@@ -1,0 +1,215 @@
+import EventLoop
+import Foundation
+import HTTPClient
+import Testing
+
+@Suite struct HTTPClientTests {
+    let loop = EventLoop(name: "http-client")
+    let server: LocalServer
+    let seen = Locked<[LocalRequest]>([])
+
+    init() throws {
+        server = try LocalServer { [seen] connection in
+            while let request = LocalRequest(connection) {
+                seen.withLock { $0.append(request) }
+                guard Self.answer(request, on: connection) else { return }
+            }
+        }
+    }
+
+    @Test func `method, headers and body arrive, and status, headers and body come back`() async throws {
+        let response = try await client().send(
+            .init(
+                method: "PATCH", url: url("/echo?a=b%20c"),
+                headers: [.init("X-One", "1"), .init("X-Empty", ""), .init("Content-Type", "application/json")],
+                body: Array(#"{"a":1}"#.utf8)))
+        #expect(response.status == 200)
+        #expect(response.text == #"{"a":1}"#)
+        #expect(response[header: "x-reply"] == "yes, indeed")
+        #expect(response.values(ofHeader: "Set-Cookie") == ["a=1", "b=2"])
+        let request = try #require(seen.withLock { $0.first })
+        #expect(request.method == "PATCH")
+        #expect(request.target == "/echo?a=b%20c")
+        #expect(request.headers["x-one"] == "1")
+        #expect(request.headers["x-empty"] == "")
+        #expect(request.headers["content-type"] == "application/json")
+        #expect(request.headers["content-length"] == "7")
+    }
+
+    @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "POST", "PUT"])
+    func `every method works without a body`(method: String) async throws {
+        let response = try await client().send(.init(method: method, url: url("/echo")))
+        #expect(response.status == 200)
+        let request = try #require(seen.withLock { $0.first })
+        #expect(request.method == method)
+        #expect(request.headers["content-length"] == (["POST", "PUT"].contains(method) ? "0" : nil))
+        #expect(request.headers["content-type"] == nil)
+    }
+
+    @Test func `connections are used again`() async throws {
+        let client = client()
+        for _ in 0..<20 { _ = try await client.send(.init(url: url("/echo"))) }
+        #expect(server.connections == 1)
+    }
+
+    @Test func `many requests at once share the connections that are allowed`() async throws {
+        var configuration = HTTPClient.Configuration()
+        configuration.maximumConnectionsPerHost = 3
+        let client = HTTPClient(loop: loop, configuration: configuration)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<60 {
+                group.addTask {
+                    let body = Array("\(number)".utf8)
+                    let response = try await client.send(.init(method: "POST", url: url("/echo"), body: body))
+                    #expect(response.body == body)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(server.connections <= 3)
+    }
+
+    @Test func `large bodies go and come whole`() async throws {
+        let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let response = try await client().send(.init(method: "PUT", url: url("/echo"), body: body))
+        #expect(response.body == body)
+    }
+
+    @Test func `a redirect is an answer, and is followed when asked for`() async throws {
+        let client = client()
+        var request = HTTPClient.Request(url: url("/redirect"))
+        let redirect = try await client.send(request)
+        #expect(redirect.status == 302)
+        #expect(redirect[header: "Location"] == "/echo")
+        request.maximumRedirects = 1
+        let target = try await client.send(request)
+        #expect(target.status == 200)
+        #expect(target[header: "Location"] == nil)
+        request.url = url("/redirect-for-ever")
+        request.maximumRedirects = 3
+        await expect(.tooManyRedirects) { [request] in try await client.send(request) }
+    }
+
+    @Test func `no answer in time is a timeout`() async {
+        let start = ContinuousClock.now
+        await expect(.timeout) { try await client().send(.init(url: url("/silence"), timeout: .milliseconds(50))) }
+        #expect(ContinuousClock.now - start < .seconds(5))
+    }
+
+    @Test func `a body above the limit is refused, announced or not`() async {
+        let client = client()
+        for path in ["/large", "/endless"] {
+            await expect(.tooLarge) {
+                try await client.send(.init(url: url(path), maximumResponseBytes: 10_000))
+            }
+        }
+    }
+
+    @Test func `what goes wrong on the way has a code`() async throws {
+        let client = client()
+        let unused = try LocalServer { _ in }.port
+        await expect(.connect) { try await client.send(.init(url: "http://127.0.0.1:\(unused)/")) }
+        await expect(.connectionLost) { try await client.send(.init(url: url("/hang-up"))) }
+        await expect(.connectionLost) { try await client.send(.init(url: url("/half"))) }
+        await expect(.tls) { try await client.send(.init(url: "https://127.0.0.1:\(server.port)/echo")) }
+        await expect(.resolve) { try await client.send(.init(url: "http://host.invalid/")) }
+    }
+
+    @Test(arguments: [
+        HTTPClient.Request(url: "ftp://127.0.0.1/"), .init(url: "file:///etc/passwd"), .init(url: "nonsense"),
+        .init(url: ""), .init(method: "GET /x", url: "http://127.0.0.1/"), .init(url: "http://127.0.0.1/\0"),
+        .init(url: "http://127.0.0.1/", headers: [.init("A", "b\r\nC: d")]),
+        .init(url: "http://127.0.0.1/", headers: [.init("A:", "b")]),
+    ])
+    func `a request that can't be sent is refused`(request: HTTPClient.Request) async {
+        await #expect { try await client().send(request) } throws: { error in
+            [.invalidRequest, .resolve].contains((error as? HTTPClientError)?.code)
+        }
+    }
+
+    @Test func `cancelling breaks the exchange off`() async throws {
+        let client = client()
+        let task = Task { try await client.send(.init(url: url("/silence"))) }
+        while seen.withLock({ $0.isEmpty }) { await Task.yield() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(try await client.send(.init(url: url("/echo"))).status == 200)
+    }
+
+    @Test func `shutting down ends what is under way and refuses what comes`() async throws {
+        let client = client()
+        let task = Task { try await client.send(.init(url: url("/silence"))) }
+        while seen.withLock({ $0.isEmpty }) { await Task.yield() }
+        await client.shutDown()
+        await expect(.closed) { try await task.value }
+        await expect(.closed) { try await client.send(.init(url: url("/echo"))) }
+        #expect(await loop.shutDown())
+    }
+
+    @Test func `a download is handed over in parts, and waits for a slow reader`() async throws {
+        let parts = Locked<[Int]>([])
+        let status = Locked(0)
+        let response = try await client().download(.init(url: url("/large"), maximumResponseBytes: 10 << 20)) {
+            response in
+            status.withLock { $0 = response.status }
+        } receive: { part in
+            #expect(status.withLock { $0 } == 200)
+            parts.withLock { $0.append(part.count) }
+            await Task.yield()
+        }
+        #expect(response.body.isEmpty)
+        #expect(parts.withLock { $0.reduce(0, +) } == 4_000_000)
+        #expect(parts.withLock { $0.max() ?? 0 } <= 512 << 10)
+    }
+
+    @Test func `an error of the reader ends the download`() async throws {
+        struct Enough: Error {}
+        let client = client()
+        await #expect(throws: Enough.self) {
+            try await client.download(.init(url: url("/endless"))) { _ in throw Enough() }
+        }
+        #expect(try await client.send(.init(url: url("/echo"))).status == 200)
+    }
+
+    private func client() -> HTTPClient { HTTPClient(loop: loop) }
+
+    private func url(_ path: String) -> String { "http://127.0.0.1:\(server.port)\(path)" }
+
+    private func expect(
+        _ code: HTTPClientError.Code, _ body: () async throws -> HTTPClient.Response,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+        let error = await #expect(throws: HTTPClientError.self, sourceLocation: sourceLocation) { try await body() }
+        #expect(error?.code == code, sourceLocation: sourceLocation)
+    }
+
+    /// Returns whether the connection can be used again.
+    private static func answer(_ request: LocalRequest, on connection: LocalConnection) -> Bool {
+        switch request.target {
+        case "/redirect":
+            return connection.write("HTTP/1.1 302 Found\r\nLocation: /echo\r\nContent-Length: 0\r\n\r\n")
+        case "/redirect-for-ever":
+            return connection.write("HTTP/1.1 307 Again\r\nLocation: /redirect-for-ever\r\nContent-Length: 0\r\n\r\n")
+        case "/silence":
+            return LocalRequest(connection) != nil
+        case "/hang-up":
+            return false
+        case "/half":
+            connection.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+            return false
+        case "/large":
+            return connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n")
+                && connection.write([UInt8](repeating: 7, count: 4_000_000))
+        case "/endless":
+            connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while connection.write("1000\r\n" + String(repeating: "x", count: 4096) + "\r\n") {}
+            return false
+        default:
+            let length = request.method == "HEAD" ? 0 : request.body.count
+            return connection.write(
+                "HTTP/1.1 200 OK\r\nX-Reply:  yes, indeed \r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\n"
+                    + "Content-Length: \(length)\r\n\r\n")
+                && connection.write(request.body)
+        }
+    }
+}
