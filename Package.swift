@@ -88,6 +88,7 @@ let libraries: [Target] = [
     library("AppRegistry", ["AppDefinition", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
     library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres"]),
+    library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
@@ -103,16 +104,16 @@ let services: [Target] =
     ])
     + service("Permissions", executable: "permissions", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
+        "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
     ])
     + service("SyncGateway", executable: "sync-gateway", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
+        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap",
         "SyncEngine", "SyncProtocol", "WebSocket",
     ])
     + service("TriggerWorkers", executable: "trigger-workers", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
+        "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap",
     ])
     + service("MediaOffload", executable: "media-offload", [
         "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",

@@ -71,10 +71,13 @@ struct Decider: Sendable {
             } catch let failure where !Self.mayPass(failure) {
                 logger.warning(
                     "a rule failed, the answer is no",
-                    metadata: ["partition.id": "\(subject.partition)", "user.id": "\(subject.user)", "error": "\(failure)"])
+                    metadata: [
+                        "partition.id": "\(subject.partition)", "user.id": "\(subject.user)", "error": "\(failure)",
+                    ])
                 PermissionsMetrics.ruleFailures.increment()
                 return try await commit(
-                    Verdict(access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true), on: subject)
+                    Verdict(access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true),
+                    on: subject)
             }
             if verdict.dependencies.isSubset(of: known) {
                 try await commit(verdict, on: subject)
@@ -86,7 +89,8 @@ struct Decider: Sendable {
             known.formUnion(verdict.dependencies)
         }
         try await commit(
-            Verdict(access: .none, reason: "the rule looks at other documents each time", dependencies: []), on: subject)
+            Verdict(access: .none, reason: "the rule looks at other documents each time", dependencies: []), on: subject
+        )
     }
 
     private func commit(_ verdict: Verdict, on subject: Subject) async throws {
