@@ -77,8 +77,8 @@ extension PostgresConnection {
     }
 
     func wait(for interest: FDWatcher.Interest) async throws {
-        guard mode == .copy || mode == .listening else { throw unusable }
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            guard mode == .copy || mode == .listening else { return continuation.resume() }
             readiness = continuation
             watch(interest)
         }

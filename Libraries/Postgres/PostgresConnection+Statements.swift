@@ -228,7 +228,7 @@ extension PostgresConnection: PostgresQuerying {
             let box = UncheckedGroup(group: group)
             await withTaskCancellationHandler {
                 await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
-                    group.waiters.append(continuation)
+                    group.add(continuation)
                     if Task.isCancelled { cancel(group) }
                 }
             } onCancel: {
@@ -240,7 +240,7 @@ extension PostgresConnection: PostgresQuerying {
 
     /// Returns when the group is answered, also to a cancelled task.
     func outcome(of group: StatementGroup) async {
-        if !group.isDone { await withUnsafeContinuation { group.waiters.append($0) } }
+        await withUnsafeContinuation { group.add($0) }
     }
 
     /// Asks the server to stop the group if it is running; one that waits for others is left alone (they'd be hit instead).

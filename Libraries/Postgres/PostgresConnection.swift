@@ -68,6 +68,11 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         PQsetNoticeReceiver(handle, { _, _ in }, nil)  // the default prints to stderr
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+                // Getting here may have taken a turn of the loop (as in every such closure below), and the state is asked again.
+                guard mode == .connecting else {
+                    return continuation.resume(
+                        throwing: closeError ?? PostgresError(.closed, "closed while connecting"))
+                }
                 connecting = continuation
                 let timer = LoopTimer(loop) { [weak self] in
                     self?.assumeIsolated { $0.failConnecting(PostgresError(.connectionFailed, "no answer in time")) }
@@ -199,7 +204,9 @@ public actor PostgresConnection: LoopActor, TickFlushable {
 
     /// Returns when the connection has ended, and throws why unless it was `close`.
     public func waitUntilClosed() async throws {
-        if mode != .closed { await withUnsafeContinuation { closeWaiters.append($0) } }
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            if mode == .closed { continuation.resume() } else { closeWaiters.append(continuation) }
+        }
         if let closeError, closeError.code != .closed { throw closeError }
     }
 

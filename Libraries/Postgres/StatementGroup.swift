@@ -8,8 +8,8 @@ final class StatementGroup {
     var results: [Result<PostgresRows, PostgresError>] = []
     /// The first failure: of a statement, of a preparation, or at the commit.
     var failure: PostgresError?
-    var waiters: [UnsafeContinuation<Void, Never>] = []
-    var isDone = false
+    private var waiters: [UnsafeContinuation<Void, Never>] = []
+    private(set) var isDone = false
     var isCancelled = false
     /// Of the connection's own making (ROLLBACK, DEALLOCATE): nobody waits for it.
     var isInternal = false
@@ -24,6 +24,11 @@ final class StatementGroup {
         error.statementIndex = index
         if let index, statements.indices.contains(index) { error.sql = statements[index].sql }
         failure = error
+    }
+
+    /// Resumes it when the group is answered, at once if it is.
+    func add(_ waiter: UnsafeContinuation<Void, Never>) {
+        if isDone { waiter.resume() } else { waiters.append(waiter) }
     }
 
     func resume() {

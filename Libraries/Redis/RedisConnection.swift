@@ -101,7 +101,10 @@ public actor RedisConnection: LoopActor {
 
     /// Returns when the connection has ended, and throws why unless it was `close`.
     public func waitUntilClosed() async throws {
-        if !isClosed { await withUnsafeContinuation { closeWaiters.append($0) } }
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            // Getting here may have taken a turn of the loop.
+            if isClosed { continuation.resume() } else { closeWaiters.append(continuation) }
+        }
         if let closeError, closeError.code != .closed { throw closeError }
     }
 

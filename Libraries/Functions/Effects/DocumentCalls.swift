@@ -1,7 +1,6 @@
 public import DocumentModel
 public import DocumentStore
 import FunctionProtocol
-import QueryLanguage
 
 /// A collection method as a function or a client calls it: its name and arguments, as App Services has them.
 public struct DocumentCall: Sendable {
@@ -30,77 +29,82 @@ public struct DocumentCall: Sendable {
     }
 
     /// The filter; what a decision depends on.
-    public var filter: Filter {
-        get throws { try Filter(arguments["filter"]?.documentValue ?? arguments["query"]?.documentValue ?? [:]) }
-    }
+    public var filter: Document { arguments["filter"]?.documentValue ?? arguments["query"]?.documentValue ?? [:] }
 
     /// Carries the call out.
-    /// - Throws: `DocumentStoreError`, `QueryError`, `EffectFailure`.
+    /// - Throws: `DocumentStoreError`, `EffectFailure`.
     public func perform(on collection: DocumentCollection) async throws -> Value {
         switch action {
-        case "find":
-            return .array(
-                try await collection.find(try query(limit: int("limit"))).map { .document(try projected($0)) })
-        case "findOne":
-            return try await collection.find(try query(limit: 1)).first.map { .document(try projected($0)) } ?? .null
+        case "find": return .array(try await collection.find(filter, options: findOptions).map { .document($0) })
+        case "findOne": return Self.answer(try await collection.findOne(filter, options: findOptions))
         case "count", "countDocuments":
-            return .int64(Int64(try await collection.count(try filter, limit: int("limit"))))
-        case "estimatedDocumentCount": return .int64(Int64(try await collection.count()))
-        case "distinct": return .array(try await collection.distinct(try text("field"), try filter))
-        case "insertOne":
-            let ids = try await collection.insert([try document("document")])
-            return .document(["insertedId": ids.first ?? .null])
+            return .int64(Int64(try await collection.countDocuments(filter, options: findOptions)))
+        case "estimatedDocumentCount": return .int64(Int64(try await collection.estimatedDocumentCount()))
+        case "distinct": return .array(try await collection.distinct(try text("field"), filter))
+        case "insertOne": return .document(["insertedId": try await collection.insertOne(try document("document"))])
         case "insertMany":
             let documents = try array("documents").map { try Self.document($0, "documents") }
-            return .document(["insertedIds": .array(try await collection.insert(documents))])
-        case "updateOne", "updateMany", "replaceOne":
+            return .document(["insertedIds": .array(try await collection.insertMany(documents))])
+        case "updateOne":
+            return Self.answer(try await collection.updateOne(filter, try update, options: try updateOptions))
+        case "updateMany":
+            return Self.answer(try await collection.updateMany(filter, try update, options: try updateOptions))
+        case "replaceOne":
+            return Self.answer(try await collection.replaceOne(filter, try replacement, upsert: flag("upsert")))
+        case "deleteOne": return .document(["deletedCount": Self.count(try await collection.deleteOne(filter))])
+        case "deleteMany": return .document(["deletedCount": Self.count(try await collection.deleteMany(filter))])
+        case "findOneAndUpdate":
+            return Self.answer(try await collection.findOneAndUpdate(filter, try update, options: try modifyOptions))
+        case "findOneAndReplace":
             return Self.answer(
-                try await collection.update(
-                    try filter, try update, many: action == "updateMany", isUpsert: flag("upsert")))
-        case "deleteOne", "deleteMany":
-            return .document([
-                "deletedCount": Self.count(try await collection.delete(try filter, many: action == "deleteMany"))
-            ])
-        case "findOneAndUpdate", "findOneAndReplace":
-            let found = try await collection.findOneAndUpdate(
-                try filter, try update, sort: try sort, isUpsert: flag("upsert"),
-                returning: flag("returnNewDocument") ? .after : .before)
-            return try found.map { .document(try projected($0)) } ?? .null
+                try await collection.findOneAndReplace(filter, try replacement, options: try modifyOptions))
         case "findOneAndDelete":
-            return try await collection.findOneAndDelete(try filter, sort: try sort).map {
-                .document(try projected($0))
-            } ?? .null
+            return Self.answer(try await collection.findOneAndDelete(filter, options: try modifyOptions))
         case "bulkWrite": return try await bulkWrite(on: collection)
-        default: throw EffectFailure(name: "MongoDBError", message: "\(action) is not supported", code: 59)
+        default: throw EffectFailure(name: "MongoDBError", message: "\(action) is not supported", code: 115)
         }
     }
 
     // MARK: Arguments
 
-    private func query(limit: Int?) throws -> FindQuery {
-        FindQuery(try filter, sort: try sort, skip: int("skip") ?? 0, limit: limit == 0 ? nil : limit)
+    private var projection: Document? { arguments["projection"]?.documentValue ?? arguments["project"]?.documentValue }
+
+    private var findOptions: FindOptions {
+        FindOptions(
+            sort: arguments["sort"]?.documentValue, skip: int("skip") ?? 0, limit: int("limit"), projection: projection)
     }
 
-    private var sort: Sort? {
-        get throws { try arguments["sort"]?.documentValue.map { try Sort($0) } }
+    private var updateOptions: UpdateOptions {
+        get throws { UpdateOptions(upsert: flag("upsert"), arrayFilters: try arrayFilters) }
     }
 
-    private var update: Update {
+    private var modifyOptions: FindAndModifyOptions {
         get throws {
-            let filters = try (arguments["arrayFilters"]?.arrayValue ?? []).map {
-                try Self.document($0, "arrayFilters")
-            }
-            if action.contains("eplace") { return try Update(.document(try document("replacement", or: "update"))) }
-            guard let value = arguments["update"] else { throw Self.missing("update", action) }
-            return try Update(value, arrayFilters: filters)
+            FindAndModifyOptions(
+                sort: arguments["sort"]?.documentValue, projection: projection, upsert: flag("upsert"),
+                returnNew: flag("returnNewDocument"), arrayFilters: try arrayFilters)
         }
     }
 
-    private func projected(_ document: Document) throws -> Document {
-        guard let fields = arguments["projection"]?.documentValue ?? arguments["project"]?.documentValue,
-            !fields.fields.isEmpty
-        else { return document }
-        throw EffectFailure(name: "MongoDBError", message: "projections are not supported", code: 115)
+    private var arrayFilters: [Document] {
+        get throws { try (arguments["arrayFilters"]?.arrayValue ?? []).map { try Self.document($0, "arrayFilters") } }
+    }
+
+    /// Operators, or an aggregation pipeline.
+    private var update: Value {
+        get throws {
+            guard let value = arguments["update"] else { throw Self.missing("update", action) }
+            return value
+        }
+    }
+
+    private var replacement: Document {
+        get throws {
+            guard let value = arguments["replacement"] ?? arguments["update"] else {
+                throw Self.missing("replacement", action)
+            }
+            return try Self.document(value, "replacement")
+        }
     }
 
     private func int(_ name: String) -> Int? {
@@ -114,8 +118,8 @@ public struct DocumentCall: Sendable {
         return text
     }
 
-    private func document(_ name: String, or other: String? = nil) throws -> Document {
-        guard let value = arguments[name] ?? other.flatMap({ arguments[$0] }) else { throw Self.missing(name, action) }
+    private func document(_ name: String) throws -> Document {
+        guard let value = arguments[name] else { throw Self.missing(name, action) }
         return try Self.document(value, name)
     }
 
@@ -139,9 +143,13 @@ public struct DocumentCall: Sendable {
 
     private static func count(_ number: Int) -> Value { .int32(Int32(clamping: number)) }
 
+    private static func answer(_ document: Document?) -> Value { document.map { .document($0) } ?? .null }
+
     private static func answer(_ result: UpdateResult) -> Value {
-        var answer: Document = ["matchedCount": count(result.matched), "modifiedCount": count(result.modified)]
-        answer["upsertedId"] = result.upserted
+        var answer: Document = [
+            "matchedCount": count(result.matchedCount), "modifiedCount": count(result.modifiedCount),
+        ]
+        answer["upsertedId"] = result.upsertedId
         return .document(answer)
     }
 
@@ -159,12 +167,12 @@ public struct DocumentCall: Sendable {
                 try await DocumentCall(action: field.key, arguments: call).perform(on: collection).documentValue ?? [:]
             if answer["insertedId"] != nil { inserted += 1 }
             deleted += answer["deletedCount"]?.intValue ?? 0
-            updated.matched += answer["matchedCount"]?.intValue ?? 0
-            updated.modified += answer["modifiedCount"]?.intValue ?? 0
+            updated.matchedCount += answer["matchedCount"]?.intValue ?? 0
+            updated.modifiedCount += answer["modifiedCount"]?.intValue ?? 0
         }
         return .document([
-            "insertedCount": Self.count(inserted), "matchedCount": Self.count(updated.matched),
-            "modifiedCount": Self.count(updated.modified), "deletedCount": Self.count(deleted),
+            "insertedCount": Self.count(inserted), "matchedCount": Self.count(updated.matchedCount),
+            "modifiedCount": Self.count(updated.modifiedCount), "deletedCount": Self.count(deleted),
         ])
     }
 }

@@ -1,8 +1,9 @@
 public import AppDefinition
 import DocumentModel
 public import DocumentStore
+import EventLoop
 public import FunctionProtocol
-import QueryLanguage
+public import Postgres
 
 /// Carries out what a run of a function asks of the document store. One for each run.
 public actor DocumentEffects {
@@ -10,13 +11,15 @@ public actor DocumentEffects {
     private let app: String
     /// Called before each read and write with what it looks for: what an answer depends on.
     private let observe: @Sendable (DocumentCall) async throws -> Void
-    /// Called in the transaction of each write, with its result: what has to commit together with it.
-    private let alongside: (@Sendable (DocumentSession, FunctionEffect, Value) async throws -> Void)?
+    /// Runs in the transaction of each write, with its result: what has to commit together with it.
+    public typealias Alongside = @Sendable (PostgresTransaction, FunctionEffect, Value) async throws -> Void
+
+    private let alongside: Alongside?
     private var transactions: [Int64: ScriptTransaction] = [:]
 
     public init(
         store: DocumentStore, app: String, observe: @escaping @Sendable (DocumentCall) async throws -> Void = { _ in },
-        alongside: (@Sendable (DocumentSession, FunctionEffect, Value) async throws -> Void)? = nil
+        alongside: Alongside? = nil
     ) {
         self.store = store
         self.app = app
@@ -47,18 +50,20 @@ public actor DocumentEffects {
         let call = try DocumentCall(action: effect.action, arguments: effect.arguments)
         try await observe(call)
         if let number = call.session, let transaction = transactions[number] {
-            return try await transaction.perform { [alongside] session in
-                let value = try await call.perform(on: session.collection(call.namespace))
-                if call.isWrite { try await alongside?(session, effect, value) }
-                return value
-            }
+            return try await transaction.perform(call, effect)
         }
+        let namespace = call.namespace
         guard call.isWrite, let alongside else {
-            return try await call.perform(on: store.collection(call.namespace, app: app))
+            return try await call.perform(
+                on: store.collection(namespace.collection, database: namespace.database, app: app))
         }
-        return try await store.transaction(app: app) { session in
-            let value = try await call.perform(on: session.collection(call.namespace))
-            try await alongside(session, effect, value)
+        let result = Locked(Value.undefined)
+        return try await store.withTransaction(
+            app: app, beforeCommit: { try await alongside($0, effect, result.withLock { $0 }) }
+        ) { session in
+            let value = try await call.perform(
+                on: session.collection(namespace.collection, database: namespace.database))
+            result.withLock { $0 = value }
             return value
         }
     }
@@ -69,7 +74,7 @@ public actor DocumentEffects {
             guard transactions[session] == nil else {
                 throw EffectFailure(name: "MongoDBError", message: "the session has a transaction already", code: 251)
             }
-            transactions[session] = ScriptTransaction(store: store, app: app)
+            transactions[session] = ScriptTransaction(store: store, app: app, alongside: alongside)
         case "commitTransaction": try await transactions.removeValue(forKey: session)?.commit()
         default: await transactions.removeValue(forKey: session)?.abort()
         }
@@ -82,7 +87,6 @@ extension EffectFailure {
     public init(_ error: any Error) {
         switch error {
         case let failure as EffectFailure: self = failure
-        case let error as QueryError: self.init(name: "MongoDBError", message: error.message, code: error.code)
         case let error as DocumentStoreError:
             self.init(name: "MongoDBError", message: error.message, code: error.mongoCode)
         default: self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
@@ -91,6 +95,11 @@ extension EffectFailure {
 }
 
 extension DocumentEffects {
+    /// Whether an effect may change documents.
+    public static func isWrite(_ effect: FunctionEffect) -> Bool {
+        (try? DocumentCall(action: effect.action, arguments: effect.arguments))?.isWrite ?? false
+    }
+
     /// Whether an effect is about documents: its service is one of the app's data sources.
     public static func handles(_ effect: FunctionEffect, app: AppDefinition) -> Bool {
         effect.service == "mongodb-atlas" || app.dataSources.contains { $0.name == effect.service }

@@ -9,7 +9,7 @@ import FunctionProtocol
 /// other.
 final class ScriptTransaction: Sendable {
     private enum Step: Sendable {
-        case perform(@Sendable (DocumentSession) async throws -> Value, CheckedContinuation<Value, any Error>)
+        case perform(DocumentCall, FunctionEffect, CheckedContinuation<Value, any Error>)
         case commit
         case abort
     }
@@ -19,16 +19,21 @@ final class ScriptTransaction: Sendable {
     private let steps: AsyncStream<Step>.Continuation
     private let work: Task<Void, any Error>
 
-    init(store: DocumentStore, app: String) {
+    init(store: DocumentStore, app: String, alongside: DocumentEffects.Alongside?) {
+        // Bounded by the script: it has one call for each effect that it waits for.
         let (stream, continuation) = AsyncStream.makeStream(of: Step.self)
         steps = continuation
         let attempts = Locked(0)
+        let written = Locked<[(FunctionEffect, Value)]>([])
         // Owned by this transaction; `commit` and `abort` wait for it.
         work = Task {
-            defer {
-                continuation.finish()
-            }
-            try await store.transaction(app: app) { session in
+            defer { continuation.finish() }
+            try await store.withTransaction(
+                app: app,
+                beforeCommit: { transaction in
+                    for (effect, value) in written.withLock({ $0 }) { try await alongside?(transaction, effect, value) }
+                }
+            ) { session in
                 // The script's calls can't be made again by the store: it is the script that begins anew.
                 guard
                     attempts.withLock({
@@ -40,9 +45,13 @@ final class ScriptTransaction: Sendable {
                 }
                 for await step in stream {
                     switch step {
-                    case .perform(let call, let answer):
+                    case .perform(let call, let effect, let answer):
                         do {
-                            answer.resume(returning: try await call(session))
+                            let namespace = call.namespace
+                            let value = try await call.perform(
+                                on: session.collection(namespace.collection, database: namespace.database))
+                            if call.isWrite { written.withLock { $0.append((effect, value)) } }
+                            answer.resume(returning: value)
                         } catch {
                             answer.resume(throwing: error)
                             throw error  // as in MongoDB, a failed operation ends the transaction
@@ -56,9 +65,9 @@ final class ScriptTransaction: Sendable {
         }
     }
 
-    func perform(_ call: @escaping @Sendable (DocumentSession) async throws -> Value) async throws -> Value {
+    func perform(_ call: DocumentCall, _ effect: FunctionEffect) async throws -> Value {
         try await withCheckedThrowingContinuation { answer in
-            if case .terminated = steps.yield(.perform(call, answer)) {
+            if case .terminated = steps.yield(.perform(call, effect, answer)) {
                 answer.resume(
                     throwing: EffectFailure(
                         name: "MongoDBError", message: "the transaction has been aborted", code: 251))

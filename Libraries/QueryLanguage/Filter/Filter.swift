@@ -12,8 +12,9 @@ public struct Filter: Sendable {
     public let nearness: (path: Path, condition: GeoCondition)?
 
     /// Parses a filter. Operators that are unknown or not supported are refused by name.
-    public init(_ document: Document, collation: Collation? = nil) throws(QueryError) {
-        var parser = FilterParser()
+    /// - Parameter variables: the names of variables that `$expr` may use, without `$$`.
+    public init(_ document: Document, collation: Collation? = nil, variables: Set<String> = []) throws(QueryError) {
+        var parser = FilterParser(variables: variables)
         node = try parser.parse(document)
         self.document = document
         self.collation = collation
@@ -38,10 +39,15 @@ public struct Filter: Sendable {
     }
 
     /// Whether a document matches.
-    /// - Parameter now: the moment of `$$NOW`, in milliseconds since 1970.
-    public func evaluate(_ document: Document, now: Int64 = 0) throws(QueryError) -> Bool {
+    /// - Parameters:
+    ///   - variables: the variables of `$expr`.
+    ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
+    public func evaluate(_ document: Document, variables: [String: Value] = [:], now: Int64 = 0) throws(QueryError)
+        -> Bool
+    {
         var position: Int?
-        return try FilterMatcher(collation: collation, now: now).matches(node, document, &position)
+        return try FilterMatcher(collation: collation, variables: variables, now: now).matches(
+            node, document, &position)
     }
 
     /// The index of the element that made an array match: what the positional operator `$` stands for. `nil` where the document doesn't

@@ -4,6 +4,8 @@ import DocumentModel
 struct FilterMatcher {
     /// How strings are compared; `nil` by their bytes.
     let collation: Collation?
+    /// The variables of `$expr`.
+    var variables: [String: Value] = [:]
     /// The moment of `$$NOW`, in milliseconds since 1970.
     let now: Int64
 
@@ -22,7 +24,9 @@ struct FilterMatcher {
             return true
         case .field(let path, let condition): return try matches(condition, document, path.components[...], &position)
         case .expression(let expression):
-            return try expression.evaluate(EvaluationContext(root: document, now: now, collation: collation)).isTruthy
+            return try expression.evaluate(
+                EvaluationContext(root: document, variables: variables, now: now, collation: collation)
+            ).isTruthy
         case .schema(let schema): return try schema.accepts(.document(document))
         case .constant(let result): return result
         }

@@ -5,6 +5,9 @@ struct FilterParser {
     /// The one `$near` that a filter may have.
     var nearness: (path: Path, condition: GeoCondition)?
     private var depth = 0
+    private let variables: Set<String>
+
+    init(variables: Set<String> = []) { self.variables = variables }
 
     mutating func parse(_ document: Document) throws(QueryError) -> FilterNode {
         depth += 1
@@ -27,7 +30,7 @@ struct FilterParser {
         case "$and": return .and(try list(name, value))
         case "$or": return .or(try list(name, value))
         case "$nor": return .nor(try list(name, value))
-        case "$expr": return .expression(try Expression(value))
+        case "$expr": return .expression(try Expression(value, variables: variables))
         case "$jsonSchema":
             guard case .document(let schema) = value else { throw .typeMismatch("$jsonSchema must be an object") }
             return .schema(try JSONSchema(schema))

@@ -9,8 +9,7 @@ enum SphereShapes {
         guard let outer = polygon.first else { return false }
         let place = point.vector
         if polygon.contains(where: { ring in zip(ring, ring.dropFirst()).contains { isOn($0.vector, $1.vector, place) }
-            })
-        {
+        }) {
             return true
         }
         return isInside(outer, place) && !polygon.dropFirst().contains { isInside($0, place) }

@@ -13,7 +13,7 @@ struct Dependency: Hashable, Sendable {
     let filter: String
 
     init(_ call: DocumentCall) throws {
-        let filter = try call.filter
+        let filter = try Filter(call.filter)
         database = call.namespace.database
         collection = call.namespace.collection
         id = filter.equalities.first { $0.path.description == "_id" }?.value.keyText
@@ -31,7 +31,9 @@ struct Dependency: Hashable, Sendable {
     /// once more is harmless.
     func concerns(_ change: ChangeEvent) -> Bool {
         if let id, id != change.documentKey.keyText { return false }
-        guard let document = try? ExtendedJSON.parseDocument(filter), let filter = try? Filter(document) else { return true }
+        guard let document = try? ExtendedJSON.parseDocument(filter), let filter = try? Filter(document) else {
+            return true
+        }
         return [change.fullDocument, change.fullDocumentBeforeChange].contains { $0.map(filter.matches) ?? false }
     }
 }
