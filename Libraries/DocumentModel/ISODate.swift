@@ -11,7 +11,9 @@ public enum ISODate {
         public var millisecond: Int
 
         /// A moment of these parts.
-        public init(year: Int64, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0) {
+        public init(
+            year: Int64, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0
+        ) {
             self.year = year
             self.month = month
             self.day = day

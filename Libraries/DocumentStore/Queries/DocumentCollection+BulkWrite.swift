@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 import QueryLanguage
 
 extension DocumentCollection {

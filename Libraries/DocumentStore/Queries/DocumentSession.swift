@@ -1,7 +1,7 @@
-public import DocumentModel
+import DocumentModel
 import EventLoop
 import Foundation
-public import Postgres
+import Postgres
 import QueryLanguage
 import SyncEngine
 

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 public import Postgres
 
 /// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: what it does

@@ -54,10 +54,11 @@ public final class GroupCommitter: Service {
 
     /// Commits an upload with others of its app; returns when it is durable.
     ///
-    /// Uploads of one device must be given in the order of their versions; they may be under way together.
+    /// Uploads of one device must be given in the order of their versions; they may be under way together. The upload takes its
+    /// place on the caller's executor, so that the order of calls there is the order of commits.
     /// - Throws: `DocumentStoreError` (`overloaded`, `busy`, `stopped`), or what Postgres threw: then the outcome may be
     ///   unknown, and sending the changeset again is right.
-    public func commit(_ upload: Upload, app: String) async throws -> UploadResult {
+    nonisolated(nonsending) public func commit(_ upload: Upload, app: String) async throws -> UploadResult {
         try await withCheckedThrowingContinuation { continuation in
             enqueue([(upload, continuation)], app: app)
         }

@@ -45,8 +45,10 @@ public struct DocumentCall: Sendable {
         case "insertMany":
             let documents = try array("documents").map { try Self.document($0, "documents") }
             return .document(["insertedIds": .array(try await collection.insertMany(documents))])
-        case "updateOne": return Self.answer(try await collection.updateOne(filter, try update, options: try updateOptions))
-        case "updateMany": return Self.answer(try await collection.updateMany(filter, try update, options: try updateOptions))
+        case "updateOne":
+            return Self.answer(try await collection.updateOne(filter, try update, options: try updateOptions))
+        case "updateMany":
+            return Self.answer(try await collection.updateMany(filter, try update, options: try updateOptions))
         case "replaceOne":
             return Self.answer(try await collection.replaceOne(filter, try replacement, upsert: flag("upsert")))
         case "deleteOne": return .document(["deletedCount": Self.count(try await collection.deleteOne(filter))])
@@ -54,7 +56,8 @@ public struct DocumentCall: Sendable {
         case "findOneAndUpdate":
             return Self.answer(try await collection.findOneAndUpdate(filter, try update, options: try modifyOptions))
         case "findOneAndReplace":
-            return Self.answer(try await collection.findOneAndReplace(filter, try replacement, options: try modifyOptions))
+            return Self.answer(
+                try await collection.findOneAndReplace(filter, try replacement, options: try modifyOptions))
         case "findOneAndDelete":
             return Self.answer(try await collection.findOneAndDelete(filter, options: try modifyOptions))
         case "bulkWrite": return try await bulkWrite(on: collection)

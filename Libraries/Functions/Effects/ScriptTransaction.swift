@@ -35,8 +35,13 @@ final class ScriptTransaction: Sendable {
                 }
             ) { session in
                 // The script's calls can't be made again by the store: it is the script that begins anew.
-                guard attempts.withLock({ $0 += 1; return $0 }) == 1 else {
-                    throw DocumentStoreError(.conflict, "the transaction met another one; begin it again", mongoCode: 112)
+                guard
+                    attempts.withLock({
+                        $0 += 1; return $0
+                    }) == 1
+                else {
+                    throw DocumentStoreError(
+                        .conflict, "the transaction met another one; begin it again", mongoCode: 112)
                 }
                 for await step in stream {
                     switch step {
@@ -64,7 +69,8 @@ final class ScriptTransaction: Sendable {
         try await withCheckedThrowingContinuation { answer in
             if case .terminated = steps.yield(.perform(call, effect, answer)) {
                 answer.resume(
-                    throwing: EffectFailure(name: "MongoDBError", message: "the transaction has been aborted", code: 251))
+                    throwing: EffectFailure(
+                        name: "MongoDBError", message: "the transaction has been aborted", code: 251))
             }
         }
     }

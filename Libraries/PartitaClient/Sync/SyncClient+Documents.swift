@@ -41,6 +41,7 @@ extension SyncClient {
             return
         }
         if open.revoked == nil { send(.unsubscribe(partition: partition)) }
+        uploads.forget(partition)
         partitions[partition]?.states.finish()
         partitions[partition] = nil
         for (number, observation) in observations where observation.partition == partition {

@@ -10,11 +10,13 @@ extension SyncClient {
         case .welcome, .pong: break
         case .subscribed(let subscribed): try take(subscribed, number: number)
         case .ack(let ack):
+            uploads.answered(ack.partition, ack.version)
             try step(ack.partition) { bookkeeping in
                 bookkeeping.acknowledge(version: ack.version, revision: ack.revision, lost: ack.lost)
             }
             flush()
         case .rejected(let rejection):
+            uploads.answered(rejection.partition, rejection.version)
             try step(rejection.partition) { bookkeeping in
                 bookkeeping.reject(version: rejection.version, rejection.reason)
             }
@@ -32,12 +34,16 @@ extension SyncClient {
         case .presence(let report): presences.send(UserPresence(report))
         case .error(let report):
             events.send(.error(code: report.code.rawValue, message: report.message))
-            if let partition = report.partition {
-                tryLater(partition)
-            } else {
-                reconnect(report.action, number: number)
-            }
+            take(report, number: number)
         }
+    }
+
+    private func take(_ report: GatewayFrame.ErrorReport, number: Int) {
+        guard let partition = report.partition, report.action != .reauthenticate else {
+            return reconnect(report.action, number: number)
+        }
+        partitions[partition]?.isRequested = false
+        if report.action == .retry { tryLater(partition) }
     }
 
     private func take(_ subscribed: GatewayFrame.Subscribed, number: Int) throws {
@@ -66,6 +72,8 @@ extension SyncClient {
             try step(partition) { try $0.receive(download, device: device) }
         } catch DevicePartition.Fault.gap {
             partitions[partition]?.bookkeeping.disconnected()
+            partitions[partition]?.isRequested = false
+            uploads.forget(partition)
             send(.unsubscribe(partition: partition))
             subscribe(partition)
         }
@@ -99,7 +107,9 @@ extension SyncClient {
     // MARK: Partitions on the gateway
 
     func subscribe(_ partition: Partition) {
-        guard connection.phase == .online, let open = partitions[partition], open.revoked == nil else { return }
+        guard connection.phase == .online, let open = partitions[partition], open.revoked == nil, !open.isRequested
+        else { return }
+        partitions[partition]?.isRequested = true
         send(.subscribe(partition: partition, checkpoint: open.bookkeeping.received))
     }
 
@@ -115,32 +125,27 @@ extension SyncClient {
         }
     }
 
-    /// Uploads what the window allows.
+    /// Uploads what the window allows, one changeset in a frame: the gateway commits many together anyhow.
     func flush() {
         guard connection.phase == .online else { return }
-        var free = Int(limits.uploadWindow) - partitions.values.reduce(0) { $0 + $1.bookkeeping.sentCount }
         for partition in partitions.keys {
-            let sent = partitions[partition]?.bookkeeping.sentCount ?? 0
-            let changesets = partitions[partition]?.bookkeeping.takeUploads(window: sent + max(free, 0)) ?? []
-            free -= changesets.count
-            if !changesets.isEmpty { upload(changesets[...], of: partition) }
+            while uploads.hasRoom(for: Int(limits.uploadWindow)), let changeset = nextUpload(of: partition) {
+                let frame = DeviceFrame.upload(
+                    .init(partition: partition, sentAt: Self.milliseconds, changesets: [changeset])
+                ).encoded()
+                if frame.count <= limits.frameBytes {
+                    uploads.sent(partition, changeset.version, byteCount: frame.count)
+                    send(text: frame)
+                } else {
+                    refuse(changeset, of: partition)
+                }
+            }
         }
     }
 
-    /// Sends changesets in as few frames as the limit allows.
-    private func upload(_ changesets: ArraySlice<Changeset>, of partition: Partition) {
-        let frame = DeviceFrame.upload(
-            .init(partition: partition, sentAt: Self.milliseconds, changesets: Array(changesets)))
-        let bytes = frame.encoded()
-        if bytes.count <= limits.frameBytes {
-            send(text: bytes)
-        } else if changesets.count > 1 {
-            let middle = changesets.startIndex + changesets.count / 2
-            upload(changesets[..<middle], of: partition)
-            upload(changesets[middle...], of: partition)
-        } else if let changeset = changesets.first {
-            refuse(changeset, of: partition)
-        }
+    private func nextUpload(of partition: Partition) -> Changeset? {
+        guard let sent = partitions[partition]?.bookkeeping.sentCount else { return nil }
+        return partitions[partition]?.bookkeeping.takeUploads(window: sent + 1).first
     }
 
     /// What doesn't fit in a frame would never arrive: it is rejected here.

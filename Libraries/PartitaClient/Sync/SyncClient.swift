@@ -22,6 +22,7 @@ actor SyncClient {
     var observations: [Int: Observation] = [:]
     var nextObservation = 0
     var presence = OwnPresence()
+    var uploads = UploadWindow()
     var connectionStates = Broadcast<ConnectionState>(limit: 1)
     var events = Broadcast<SyncEvent>(limit: 256)
     var presences = Broadcast<UserPresence>(limit: 256)
@@ -126,8 +127,10 @@ actor SyncClient {
             case .close:
                 link?.close()
                 link = nil
+                uploads = UploadWindow()
                 for partition in partitions.keys {
                     partitions[partition]?.bookkeeping.disconnected()
+                    partitions[partition]?.isRequested = false
                     partitions[partition]?.progress = nil
                     publishState(of: partition)
                 }

@@ -17,12 +17,16 @@ struct VectorRunner {
 
     private func documents() -> [Document] { given.arrayValue?.compactMap(\.documentValue) ?? [] }
 
-    func run() throws -> Value {
+    func run() async throws -> Value {
         let first = operation.fields.first?.key
         switch first {
         case "filter" where operation["update"] == nil && operation["replace"] == nil: return try filter()
         case "update", "filter": return try update()
         case "upsert": return try upsert()
+        case "expression": return try expression()
+        case "project": return try project()
+        case "sort": return try sort()
+        case "pipeline": return try await pipeline()
         default: throw QueryError(code: -2, message: "the case has an unknown operation")
         }
     }
@@ -61,5 +65,45 @@ struct VectorRunner {
         let update = try parsedUpdate(operation["upsert"] ?? .null)
         let filter = try Filter(operation["filter"]?.documentValue ?? Document())
         return .document(try update.upsertDocument(for: filter, now: now) { "made" })
+    }
+
+    /// The value, or the text `missing`.
+    private func expression() throws -> Value {
+        let expression = try Expression(operation["expression"] ?? .null)
+        return try expression.evaluate(EvaluationContext(root: given.documentValue ?? Document(), now: now))
+            ?? "missing"
+    }
+
+    private func project() throws -> Value {
+        let projection = try Projection(operation["project"]?.documentValue ?? Document())
+        let filter = try operation["filter"]?.documentValue.map { try Filter($0) }
+        return .document(try projection.apply(to: given.documentValue ?? Document(), filter: filter, now: now))
+    }
+
+    /// The `_id`s in their order.
+    private func sort() throws -> Value {
+        var sorted = documents()
+        try Sort(operation["sort"]?.documentValue ?? Document(), collation: collation()).sort(&sorted)
+        return .array(sorted.map { $0.id ?? .null })
+    }
+
+    /// The results, in their order; the documents are given in small batches.
+    private func pipeline() async throws -> Value {
+        let pipeline = try Pipeline(operation["pipeline"] ?? .null)
+        let collections = operation["collections"]?.documentValue ?? Document()
+        let context = PipelineContext(now: now, collation: try collation()) { collection, filter in
+            try (collections[collection]?.arrayValue ?? []).compactMap(\.documentValue).filter {
+                try filter.evaluate($0)
+            }
+        }
+        var run = PipelineRun(pipeline, context: context)
+        var results: [Document] = []
+        var rest = documents()[...]
+        while !rest.isEmpty {
+            results += try await run.process(Array(rest.prefix(2)))
+            rest = rest.dropFirst(2)
+        }
+        results += try await run.finish()
+        return .array(results.map { .document($0) })
     }
 }

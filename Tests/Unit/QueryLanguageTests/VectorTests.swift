@@ -14,7 +14,7 @@ import Testing
     }()
 
     @Test(arguments: files)
-    func `the engine answers as MongoDB documents it`(file: String) throws {
+    func `the engine answers as MongoDB documents it`(file: String) async throws {
         let data = try #require(FileManager.default.contents(atPath: file))
         let cases = try #require(try ExtendedJSON.parse([UInt8](data)).arrayValue)
         for (index, value) in cases.enumerated() {
@@ -23,7 +23,7 @@ import Testing
             let expected = try #require(vector["expected"])
             let actual: Value
             do {
-                actual = try VectorRunner(vector: vector).run()
+                actual = try await VectorRunner(vector: vector).run()
             } catch {
                 actual = ["error": .integer((error as? QueryError)?.code ?? -1)]
                 if expected["error"] == nil {

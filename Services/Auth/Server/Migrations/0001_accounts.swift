@@ -92,7 +92,7 @@ extension AccountStore {
                 CREATE INDEX auth_outbox_waiting ON partita.auth_outbox (number) WHERE published_at IS NULL;
                 CREATE INDEX auth_outbox_published ON partita.auth_outbox (published_at) WHERE published_at IS NOT NULL;
                 CREATE TABLE partita.auth_relay_lease (
-                    only boolean PRIMARY KEY DEFAULT true CHECK (only),
+                    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
                     owner text NOT NULL,
                     until timestamptz NOT NULL
                 );

@@ -16,7 +16,9 @@ struct AuthEventsHandler: EventHandler {
         }
     }
 
-    func decide(_ error: any Error, on event: ReceivedEvent<AuthEvent>, attempts: Int) async -> FailureDecision { .retry }
+    func decide(_ error: any Error, on event: ReceivedEvent<AuthEvent>, attempts: Int) async -> FailureDecision {
+        .retry
+    }
 
     func deadLetter(_ letter: DeadLetter<AuthEvent>) async throws {
         logger.error("an auth event could not be read", metadata: ["error": "\(letter.error)"])

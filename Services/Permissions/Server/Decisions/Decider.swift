@@ -57,6 +57,15 @@ struct Decider: Sendable {
         }
     }
 
+    /// Decides everything again, because the rules have changed.
+    func decideAll(app: String) async {
+        do {
+            for subject in try await grants.subjects(app: app) { try await decideAgain(subject) }
+        } catch {
+            logger.error("not all decisions follow the new rules yet", metadata: ["app": "\(app)", "error": "\(error)"])
+        }
+    }
+
     private func decide(_ subject: Subject, knownClaims claims: Document) async throws {
         guard let app = apps.app(subject.app) else {
             return try await commit(
@@ -71,10 +80,13 @@ struct Decider: Sendable {
             } catch let failure where !Self.mayPass(failure) {
                 logger.warning(
                     "a rule failed, the answer is no",
-                    metadata: ["partition.id": "\(subject.partition)", "user.id": "\(subject.user)", "error": "\(failure)"])
+                    metadata: [
+                        "partition.id": "\(subject.partition)", "user.id": "\(subject.user)", "error": "\(failure)",
+                    ])
                 PermissionsMetrics.ruleFailures.increment()
                 return try await commit(
-                    Verdict(access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true), on: subject)
+                    Verdict(access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true),
+                    on: subject)
             }
             if verdict.dependencies.isSubset(of: known) {
                 try await commit(verdict, on: subject)
@@ -86,7 +98,8 @@ struct Decider: Sendable {
             known.formUnion(verdict.dependencies)
         }
         try await commit(
-            Verdict(access: .none, reason: "the rule looks at other documents each time", dependencies: []), on: subject)
+            Verdict(access: .none, reason: "the rule looks at other documents each time", dependencies: []), on: subject
+        )
     }
 
     private func commit(_ verdict: Verdict, on subject: Subject) async throws {

@@ -29,7 +29,8 @@ struct GrantTable: Sendable {
                     (extract(epoch from expires_at) * 1000)::bigint as expires
                 """, pair + [.text(verdict.access.rawValue), .text(verdict.reason), .bool(verdict.isUntracked)])
             _ = try await transaction.query(
-                "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing", pair)
+                "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
+                pair)
             guard let row = rows.first else { throw PostgresError(.decoding, "a grant was not returned") }
             return try Self.grant(row, of: subject)
         }
@@ -92,7 +93,8 @@ struct GrantTable: Sendable {
     private static func grant(_ row: PostgresRow, of subject: Subject) throws -> Grant {
         let (access, epoch, version, reason, expires) = try row.decode((String, Int32, Int64, String?, Int64?).self)
         return Grant(
-            app: subject.app, user: subject.user, partition: subject.partition, access: Grant.Access(rawValue: access) ?? .none,
+            app: subject.app, user: subject.user, partition: subject.partition,
+            access: Grant.Access(rawValue: access) ?? .none,
             version: Revision(epoch: epoch, number: version), reason: reason ?? "", expires: expires,
             time: Int64(Date().timeIntervalSince1970 * 1000))
     }

@@ -31,7 +31,9 @@ struct Dependency: Hashable, Sendable {
     /// once more is harmless.
     func concerns(_ change: ChangeEvent) -> Bool {
         if let id, id != change.documentKey.keyText { return false }
-        guard let document = try? ExtendedJSON.parseDocument(filter), let filter = try? Filter(document) else { return true }
+        guard let document = try? ExtendedJSON.parseDocument(filter), let filter = try? Filter(document) else {
+            return true
+        }
         return [change.fullDocument, change.fullDocumentBeforeChange].contains { $0.map(filter.matches) ?? false }
     }
 }

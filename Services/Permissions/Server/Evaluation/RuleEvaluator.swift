@@ -36,7 +36,9 @@ struct RuleEvaluator: Sendable {
         let used = recorder.used
         return Verdict(
             access: mayWrite ? .write : mayRead ? .read : .none,
-            reason: mayWrite ? "sync.partition.permissions.write" : mayRead ? "sync.partition.permissions.read" : "no rule allows it",
+            reason: mayWrite
+                ? "sync.partition.permissions.write"
+                : mayRead ? "sync.partition.permissions.read" : "no rule allows it",
             dependencies: used.dependencies, isUntracked: used.isUntracked)
     }
 
@@ -56,7 +58,8 @@ struct RuleEvaluator: Sendable {
                 },
                 log: { level, message in
                     logger.debug(
-                        "rule function's console", metadata: ["function": "\(name)", "level": "\(level)", "text": "\(message)"])
+                        "rule function's console",
+                        metadata: ["function": "\(name)", "level": "\(level)", "text": "\(message)"])
                 })
             defer { Task { await effects.finish() } }  // nothing waits for a transaction that a rule left open
             return RuleFunctionResult(try await functions.run(invocation))

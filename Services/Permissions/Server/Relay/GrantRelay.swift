@@ -56,7 +56,8 @@ final class GrantRelay: Service {
             try await producer.send(grants.map { GrantsEvent.grant($0) }).requireAll()
             try await GrantTable(client: client).published(grants)
         } catch {
-            logger.warning("grants stay in the outbox for now", metadata: ["count": "\(grants.count)", "error": "\(error)"])
+            logger.warning(
+                "grants stay in the outbox for now", metadata: ["count": "\(grants.count)", "error": "\(error)"])
         }
     }
 }
