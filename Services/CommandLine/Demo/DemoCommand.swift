@@ -142,13 +142,12 @@ struct Demo: Sendable {
     }
 
     private func refuse(_ cleo: DemoDevice, _ id: String) async throws {
-        let handle = try await cleo.session.openPartition(.string("conversation=\(id)"))
-        for await state in try await handle.states() {
-            guard let reason = state.revoked else { continue }
-            cleo.say("is refused (\(reason)), and has \(try await handle.find("ChatMessage").count) messages")
-            break
+        do {
+            _ = try await cleo.session.openPartition(.string("conversation=\(id)"), waitForFirstSync: true)
+        } catch let error as PartitaError where error.code == .revoked {
+            return cleo.say("is refused: \(error.message)")
         }
-        await handle.close()
+        throw DemoFailure(description: "Cleo could open the conversation")
     }
 
     private func photoScene(
