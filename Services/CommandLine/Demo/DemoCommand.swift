@@ -259,9 +259,13 @@ struct Demo: Sendable {
                 ["$pull": ["conversations.$[c].members": ["userName": .string(ben.email)]]],
                 arrayFilters: [["c.id": .string(id)]])
         }
-        for await state in try await benTalk.states() where state.revoked != nil { break }
-        let count = try await benTalk.find("ChatMessage").count
-        guard count == 0 else { throw DemoFailure(description: "Ben still has \(count) messages") }
+        try await eventually("Ben's device has lost the conversation") { () -> Bool? in
+            do {
+                return try await benTalk.find("ChatMessage").isEmpty ? true : nil
+            } catch let error as PartitaError where error.code == .revoked {
+                return true
+            }
+        }
         ben.say("loses it, and every message of it, after \(Progress.text(ContinuousClock.now - start))")
     }
 }
