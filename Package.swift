@@ -68,13 +68,15 @@ let libraries: [Target] = [
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
-    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Logging"]),
+    .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),  // a `bind` of its own: only the tool and tests link it
+    library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
     library("DocumentModel"),
-    library("QueryLanguage", ["DocumentModel"]),
+    library("QueryLanguage", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
     library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
@@ -83,10 +85,12 @@ let libraries: [Target] = [
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
     library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
-    library("AppRegistry", ["AppDefinition", "DocumentModel", "EventStream", "EventTopics", "Lifecycle", "Logging", "Postgres"]),
+    library("AppRegistry", ["AppDefinition", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
-    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "QueryLanguage"]),
+    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres"]),
+    library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
+    library("ServiceEngines", ["AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
         .target(name: "EventLoop", condition: .when(platforms: [.linux])),
@@ -96,33 +100,34 @@ let libraries: [Target] = [
 
 let services: [Target] =
     service("Auth", executable: "auth", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "EventLoop", "EventStream", "EventTopics",
-        "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap",
+        "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions",
+        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap",
     ])
     + service("Permissions", executable: "permissions", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
+        "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
     ])
     + service("SyncGateway", executable: "sync-gateway", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
+        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
         "SyncEngine", "SyncProtocol", "WebSocket",
     ])
     + service("TriggerWorkers", executable: "trigger-workers", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "Redis", "ServiceBootstrap",
+        "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
     ])
     + service("MediaOffload", executable: "media-offload", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
+        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
     ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "EventLoop", "FunctionProtocol", "JavaScript", "Logging"])
+    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-                "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres", "ServiceBootstrap", "SyncProtocol",
+                "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging",
+                "PartitaClient", "Postgres", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -143,22 +148,26 @@ let testTargets: [Target] = [
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"]),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"], resources: [.copy("Vectors")]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
-    tests("Unit", "PartitaClientTests", ["DocumentModel", "PartitaClient", "SyncEngine", "SyncProtocol"]),
+    tests("Unit", "PartitaClientTests", ["DocumentModel", "EventLoop", "HTTPServer", "Logging", "PartitaClient", "SyncEngine", "SyncProtocol", "WebSocket"]),
 
-    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"]),
+    tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
+
+    tests("Unit", "EventStreamTests", ["EventStream", "EventTopics"]),
+    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
 
     tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
-    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Postgres", "TestSupport"]),
+    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "LocalEngines", "Logging", "Postgres", "TestSupport"]),
     tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
     tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
-    tests("Integration", "AuthIntegrationTests", ["Auth", "DocumentModel", "HTTPClient", "TestSupport"]),
+    tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
+    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Logging", "Postgres", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),

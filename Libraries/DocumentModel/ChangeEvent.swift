@@ -14,7 +14,9 @@ public struct ChangeEvent: Sendable {
         public var device: String
         /// The device's number of the changeset in this partition.
         public var version: Int64
-        public init(user: String, device: String, version: Int64) { self.user = user; self.device = device; self.version = version }
+        public init(user: String, device: String, version: Int64) {
+            self.user = user; self.device = device; self.version = version
+        }
     }
 
     /// The partition that the document left with this change, and the revision of its removal there.
@@ -47,7 +49,8 @@ public struct ChangeEvent: Sendable {
 
     public init(
         app: String, namespace: Namespace, operationType: OperationType, documentKey: Value, partition: Partition,
-        revision: Revision, incarnation: Revision, fullDocument: Document? = nil, fullDocumentBeforeChange: Document? = nil,
+        revision: Revision, incarnation: Revision, fullDocument: Document? = nil,
+        fullDocumentBeforeChange: Document? = nil,
         updateDescription: UpdateDescription? = nil, movedFrom: Move? = nil, origin: Origin? = nil,
         clusterTime: Timestamp, wallTime: Int64
     ) {
@@ -83,7 +86,9 @@ public struct UpdateDescription: Sendable {
         public init(field: String, newSize: Int) { self.field = field; self.newSize = newSize }
     }
 
-    public init(updatedFields: Document = Document(), removedFields: [String] = [], truncatedArrays: [TruncatedArray] = []) {
+    public init(
+        updatedFields: Document = Document(), removedFields: [String] = [], truncatedArrays: [TruncatedArray] = []
+    ) {
         self.updatedFields = updatedFields
         self.removedFields = removedFields
         self.truncatedArrays = truncatedArrays

@@ -30,15 +30,25 @@ extension Value {
 extension ObjectId {
     /// 24 lower-case hexadecimal digits.
     public var hexString: String {
-        let digits = String(high, radix: 16), rest = String(low, radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits + String(repeating: "0", count: 8 - rest.count) + rest
+        String(unsafeUninitializedCapacity: 24) { output in
+            for index in 0..<16 {
+                output[index] = Hex.digit(UInt8(truncatingIfNeeded: high >> UInt64(60 - 4 * index)) & 15)
+            }
+            for index in 0..<8 {
+                output[16 + index] = Hex.digit(UInt8(truncatingIfNeeded: low >> UInt32(28 - 4 * index)) & 15)
+            }
+            return 24
+        }
     }
 
+    /// The id of 24 hexadecimal digits, of either case.
     public init?(hexString: String) {
-        guard hexString.utf8.count == 24, hexString.allSatisfy(\.isHexDigit),
-            let high = UInt64(hexString.prefix(16), radix: 16), let low = UInt32(hexString.suffix(8), radix: 16)
-        else { return nil }
-        self.init(high: high, low: low)
+        var text = hexString
+        let id = text.withUTF8 { bytes in
+            bytes.count == 24 ? bytes.baseAddress.flatMap { ObjectId(hexDigits: $0) } : nil
+        }
+        guard let id else { return nil }
+        self = id
     }
 }
 
@@ -58,7 +68,9 @@ extension Binary {
         guard uuidString.utf8.count == 36, digits.count == 32 else { return nil }
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: 32, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else { return nil }
+            guard let byte = UInt8(String(decoding: digits[index..<index + 2], as: UTF8.self), radix: 16) else {
+                return nil
+            }
             bytes.append(byte)
         }
         self.init(bytes, subtype: 4)

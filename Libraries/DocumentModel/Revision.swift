@@ -14,7 +14,8 @@ public struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, let epoch = Int32(parts[0]), let number = Int64(parts[1]), epoch >= 0, number >= 0 else { return nil }
+        guard parts.count == 2, let epoch = Int32(parts[0]), let number = Int64(parts[1]), epoch >= 0, number >= 0
+        else { return nil }
         self.init(epoch: epoch, number: number)
     }
 }

@@ -1,4 +1,7 @@
 /// A BSON value (bsonspec.org, version 1.1).
+///
+/// 17 bytes: what is larger than two words is boxed. `==` and `Value.compare` are MongoDB's, so that a 32-bit 1 equals a
+/// double 1.0 and the order of fields in embedded documents matters; `isIdentical(to:)` also asks for the same types.
 public enum Value: Sendable {
     case null
     case bool(Bool)
@@ -13,12 +16,12 @@ public enum Value: Sendable {
     case date(Int64)
     case binary(Binary)
     case decimal128(Decimal128)
-    case regex(RegularExpression)
+    indirect case regex(RegularExpression)
     case timestamp(Timestamp)
     case minKey
     case maxKey
     case undefined
     case symbol(String)
-    case code(Code)
-    case dbPointer(DBPointer)
+    indirect case code(Code)
+    indirect case dbPointer(DBPointer)
 }

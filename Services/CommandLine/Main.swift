@@ -4,6 +4,8 @@ import Glibc
 enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
+        UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
+        SetupCommand.command, BrokerCommand.command,
     ]
 
     static func main() async {
@@ -20,11 +22,14 @@ enum Main {
     }
 
     private static func run(_ words: [String]) async throws {
-        guard let first = words.first, !["help", "--help", "-h"].contains(first) else { return print(Help.overview(commands)) }
+        guard let first = words.first, !["help", "--help", "-h"].contains(first) else {
+            return print(Help.overview(commands))
+        }
         if first == "__complete" { return print(Help.completions(commands, words: Array(words.dropFirst()))) }
         guard let command = find(words) else {
             let names = commands.filter { !$0.isHidden }.map(\.name)
-            throw UsageError("no command \(first)\(Suggestion.text(for: first, among: names))\n`partita help` lists them")
+            throw UsageError(
+                "no command \(first)\(Suggestion.text(for: first, among: names))\n`partita help` lists them")
         }
         let rest = Array(words.dropFirst(command.name.split(separator: " ").count))
         if rest.contains("--help") || rest.contains("-h") { return print(Help.page(command)) }

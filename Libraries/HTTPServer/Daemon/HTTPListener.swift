@@ -18,11 +18,13 @@ actor HTTPListener: LoopActor {
     private var watcher: FDWatcher?
     private var timer: LoopTimer?
     private var isRunQueued = false
+    private var awaitsTask = false
     private(set) var isDraining = false
     private var isStopping = false
     private var exchanges: [HTTPExchange] = []
     private var webSockets: [ObjectIdentifier: WebSocket] = [:]
     private var drained: CheckedContinuation<Void, Never>?
+    private var drainTimer: LoopTimer?
 
     init(
         _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, logger: Logger,
@@ -73,15 +75,20 @@ actor HTTPListener: LoopActor {
         let listening = MHD_quiesce_daemon(daemon)
         if listening >= 0 { close(listening) }
         for socket in webSockets.values { socket.close(.goingAway, reason: "the server stops") }
-        guard !exchanges.isEmpty || !webSockets.isEmpty else { return }
-        let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
         let (seconds, attoseconds) = timeout.components
-        deadline.start(ms: UInt64(max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)))
-        await withCheckedContinuation { drained = $0 }
-        deadline.close()
+        let milliseconds = UInt64(max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000))
+        await withCheckedContinuation { continuation in
+            drained = continuation
+            drainTimer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
+            drainTimer?.start(ms: milliseconds)
+            // Getting here may have taken a turn of the loop.
+            endDrainIfIdle()
+        }
     }
 
     private func endDrain() {
+        drainTimer?.close()
+        drainTimer = nil
         drained?.resume()
         drained = nil
     }
@@ -122,8 +129,11 @@ actor HTTPListener: LoopActor {
         // Work may be left that no descriptor announces: a connection that was resumed.
         for _ in 0..<8 {
             MHD_run(daemon)
+            // Tasks that were just made come before the next run.
+            if awaitsTask { break }
             guard MHD_get_timeout(daemon, &wait) == .YES, wait == 0 else { return }
         }
+        awaitsTask = false
         runSoon()
     }
 
@@ -183,7 +193,9 @@ actor HTTPListener: LoopActor {
             guard piece.count <= left else { return .NO }
             exchange.phase = .discarding(error, left: left - piece.count)
             return .YES
-        case .running: return .YES
+        case .running:
+            exchange.suspend()
+            return .YES
         case .answered(let response): return send(response, exchange)
         }
     }
@@ -236,14 +248,13 @@ actor HTTPListener: LoopActor {
         // The task has the body; the head is needed for an upgrade.
         exchange.request?.body = []
         exchange.phase = .running
-        // Runs until its first suspension here and now: a handler that doesn't wait costs no suspended connection.
-        let task = Task.immediate(executorPreference: loop) {
+        exchange.task = Task.immediate(executorPreference: loop) {
             let response = await self.pipeline.respond(to: request, routed)
             self.completed(exchange, response)
         }
-        if case .answered(let response) = exchange.phase { return send(response, exchange) }
-        exchange.task = task
-        exchange.suspend()
+        // Not suspended yet: libmicrohttpd asks again in its next run, and most handlers have answered by then. Suspending and resuming
+        // would cost two system calls.
+        awaitsTask = true
         return .YES
     }
 
@@ -252,7 +263,8 @@ actor HTTPListener: LoopActor {
         guard case .running = exchange.phase else { return }
         exchange.phase = .answered(response)
         exchange.task = nil
-        if exchange.resume() { runSoon() }
+        _ = exchange.resume()
+        runSoon()
     }
 
     private func refuse(_ exchange: HTTPExchange, _ error: HTTPError) -> MHD_Result {
@@ -269,7 +281,7 @@ actor HTTPListener: LoopActor {
         guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
         stream.append(bytes)
         if stream.exchange.resume() { runSoon() }
-        while stream.isFull { await stream.wait() }
+        while stream.isFull { await withCheckedContinuation { stream.wait($0) } }
         guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
     }
 

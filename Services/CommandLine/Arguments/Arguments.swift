@@ -14,7 +14,8 @@ struct Arguments: Sendable {
             let name = String(parts[0])
             guard let option = command.options.first(where: { $0.name == name }) else {
                 let names = command.options.map { "--" + $0.name }
-                throw UsageError("no option --\(name)\(Suggestion.text(for: word, among: names))\nusage: \(command.usage)")
+                throw UsageError(
+                    "no option --\(name)\(Suggestion.text(for: word, among: names))\nusage: \(command.usage)")
             }
             if option.value == nil {
                 guard parts.count == 1 else { throw UsageError("--\(name) takes no value\nusage: \(command.usage)") }
@@ -45,14 +46,16 @@ struct Arguments: Sendable {
     func int(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = values[option] else { return nil }
         guard let number = Int(text), range.contains(number) else {
-            throw UsageError("--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \(text)")
+            throw UsageError(
+                "--\(option) takes a whole number from \(range.lowerBound) to \(range.upperBound), not \(text)")
         }
         return number
     }
 
     /// A parameter by its name.
     func parameter(_ name: String) -> String? {
-        guard let index = command.parameters.firstIndex(where: { $0 == name || $0 == name + "?" }), index < positional.count
+        guard let index = command.parameters.firstIndex(where: { $0 == name || $0 == name + "?" }),
+            index < positional.count
         else { return nil }
         return positional[index]
     }

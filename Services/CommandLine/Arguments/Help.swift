@@ -18,16 +18,20 @@ enum Help {
         let names = command.options.map { "--\($0.name)\($0.value.map { " " + $0 } ?? "")" }
         let width = names.map(\.count).max() ?? 0
         let lines = zip(names, command.options).map { "  \($0.padded(to: width))  \($1.summary)" }
-        return ([command.summary, "", "usage: \(command.usage)"] + (lines.isEmpty ? [] : [""] + lines)).joined(separator: "\n")
+        return ([command.summary, "", "usage: \(command.usage)"] + (lines.isEmpty ? [] : [""] + lines)).joined(
+            separator: "\n")
     }
 
     /// Called by a shell's completion: the words so far, the last one unfinished.
     static func completions(_ commands: [Command], words: [String]) -> String {
         let last = words.last ?? ""
-        if last.hasPrefix("--"), let command = commands.first(where: { words.joined(separator: " ").hasPrefix($0.name + " ") }) {
+        if last.hasPrefix("--"),
+            let command = commands.first(where: { words.joined(separator: " ").hasPrefix($0.name + " ") })
+        {
             return command.options.map { "--" + $0.name }.filter { $0.hasPrefix(last) }.joined(separator: "\n")
         }
-        return commands.filter { !$0.isHidden && $0.name.hasPrefix(words.joined(separator: " ")) }.map(\.name).joined(separator: "\n")
+        return commands.filter { !$0.isHidden && $0.name.hasPrefix(words.joined(separator: " ")) }.map(\.name).joined(
+            separator: "\n")
     }
 }
 

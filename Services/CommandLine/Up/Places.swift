@@ -8,7 +8,8 @@ struct Places: Sendable {
 
     /// - Parameter data: `nil` stands for `/var/lib/partita` as root, `.partita` in the working directory otherwise.
     init(data: String?) {
-        let path = data ?? CurrentEnvironment.variables["PARTITA_DATA"] ?? (geteuid() == 0 ? "/var/lib/partita" : ".partita")
+        let path =
+            data ?? CurrentEnvironment.variables["PARTITA_DATA"] ?? (geteuid() == 0 ? "/var/lib/partita" : ".partita")
         self.data = URL(fileURLWithPath: path).standardizedFileURL.path
     }
 
@@ -16,18 +17,20 @@ struct Places: Sendable {
     var logs: String { data + "/logs" }
     var media: String { data + "/media" }
     var mail: String { data + "/mail" }
+    /// The services' process ids, and `ready` while the system is up.
+    var run: String { data + "/run" }
     /// What the services and the tool's other commands read to find the engines.
     var configFile: String { data + "/partita.conf" }
 
     func create() throws {
-        for directory in [data, engines, logs, media, mail] {
+        for directory in [data, engines, logs, media, mail, run] {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         }
     }
 
     func remove() throws {
         // Only what `create` makes: the directory may be somebody's home.
-        for path in [engines, logs, media, mail, configFile] where FileManager.default.fileExists(atPath: path) {
+        for path in [engines, logs, media, mail, run, configFile] where FileManager.default.fileExists(atPath: path) {
             try FileManager.default.removeItem(atPath: path)
         }
     }

@@ -45,12 +45,42 @@ struct StartedEngines: Sendable {
                 engines.kafkaBootstrap = engine.bootstrap
                 engines.isEmbeddedBroker = true
                 try await start(engine)
-                Progress.line("  the embedded development broker keeps events in memory; for a real one set KAFKA_HOME or PARTITA_KAFKA_BOOTSTRAP")
+                Progress.line(
+                    "  the embedded development broker keeps events in memory; for a real one set KAFKA_HOME or PARTITA_KAFKA_BOOTSTRAP"
+                )
             }
             return engines
         } catch {
             await engines.stop()
             throw error
+        }
+    }
+
+    /// Starts an engine again when it ends by itself, until the task is cancelled.
+    func keepRunning() async {
+        await withTaskGroup { group in
+            for engine in running {
+                group.addTask {
+                    while true {
+                        await engine.waitForExit()
+                        if Task.isCancelled { return }
+                        Progress.line("\(engine.name) ended; starting it again. Its log: \(engine.logFile)")
+                        await Self.restart(engine)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A killed Postgres' backends live on for seconds, and hold the data directory: until then the start fails.
+    private static func restart(_ engine: any Engine) async {
+        while !Task.isCancelled {
+            do {
+                return try await engine.start()
+            } catch {
+                Progress.line("\(error.engine) can't be started yet: \(error.message.prefix(200))")
+            }
+            try? await Task.sleep(for: .milliseconds(500))  // cancelled: the loop's condition ends it
         }
     }
 

@@ -1,0 +1,190 @@
+// A User document changed: its public mirror (Chatster) follows, and so do the other members of its conversations.
+//
+// The truth about a membership is in each user's own list of conversations. Whoever changes the members of a conversation
+// changes their own copy; this carries the difference to the copies of the others. Those writes come back here as events of
+// the other users. They don't go round in circles, because each write is bound to something still being different (a filter
+// that no longer matches writes nothing and makes no event), and what to carry on is checked against the document as it is
+// now, not only against the event, which may be old.
+exports = async function (event) {
+  const db = context.services.get("mongodb-atlas").db("RChat");
+  const users = db.collection("User");
+  const chatsters = db.collection("Chatster");
+  const userId = event.documentKey._id;
+  const before = event.fullDocumentBeforeChange;
+  const after = event.fullDocument;
+
+  const chatster = await chatsters.findOne({ _id: userId });
+  const userName = chatster?.userName ?? after?.userName ?? before?.userName;
+
+  if (event.operationType === "delete") {
+    await chatsters.deleteOne({ _id: userId });
+  } else if (after) {
+    await mirror(after);
+  }
+
+  const changes = membershipChanges(before?.conversations ?? [], after?.conversations ?? []);
+  if (changes.length === 0) {
+    return;
+  }
+  const current = await users.findOne({ _id: userId });
+  for (const change of changes) {
+    const conversation = current?.conversations?.find((candidate) => candidate.id === change.id);
+    if (conversation) {
+      await carryOn(change, conversation);
+    } else if (change.left) {
+      await leave(change.id);
+    }
+  }
+
+  // The name is the account's. A user who writes another one into the own document gets the old one back, or they could pass
+  // for somebody else.
+  async function mirror(user) {
+    const face = publicFace(user);
+    if (!chatster) {
+      await chatsters.insertOne({ _id: userId, partition: "all-users=all-the-users", userName: user.userName, ...face });
+      return;
+    }
+    if (user.userName !== chatster.userName) {
+      await users.updateOne({ _id: userId }, { $set: { userName: chatster.userName } });
+    }
+    const old = before ? publicFace(before) : {};
+    const written = Object.entries(face).filter(([field, value]) => !same(value, old[field]));
+    const removed = Object.keys(old).filter((field) => !(field in face));
+    const update = {};
+    if (written.length > 0) update.$set = Object.fromEntries(written);
+    if (removed.length > 0) update.$unset = Object.fromEntries(removed.map((field) => [field, ""]));
+    if (Object.keys(update).length > 0) {
+      await chatsters.updateOne({ _id: userId }, update);
+    }
+  }
+
+  // Members were added to a conversation, or removed from it, in this user's copy.
+  async function carryOn(change, conversation) {
+    if (change.joined && !(await isInvited(change.id))) {
+      await users.updateOne({ _id: userId }, { $pull: { conversations: { id: change.id } } });
+      return;
+    }
+    const isMember = (name) => (conversation.members ?? []).some((member) => member.userName === name);
+    const added = change.added.filter((member) => isMember(member.userName));
+    const removed = change.removed.filter((name) => !isMember(name));
+
+    if (added.length > 0) {
+      const invited = await idsOf(added.map((member) => member.userName));
+      await users.updateMany(
+        { _id: { $in: invited }, "conversations.id": { $ne: change.id } },
+        {
+          $push: {
+            conversations: {
+              id: change.id,
+              displayName: conversation.displayName ?? "",
+              unreadCount: 0,
+              members: conversation.members,
+            },
+          },
+        }
+      );
+    }
+    if (removed.length > 0) {
+      const gone = await idsOf(removed);
+      await users.updateMany(
+        { _id: { $in: gone }, "conversations.id": change.id },
+        { $pull: { conversations: { id: change.id } } }
+      );
+    }
+
+    const others = await idsOf(
+      (conversation.members ?? []).map((member) => member.userName).filter((name) => name !== userName)
+    );
+    for (const member of added) {
+      await users.updateMany(
+        {
+          _id: { $in: others },
+          conversations: { $elemMatch: { id: change.id, "members.userName": { $ne: member.userName } } },
+        },
+        { $push: { "conversations.$[conversation].members": member } },
+        { arrayFilters: [{ "conversation.id": change.id }] }
+      );
+    }
+    for (const name of removed) {
+      await removeMember(change.id, name, { $in: others });
+    }
+  }
+
+  // This user isn't in the conversation any more: they left, or somebody removed them.
+  async function leave(conversationId) {
+    await removeMember(conversationId, userName, { $ne: userId });
+  }
+
+  async function removeMember(conversationId, name, ids) {
+    await users.updateMany(
+      { _id: ids, conversations: { $elemMatch: { id: conversationId, "members.userName": name } } },
+      { $pull: { "conversations.$[conversation].members": { userName: name } } },
+      { arrayFilters: [{ "conversation.id": conversationId }] }
+    );
+  }
+
+  // Nobody joins a conversation by writing it into their own document: somebody who has it must count them as a member. A
+  // conversation that nobody else has is a new one.
+  async function isInvited(conversationId) {
+    const witness = await users.findOne({
+      _id: { $ne: userId },
+      conversations: { $elemMatch: { id: conversationId, "members.userName": userName } },
+    });
+    if (witness) {
+      return true;
+    }
+    return !(await users.findOne({ _id: { $ne: userId }, "conversations.id": conversationId }));
+  }
+
+  // Chatsters are written by triggers only, so a name leads to the account that has it.
+  async function idsOf(names) {
+    const found = await chatsters.find({ userName: { $in: names } }).toArray();
+    return found.map((found) => found._id);
+  }
+
+  // What changed in the lists of members, conversation by conversation.
+  function membershipChanges(oldList, newList) {
+    const changes = [];
+    for (const conversation of newList) {
+      const old = oldList.find((candidate) => candidate.id === conversation.id);
+      const oldNames = (old?.members ?? []).map((member) => member.userName);
+      const newNames = (conversation.members ?? []).map((member) => member.userName);
+      const added = (conversation.members ?? []).filter(
+        (member) => member.userName !== userName && !oldNames.includes(member.userName)
+      );
+      const removed = oldNames.filter((name) => name !== userName && !newNames.includes(name));
+      if (!old || added.length > 0 || removed.length > 0) {
+        changes.push({ id: conversation.id, joined: !old, left: false, added, removed });
+      }
+    }
+    for (const old of oldList) {
+      if (!newList.some((candidate) => candidate.id === old.id)) {
+        changes.push({ id: old.id, joined: false, left: true, added: [], removed: [] });
+      }
+    }
+    return changes;
+  }
+
+  // What others see of a user. Of the photo only the thumbnail: the picture's link opens for its owner alone.
+  function publicFace(user) {
+    const photo = user.userPreferences?.avatarImage;
+    const face = {
+      displayName: user.userPreferences?.displayName,
+      avatarImage: photo ? { _id: photo._id, thumbNail: photo.thumbNail, date: photo.date } : undefined,
+      lastSeenAt: user.lastSeenAt,
+      presence: user.presence,
+    };
+    if (face.avatarImage) {
+      face.avatarImage = withoutGaps(face.avatarImage);
+    }
+    return withoutGaps(face);
+  }
+
+  function withoutGaps(object) {
+    return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined && value !== null));
+  }
+
+  function same(left, right) {
+    return EJSON.stringify(left ?? null) === EJSON.stringify(right ?? null);
+  }
+};

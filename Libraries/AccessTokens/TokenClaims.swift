@@ -1,0 +1,113 @@
+public import DocumentModel
+
+/// What a token says: who, on which device, of which app, until when.
+///
+/// The names are those that the client SDKs read: `iss` session, `sub` user, `stitch_devId`, `stitch_domainId` (app), `typ`,
+/// `iat`, `exp`, `user_data`; ours are `user_type`, `data`, `identities`, `jti` and `prt`.
+public struct TokenClaims: Sendable {
+    /// What a token is for.
+    public enum TokenType: String, Hashable, Sendable {
+        /// Shown with every call.
+        case access
+        /// Exchanged for an access token.
+        case refresh
+    }
+
+    public var session: String
+    public var user: String
+    public var device: String
+    public var app: String
+    public var type: TokenType
+    /// Seconds since 1970.
+    public var issuedAt: Int64
+    /// Seconds since 1970; the token is refused from this second on.
+    public var expiresAt: Int64
+    /// `normal` or `server`.
+    public var userType: String
+    /// The user's profile from its identities.
+    public var data: Document
+    /// The user's custom data at the moment of issue, as the SDKs show it; `nil` for none.
+    public var customData: Document?
+    /// `{id, provider_type}` each.
+    public var identities: [Document]
+    /// The token's own id; refresh tokens have one.
+    public var tokenId: String?
+    /// The id of the refresh token that this one was exchanged for.
+    public var parentTokenId: String?
+
+    public init(
+        session: String, user: String, device: String, app: String, type: TokenType, issuedAt: Int64, expiresAt: Int64,
+        userType: String = "normal", data: Document = Document(), customData: Document? = nil,
+        identities: [Document] = [],
+        tokenId: String? = nil, parentTokenId: String? = nil
+    ) {
+        self.session = session
+        self.user = user
+        self.device = device
+        self.app = app
+        self.type = type
+        self.issuedAt = issuedAt
+        self.expiresAt = expiresAt
+        self.userType = userType
+        self.data = data
+        self.customData = customData
+        self.identities = identities
+        self.tokenId = tokenId
+        self.parentTokenId = parentTokenId
+    }
+}
+
+extension TokenClaims {
+    /// The claims set's JSON. Times are plain integers, as the SDKs demand; documents keep their types.
+    var json: [UInt8] {
+        var fields: [(name: String, value: Value, mode: ExtendedJSON.Mode)] = [
+            ("iss", .string(session), .relaxed), ("sub", .string(user), .relaxed),
+            ("stitch_devId", .string(device), .relaxed), ("stitch_domainId", .string(app), .relaxed),
+            ("typ", .string(type.rawValue), .relaxed), ("iat", .int64(issuedAt), .relaxed),
+            ("exp", .int64(expiresAt), .relaxed),
+        ]
+        if type == .access {
+            fields.append(("user_type", .string(userType), .relaxed))
+            if !data.fields.isEmpty { fields.append(("data", .document(data), .canonical)) }
+            if !identities.isEmpty { fields.append(("identities", .array(identities.map(Value.document)), .canonical)) }
+            if let customData { fields.append(("user_data", .document(customData), .canonical)) }
+        }
+        if let tokenId { fields.append(("jti", .string(tokenId), .relaxed)) }
+        if let parentTokenId { fields.append(("prt", .string(parentTokenId), .relaxed)) }
+        var bytes: [UInt8] = []
+        for field in fields {
+            bytes.append(bytes.isEmpty ? UInt8(ascii: "{") : UInt8(ascii: ","))
+            ExtendedJSON.append(.string(field.name), mode: .relaxed, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            ExtendedJSON.append(field.value, mode: field.mode, to: &bytes)
+        }
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    init(_ document: Document) throws(AccessTokenError) {
+        func text(_ name: String) throws(AccessTokenError) -> String {
+            guard let text = document[name]?.stringValue, !text.isEmpty else {
+                throw AccessTokenError(.claimInvalid, "\(name) is missing")
+            }
+            return text
+        }
+        func seconds(_ name: String) throws(AccessTokenError) -> Int64 {
+            guard let seconds = document[name]?.int64Value else {
+                throw AccessTokenError(.claimInvalid, "\(name) is missing or no whole number")
+            }
+            return seconds
+        }
+        guard let type = TokenType(rawValue: try text("typ")) else {
+            throw AccessTokenError(.claimInvalid, "typ isn't known")
+        }
+        self.init(
+            session: try text("iss"), user: try text("sub"), device: try text("stitch_devId"),
+            app: try text("stitch_domainId"), type: type, issuedAt: try seconds("iat"), expiresAt: try seconds("exp"),
+            userType: document["user_type"]?.stringValue ?? "normal",
+            data: document["data"]?.documentValue ?? Document(),
+            customData: document["user_data"]?.documentValue,
+            identities: document["identities"]?.arrayValue?.compactMap(\.documentValue) ?? [],
+            tokenId: document["jti"]?.stringValue, parentTokenId: document["prt"]?.stringValue)
+    }
+}

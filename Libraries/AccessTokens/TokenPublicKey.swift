@@ -1,0 +1,67 @@
+public import DocumentModel
+
+/// A public P-256 key that tokens are verified with, as it is published.
+public struct TokenPublicKey: Hashable, Sendable {
+    public let id: String
+    /// The coordinates, base64url without padding.
+    public let x: String
+    public let y: String
+
+    /// Reads a JWK; members that aren't public are left behind.
+    ///
+    /// - Throws: `keyInvalid` when it isn't an EC key on P-256 with a `kid`, or when its `alg` or `use` says something else.
+    public init(jwk document: Document) throws(AccessTokenError) {
+        guard document["kty"]?.stringValue == "EC", document["crv"]?.stringValue == "P-256" else {
+            throw AccessTokenError(.keyInvalid, "not an EC key on P-256")
+        }
+        guard (document["alg"]?.stringValue ?? "ES256") == "ES256", (document["use"]?.stringValue ?? "sig") == "sig"
+        else {
+            throw AccessTokenError(.keyInvalid, "a key for another use than ES256 signatures")
+        }
+        guard let id = document["kid"]?.stringValue, !id.isEmpty, let x = document["x"]?.stringValue,
+            let y = document["y"]?.stringValue, Base64URL.decode(x)?.count == 32, Base64URL.decode(y)?.count == 32
+        else { throw AccessTokenError(.keyInvalid, "kid, x or y is missing or malformed") }
+        self.id = id
+        self.x = x
+        self.y = y
+    }
+
+    init(jwk text: String) throws(AccessTokenError) {
+        do {
+            try self.init(jwk: ExtendedJSON.parseDocument(text))
+        } catch let error as AccessTokenError {
+            throw error
+        } catch {
+            throw AccessTokenError(.keyInvalid, "not JSON")
+        }
+    }
+
+    /// The JWK to publish (RFC 7517).
+    public var jwk: Document {
+        [
+            "kty": "EC", "crv": "P-256", "x": .string(x), "y": .string(y), "kid": .string(id), "alg": "ES256",
+            "use": "sig",
+        ]
+    }
+}
+
+/// A set of public keys, as `/.well-known/jwks.json` gives it.
+public struct TokenKeySet: Hashable, Sendable {
+    public var keys: [TokenPublicKey]
+
+    public init(_ keys: [TokenPublicKey] = []) { self.keys = keys }
+
+    /// Reads a JWKS. Keys of other kinds in it are passed over (RFC 7517 §5).
+    ///
+    /// - Throws: `keyInvalid` when it isn't a JWKS at all.
+    public init(jwks document: Document) throws(AccessTokenError) {
+        guard let entries = document["keys"]?.arrayValue else { throw AccessTokenError(.keyInvalid, "not a JWKS") }
+        keys = entries.compactMap { entry in
+            guard let jwk = entry.documentValue else { return nil }
+            return try? TokenPublicKey(jwk: jwk)  // a key of another kind is no fault
+        }
+    }
+
+    /// The JWKS to publish.
+    public var jwks: Document { ["keys": .array(keys.map { .document($0.jwk) })] }
+}

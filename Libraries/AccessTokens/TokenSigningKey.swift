@@ -1,0 +1,37 @@
+/// A private P-256 key that signs tokens with ES256. Safe to use from several threads.
+public final class TokenSigningKey: Sendable {
+    private let handle: JWKHandle
+    /// The key's id, which every token names.
+    public let id: String
+    /// What others verify its tokens with.
+    public let publicKey: TokenPublicKey
+
+    private init(handle: JWKHandle, id: String) throws(AccessTokenError) {
+        self.handle = handle
+        self.id = id
+        publicKey = try TokenPublicKey(jwk: handle.json(isPrivate: false))
+    }
+
+    /// A new key.
+    ///
+    /// - Parameter id: must differ from every other key's; it becomes part of each token.
+    public convenience init(generatingWithId id: String) throws(AccessTokenError) {
+        try self.init(handle: JWKHandle(generatingP256WithId: id), id: id)
+    }
+
+    /// A key from its stored form.
+    public convenience init(privateJWK text: String) throws(AccessTokenError) {
+        let handle = try JWKHandle(json: text)
+        try self.init(handle: handle, id: try handle.id())
+    }
+
+    /// The stored form: a JWK with its secret part. Never log it, never publish it.
+    public func privateJWK() throws(AccessTokenError) -> String { try handle.json(isPrivate: true) }
+
+    /// Signs a claims set.
+    ///
+    /// - Returns: the token in its compact form.
+    public func sign(_ claims: TokenClaims) throws(AccessTokenError) -> String {
+        try handle.sign(claims.json, keyId: id)
+    }
+}

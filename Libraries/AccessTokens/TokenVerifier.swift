@@ -1,0 +1,97 @@
+import DocumentModel
+import Foundation
+
+/// Checks tokens against a set of public keys that can be replaced at any time. Safe to use from several threads.
+///
+/// The algorithm is the key's, ES256, whatever the token's header says: a header with another one is refused.
+///
+/// `@unchecked Sendable`: the key table is only touched under the lock, the keys themselves are `Sendable`.
+public final class TokenVerifier: @unchecked Sendable {
+    /// The longest token that is looked at, in bytes.
+    public static let maximumTokenBytes = 16_384
+    /// How far in the future a token may have been issued, in seconds: clocks of machines differ.
+    public static let issueLeeway: Int64 = 60
+
+    private let lock = NSLock()
+    private var table: [String: VerificationKey] = [:]
+
+    public init(keys: TokenKeySet = TokenKeySet()) throws(AccessTokenError) { try replaceKeys(keys) }
+
+    /// The keys in use.
+    public var keys: TokenKeySet {
+        lock.withLock { TokenKeySet(table.values.map(\.publicKey).sorted { $0.id < $1.id }) }
+    }
+
+    /// Replaces all keys.
+    ///
+    /// - Throws: `keyInvalid` for a key whose point isn't on the curve; then nothing has changed.
+    public func replaceKeys(_ keys: TokenKeySet) throws(AccessTokenError) {
+        let known = lock.withLock { self.table }
+        var replacement: [String: VerificationKey] = [:]
+        for key in keys.keys {
+            if let same = known[key.id], same.publicKey == key {
+                replacement[key.id] = same
+            } else {
+                replacement[key.id] = try VerificationKey(key)
+            }
+        }
+        let table = replacement
+        lock.withLock { self.table = table }
+    }
+
+    /// Adds a key, or replaces the one of its id.
+    public func add(_ key: TokenPublicKey) throws(AccessTokenError) {
+        let added = try VerificationKey(key)
+        lock.withLock { table[key.id] = added }
+    }
+
+    /// Removes a key; its tokens are refused from now on.
+    public func removeKey(id: String) { lock.withLock { table[id] = nil } }
+
+    /// Verifies a token and returns its claims.
+    ///
+    /// - Parameters:
+    ///   - type: what the token must be for.
+    ///   - app: the app it must belong to; `nil` takes the token's word for it (which is signed).
+    ///   - now: seconds since 1970.
+    /// - Throws: a code for each reason; nothing about the claims is known then.
+    public func verify(
+        _ token: String, as type: TokenClaims.TokenType = .access, app: String? = nil, now: Int64
+    ) throws(AccessTokenError) -> TokenClaims {
+        guard token.utf8.count <= Self.maximumTokenBytes else { throw AccessTokenError(.malformed, "too long") }
+        let header = try Self.header(of: token)
+        guard header["alg"]?.stringValue == "ES256" else {
+            throw AccessTokenError(.algorithmRefused, "the algorithm isn't ES256")
+        }
+        guard header["crit"] == nil else { throw AccessTokenError(.headerRefused, "crit isn't understood") }
+        guard header["b64"] == nil, header["zip"] == nil else {
+            throw AccessTokenError(.headerRefused, "an extension is used")
+        }
+        guard let id = header["kid"]?.stringValue, let key = lock.withLock({ table[id] }) else {
+            throw AccessTokenError(.keyUnknown, "the key isn't known")
+        }
+        let payload = try key.verifiedPayload(of: token)
+        guard let document = try? ExtendedJSON.parseDocument(payload) else {
+            throw AccessTokenError(.malformed, "the claims aren't a JSON object")
+        }
+        let claims = try TokenClaims(document)
+        guard claims.type == type else {
+            throw AccessTokenError(.typeMismatch, "a token of type \(claims.type.rawValue)")
+        }
+        guard app == nil || claims.app == app else { throw AccessTokenError(.appMismatch, "a token of another app") }
+        guard claims.issuedAt <= now + Self.issueLeeway else {
+            throw AccessTokenError(.notYetValid, "issued in the future")
+        }
+        guard now < claims.expiresAt else { throw AccessTokenError(.expired, "expired") }
+        return claims
+    }
+
+    private static func header(of token: String) throws(AccessTokenError) -> Document {
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.allSatisfy({ !$0.isEmpty }), let bytes = Base64URL.decode(parts[0]),
+            let header = try? ExtendedJSON.parseDocument(
+                bytes, limits: ExtendedJSON.Limits(maximumDepth: 4, rejectDuplicateKeys: true))
+        else { throw AccessTokenError(.malformed, "not a compact token with a JSON header") }
+        return header
+    }
+}

@@ -1,0 +1,126 @@
+public import DocumentModel
+
+/// What an app declares: read from a folder in the App Services export format (layout 20210101 or 20200603), or from its
+/// stored form. A value; it never changes after it was read.
+public struct AppDefinition: Sendable {
+    /// The files it was read from; two definitions with equal files are the same.
+    public let files: AppFiles
+
+    /// `app_id`, the id that scopes everything of the app.
+    public internal(set) var id = ""
+    public internal(set) var name = ""
+    /// `location` of the export (`US-VA`), answered to clients as it is.
+    public internal(set) var location = "US-VA"
+    /// `deployment_model` of the export (`GLOBAL` or `LOCAL`), answered to clients as it is.
+    public internal(set) var deploymentModel = "GLOBAL"
+    /// The environment's name (`production`, …); empty for none.
+    public internal(set) var environmentTag = ""
+    /// The origins that browsers may call from; empty allows any.
+    public internal(set) var allowedRequestOrigins: [String] = []
+    public internal(set) var authProviders: [AuthProvider] = []
+    public internal(set) var customUserData: CustomUserData?
+    public internal(set) var dataSources: [DataSource] = []
+    public internal(set) var collections: [CollectionDefinition] = []
+    public internal(set) var sync: SyncConfiguration?
+    public internal(set) var functions: [FunctionDefinition] = []
+    public internal(set) var triggers: [TriggerDefinition] = []
+    public internal(set) var values: [AppValue] = []
+    /// Environment name to its values.
+    public internal(set) var environments: [String: Document] = [:]
+    public internal(set) var httpEndpoints: [HTTPEndpoint] = []
+    /// From `partita.json`: the field that shows whether a user is online.
+    public internal(set) var presence: PresenceField?
+    /// From `partita.json`: the binary fields that are moved to the object store.
+    public internal(set) var media: [MediaField] = []
+
+    init(files: AppFiles) { self.files = files }
+
+    /// Reads an app and refuses one with errors.
+    ///
+    /// - Parameter syntaxCheck: asked for each function; see `SyntaxCheck`.
+    /// - Throws: `AppDefinitionError` with all problems of the folder, not only the first.
+    public init(files: AppFiles, syntaxCheck: SyntaxCheck? = nil) throws(AppDefinitionError) {
+        let inspection = AppDefinition.inspect(files, syntaxCheck: syntaxCheck)
+        guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
+        self = inspection.definition
+    }
+
+    /// Reads an app's folder and refuses one with errors. Writes nothing.
+    public init(folder: String, syntaxCheck: SyntaxCheck? = nil) throws(AppDefinitionError) {
+        try self.init(files: AppFiles(folder: folder), syntaxCheck: syntaxCheck)
+    }
+
+    /// The stored form: everything that is needed to read it again.
+    public var document: Document { files.document }
+
+    /// Reads the stored form of a definition that was once accepted.
+    ///
+    /// What this version finds wrong with it doesn't stop it: a part that can't be read is left out, a rule that can't be
+    /// read denies. An app that is deployed must not vanish because a service was updated.
+    ///
+    /// - Throws: `AppDefinitionError` with code `storedFormUnknown`.
+    public init(stored document: Document) throws(AppDefinitionError) {
+        self = AppDefinition.inspect(try AppFiles(document: document)).definition
+    }
+}
+
+extension AppDefinition {
+    /// Looks at a function's source, called with source and name; returns what is wrong with its syntax, if anything.
+    public typealias SyntaxCheck = (_ source: String, _ name: String) -> SyntaxProblem?
+
+    /// What a syntax check found in a function.
+    public struct SyntaxProblem: Sendable {
+        /// The line in the source, from 1, where known.
+        public var line: Int?
+        public var message: String
+
+        public init(line: Int? = nil, message: String) {
+            self.line = line
+            self.message = message
+        }
+    }
+
+    /// What reading an app gave: the definition as far as it could be read, and everything that is wrong with it.
+    public struct Inspection: Sendable {
+        public let definition: AppDefinition
+        /// Sorted by file and line.
+        public let problems: [DefinitionProblem]
+        /// Whether no problem is an error.
+        public var isDeployable: Bool { !problems.contains { $0.severity == .error } }
+    }
+
+    /// Reads an app and reports all that is wrong with it; throws nothing.
+    public static func inspect(_ files: AppFiles, syntaxCheck: SyntaxCheck? = nil) -> Inspection {
+        let log = ProblemLog(files: files)
+        var definition = DefinitionReader(files: files, log: log).read()
+        DefinitionCheck(log: log, syntaxCheck: syntaxCheck).check(&definition)
+        return Inspection(definition: definition, problems: log.sorted)
+    }
+}
+
+extension AppDefinition {
+    /// The function of this name, or `nil`.
+    public func function(_ name: String) -> FunctionDefinition? { functions.first { $0.name == name } }
+
+    /// The provider of this name (`local-userpass`), or `nil`; a disabled one is returned too.
+    public func authProvider(_ name: String) -> AuthProvider? { authProviders.first { $0.name == name } }
+
+    /// The collection of this name in this database, or `nil`.
+    public func collection(_ name: String, database: String) -> CollectionDefinition? {
+        collections.first { $0.name == name && $0.database == database }
+    }
+
+    /// The trigger of this name, or `nil`.
+    public func trigger(_ name: String) -> TriggerDefinition? { triggers.first { $0.name == name } }
+
+    /// The value of this name as rules and functions see it; `nil` when there is none or it is a secret's name.
+    public func value(_ name: String) -> Value? {
+        guard let value = values.first(where: { $0.name == name }), !value.isFromSecret else { return nil }
+        return value.value
+    }
+
+    /// The values of the app's own environment.
+    public var environmentValues: Document {
+        environments[environmentTag.isEmpty ? "no-environment" : environmentTag] ?? Document()
+    }
+}

@@ -1,0 +1,80 @@
+public import DocumentModel
+
+/// A way to sign in that an app offers.
+public struct AuthProvider: Sendable {
+    /// The provider's name; in exports always equal to its type.
+    public var name: String
+    /// `local-userpass`, `anon-user`, `api-key`, `custom-function`, `custom-token`, `oauth2-…`.
+    public var type: String
+    public var isDisabled: Bool
+    /// The settings, as they stand in the export.
+    public var config: Document
+    /// Names of secrets by setting.
+    public var secretConfig: Document
+    /// Which fields of the provider's answer go to the user's `data`.
+    public var metadataFields: [MetadataField]
+
+    /// A field of an external identity that is copied to the user's `data`.
+    public struct MetadataField: Sendable {
+        public var name: String
+        /// The name under which it is stored; `name` where the app says nothing.
+        public var fieldName: String
+        public var isRequired: Bool
+    }
+}
+
+/// How accounts with e-mail and password are confirmed and how their passwords are reset (`local-userpass`).
+public struct EmailPasswordSettings: Sendable {
+    /// How something that needs the account's owner is carried out.
+    public enum Mode: Hashable, Sendable {
+        /// At once, without asking.
+        case automatic
+        /// By an app's function, whose answer decides.
+        case function(String)
+        /// By a link in a mail to the address.
+        case mail
+    }
+
+    /// How a new account is confirmed.
+    public var confirmation: Mode
+    /// How a password is reset; never `automatic`.
+    public var reset: Mode
+    /// The page that the link in a confirmation mail opens; `token` and `tokenId` are appended to its query.
+    public var confirmationURL: String
+    public var confirmationSubject: String
+    /// The page that the link in a reset mail opens; `token` and `tokenId` are appended to its query.
+    public var resetURL: String
+    public var resetSubject: String
+
+    /// Reads the settings of a `local-userpass` provider. What is absent counts as App Services counted it: no automatic
+    /// confirmation, mails, default subjects.
+    public init(_ provider: AuthProvider) {
+        func flag(_ key: String) -> Bool {
+            if case .bool(let value)? = provider.config[key] { value } else { false }
+        }
+        func text(_ key: String) -> String {
+            if case .string(let value)? = provider.config[key] { value } else { "" }
+        }
+        if flag("runConfirmationFunction") {
+            confirmation = .function(text("confirmationFunctionName"))
+        } else {
+            confirmation = flag("autoConfirm") ? .automatic : .mail
+        }
+        reset = flag("runResetFunction") ? .function(text("resetFunctionName")) : .mail
+        confirmationURL = text("emailConfirmationUrl")
+        resetURL = text("resetPasswordUrl")
+        confirmationSubject = text("confirmEmailSubject")
+        resetSubject = text("resetPasswordSubject")
+        if confirmationSubject.isEmpty { confirmationSubject = "Confirm your e-mail address" }
+        if resetSubject.isEmpty { resetSubject = "Reset your password" }
+    }
+}
+
+/// Where a user's custom data is: the document of a collection whose field holds the user's id.
+public struct CustomUserData: Hashable, Sendable {
+    public var isEnabled: Bool
+    public var service: String
+    public var database: String
+    public var collection: String
+    public var userIdField: String
+}

@@ -1,0 +1,78 @@
+public import DocumentModel
+
+/// A service that the app's functions reach by name; of type `mongodb-atlas` it is the document store.
+public struct DataSource: Sendable {
+    public var name: String
+    /// `mongodb-atlas`, `aws`, `http`, …
+    public var type: String
+    public var config: Document
+    /// Names of secrets by setting.
+    public var secretConfig: Document
+    /// The rules of collections that have none of their own.
+    public var defaultRules: CollectionRules?
+
+    /// Whether it is the document store.
+    public var isDocumentStore: Bool { type == "mongodb-atlas" || type == "mongodb" || type == "datalake" }
+}
+
+/// A collection that the app declares, with its schema and rules.
+public struct CollectionDefinition: Sendable {
+    public var service: String
+    public var database: String
+    public var name: String
+    /// `nil` when the app declares none: then any document is valid.
+    public var schema: CollectionSchema?
+    /// `nil` when the app declares none: then the data source's default rules count.
+    public var rules: CollectionRules?
+    public var relationships: [Relationship]
+
+    /// A field that holds the key of a document in another collection.
+    public struct Relationship: Hashable, Sendable {
+        public var field: String
+        public var database: String
+        public var collection: String
+        public var foreignKey: String
+        public var isList: Bool
+    }
+}
+
+/// Who may do what with the documents of a collection. (Devices are subject to the partition's permissions instead.)
+public struct CollectionRules: Sendable {
+    /// The first role whose `applyWhen` holds counts; none denies everything.
+    public var roles: [DocumentRole]
+    /// Queries that are added to the user's own.
+    public var filters: [RuleFilter]
+}
+
+/// A query that is added to a user's queries when its condition holds.
+public struct RuleFilter: Sendable {
+    public var name: String
+    public var applyWhen: RuleExpression
+    /// The filter with its expansions unresolved.
+    public var query: Document
+    public var projection: Document?
+}
+
+/// What a user in a role may do with a document. An absent permission is `nil` and denies, except that `write` implies `read`.
+public struct DocumentRole: Sendable {
+    public var name: String
+    public var applyWhen: RuleExpression
+    public var read: RuleExpression?
+    public var write: RuleExpression?
+    public var insert: RuleExpression?
+    public var delete: RuleExpression?
+    public var search: RuleExpression?
+    /// Per field, where the document's permissions leave it open.
+    public var fields: [String: FieldPermission]
+    /// For fields that `fields` doesn't name.
+    public var additionalFields: FieldPermission?
+    public var readFilter: RuleExpression?
+    public var writeFilter: RuleExpression?
+
+    /// What a role may do with one field, and with the fields inside it.
+    public struct FieldPermission: Sendable {
+        public var read: RuleExpression?
+        public var write: RuleExpression?
+        public var fields: [String: FieldPermission]
+    }
+}

@@ -1,0 +1,61 @@
+public import DocumentModel
+
+/// A function that runs when something happens.
+public struct TriggerDefinition: Sendable {
+    public var name: String
+    /// Its file inside the app's folder, for error messages.
+    public var file: String
+    public var functionName: String
+    public var isDisabled: Bool
+    public var event: Event
+
+    /// What a trigger waits for.
+    public enum Event: Sendable {
+        case database(Database)
+        case authentication(Authentication)
+        case schedule(Schedule)
+    }
+
+    /// A change of a document.
+    public struct Database: Sendable {
+        public var service: String
+        public var database: String
+        /// `nil`: every collection of the database.
+        public var collection: String?
+        public var operationTypes: Set<ChangeEvent.OperationType>
+        /// A filter on the change event; an empty one matches all.
+        public var match: Document
+        /// A projection of the change event; `nil` passes all of it.
+        public var projection: Document?
+        /// Whether an `update` event carries the document.
+        public var wantsFullDocument: Bool
+        /// Whether the event carries the document as it was.
+        public var wantsDocumentBeforeChange: Bool
+        /// Whether events of one document may be handled out of order.
+        public var isUnordered: Bool
+        /// Whether events from before the trigger was (re)enabled are passed over.
+        public var skipsCatchUpEvents: Bool
+    }
+
+    /// What happened to an account.
+    public struct Authentication: Sendable {
+        /// The accepted kinds; raw values as in exports.
+        public enum Operation: String, Sendable {
+            case create = "CREATE"
+            case login = "LOGIN"
+            case delete = "DELETE"
+            case logout = "LOGOUT"
+        }
+
+        public var operation: Operation
+        /// Provider names; empty for any.
+        public var providers: [String]
+    }
+
+    /// A moment in time.
+    public struct Schedule: Sendable {
+        public var cron: CronSchedule
+        /// Whether moments that passed while nothing ran are left out.
+        public var skipsCatchUpEvents: Bool
+    }
+}

@@ -1,0 +1,111 @@
+import DocumentModel
+
+/// A value inside a JSON file of the app, which knows its place; asking it for what isn't there notes a problem.
+struct ConfigNode {
+    let value: Value
+    let file: String
+    let pointer: String
+    let log: ProblemLog
+
+    func problem(
+        _ code: DefinitionProblem.Code, severity: DefinitionProblem.Severity = .error, at key: String? = nil,
+        _ message: String
+    ) {
+        let place = key.map { pointer + "/" + JSONPointer.escape($0) } ?? pointer
+        log.add(code, severity: severity, file: file, pointer: place, message)
+    }
+
+    /// The field of an object; `nil` when it is absent or null.
+    func child(_ key: String) -> ConfigNode? {
+        guard case .document(let document) = value, let child = document[key] else { return nil }
+        if case .null = child { return nil }
+        return ConfigNode(value: child, file: file, pointer: pointer + "/" + JSONPointer.escape(key), log: log)
+    }
+
+    /// The node at the end of a path of fields; `nil` when one is absent.
+    func child(path: String...) -> ConfigNode? {
+        path.reduce(self as ConfigNode?) { $0?.child($1) }
+    }
+
+    /// The elements of an array.
+    var elements: [ConfigNode] {
+        guard case .array(let items) = value else {
+            problem(.fieldType, "is \(value.typeName), an array is expected")
+            return []
+        }
+        return items.enumerated().map { ConfigNode(value: $1, file: file, pointer: "\(pointer)/\($0)", log: log) }
+    }
+
+    /// The fields of an object.
+    var entries: [(key: String, node: ConfigNode)] {
+        guard case .document(let document) = value else {
+            problem(.fieldType, "is \(value.typeName), an object is expected")
+            return []
+        }
+        return document.fields.map { field in
+            let inner = pointer + "/" + JSONPointer.escape(field.key)
+            return (field.key, ConfigNode(value: field.value, file: file, pointer: inner, log: log))
+        }
+    }
+
+    /// This node's text.
+    var text: String? {
+        if case .string(let text) = value { return text }
+        problem(.fieldType, "is \(value.typeName), a string is expected")
+        return nil
+    }
+
+    func string(_ key: String) -> String? { child(key)?.text }
+
+    /// A string that must be there and not be empty.
+    func required(_ key: String) -> String? {
+        guard let child = child(key) else {
+            problem(.fieldMissing, "\(key) is missing")
+            return nil
+        }
+        guard let text = child.text else { return nil }
+        if text.isEmpty { child.problem(.fieldValue, "is empty") }
+        return text.isEmpty ? nil : text
+    }
+
+    func bool(_ key: String, default fallback: Bool = false) -> Bool {
+        guard let child = child(key) else { return fallback }
+        if case .bool(let flag) = child.value { return flag }
+        child.problem(.fieldType, "is \(child.value.typeName), true or false is expected")
+        return fallback
+    }
+
+    func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>) -> Int {
+        guard let child = child(key) else { return fallback }
+        guard let number = child.value.doubleValue, let whole = Int(exactly: number), range.contains(whole) else {
+            child.problem(.fieldValue, "a whole number from \(range.lowerBound) to \(range.upperBound) is expected")
+            return fallback
+        }
+        return whole
+    }
+
+    func strings(_ key: String) -> [String] { child(key)?.elements.compactMap(\.text) ?? [] }
+
+    /// An object, empty when it is absent.
+    func document(_ key: String) -> Document { optionalDocument(key) ?? Document() }
+
+    func optionalDocument(_ key: String) -> Document? {
+        guard let child = child(key) else { return nil }
+        if case .document(let document) = child.value { return document }
+        child.problem(.fieldType, "is \(child.value.typeName), an object is expected")
+        return nil
+    }
+
+    /// A rule expression; `nil` when it is absent, one that denies when it is broken.
+    func rule(_ key: String) -> RuleExpression? {
+        guard let child = child(key) else { return nil }
+        do throws(RuleSyntaxError) {
+            return try RuleExpression(child.value)
+        } catch {
+            for issue in error.issues {
+                log.add(issue.code, file: file, pointer: child.pointer + issue.pointer, issue.message)
+            }
+            return .never
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import DocumentModel
+import Foundation
+
+/// Checks what can only be seen with the whole definition at hand: references between its parts.
+struct DefinitionCheck {
+    let log: ProblemLog
+    let syntaxCheck: AppDefinition.SyntaxCheck?
+
+    func check(_ definition: inout AppDefinition) {
+        checkNames(definition)
+        checkFunctions(definition)
+        checkTriggers(definition)
+        checkProviders(definition)
+        checkRules(definition)
+        checkSync(definition)
+        checkExtensions(definition)
+    }
+
+    private func checkNames(_ definition: AppDefinition) {
+        func check(_ names: [String], _ what: String, file: (Int) -> String) {
+            var seen: Set<String> = []
+            for (index, name) in names.enumerated() where !seen.insert(name).inserted {
+                log.add(.nameDuplicate, file: file(index), "two \(what) are named \(name)")
+            }
+        }
+        check(definition.functions.map(\.name), "functions") { definition.functions[$0].file }
+        check(definition.triggers.map(\.name), "triggers") { definition.triggers[$0].file }
+        check(definition.values.map(\.name), "values") { _ in "values" }
+        check(definition.authProviders.map(\.name), "auth providers") { _ in "auth" }
+    }
+
+    private func checkFunctions(_ definition: AppDefinition) {
+        for function in definition.functions {
+            if let problem = syntaxCheck?(function.source, function.name) {
+                log.add(.functionSyntax, file: function.file, line: problem.line, problem.message)
+            }
+            checkCalls(function.canEvaluate, definition, file: function.file)
+        }
+        for endpoint in definition.httpEndpoints where definition.function(endpoint.functionName) == nil {
+            unknown(endpoint.functionName, file: "http_endpoints/config.json")
+        }
+    }
+
+    private func checkTriggers(_ definition: AppDefinition) {
+        for trigger in definition.triggers {
+            let file = trigger.file
+            if definition.function(trigger.functionName) == nil {
+                log.add(
+                    .functionUnknown, file: file, pointer: pointerOfTriggerFunction(file, definition),
+                    "the trigger \(trigger.name) calls \(trigger.functionName), which isn't a function of the app")
+            }
+            guard case .database(let event) = trigger.event else { continue }
+            if !definition.dataSources.contains(where: { $0.name == event.service }) {
+                log.add(
+                    .serviceUnknown, file: file, pointer: "/config/service_name",
+                    "the app has no data source \(event.service)")
+            }
+            if let message = MatchCheck.problem(in: event.match) {
+                log.add(.matchInvalid, file: file, pointer: "/config/match", message)
+            }
+        }
+    }
+
+    private func checkProviders(_ definition: AppDefinition) {
+        for provider in definition.authProviders where !provider.isDisabled {
+            var names: [String] = []
+            if provider.type == "local-userpass" {
+                let settings = EmailPasswordSettings(provider)
+                for case .function(let name) in [settings.confirmation, settings.reset] { names.append(name) }
+            }
+            if provider.type == "custom-function", case .string(let name)? = provider.config["authFunctionName"] {
+                names.append(name)
+            }
+            for name in names where !name.isEmpty && definition.function(name) == nil {
+                let file =
+                    definition.files["auth/providers.json"] == nil
+                    ? "auth_providers/\(provider.name).json" : "auth/providers.json"
+                unknown(name, file: file)
+            }
+        }
+    }
+
+    private func checkRules(_ definition: AppDefinition) {
+        for collection in definition.collections {
+            let folder = "data_sources/\(collection.service)/\(collection.database)/\(collection.name)/rules.json"
+            let file =
+                definition.files[folder] != nil
+                ? folder : "services/\(collection.service)/rules/\(collection.database).\(collection.name).json"
+            for role in collection.rules?.roles ?? [] {
+                for rule in [role.applyWhen, role.read, role.write, role.insert, role.delete, role.search] {
+                    checkCalls(rule, definition, file: file)
+                }
+            }
+        }
+    }
+
+    private func checkSync(_ definition: AppDefinition) {
+        guard let sync = definition.sync else { return }
+        let file = definition.files["sync/config.json"] != nil ? "sync/config.json" : "config.json"
+        checkCalls(sync.read, definition, file: file)
+        checkCalls(sync.write, definition, file: file)
+        let wanted: Set<BSONType> =
+            switch sync.partitionType {
+            case .string: [.string]
+            case .objectId: [.objectId]
+            case .long: [.long, .int, .number]
+            case .uuid: [.uuid]
+            }
+        for collection in definition.collections where collection.database == sync.database {
+            guard let types = collection.schema?.types(at: [sync.partitionKey]), types.isDisjoint(with: wanted) else {
+                continue
+            }
+            let names = types.map(\.rawValue).sorted().joined(separator: ", ")
+            let schema = "data_sources/\(collection.service)/\(collection.database)/\(collection.name)/schema.json"
+            log.add(
+                .partitionKeyTypeMismatch, file: definition.files[schema] != nil ? schema : file,
+                pointer: definition.files[schema] != nil ? "/properties/\(sync.partitionKey)" : "",
+                "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType)")
+        }
+    }
+
+    private func checkExtensions(_ definition: AppDefinition) {
+        guard !definition.collections.isEmpty else { return }
+        if let presence = definition.presence,
+            definition.collection(presence.collection, database: presence.database) == nil
+        {
+            log.add(
+                .collectionUnknown, file: "partita.json", pointer: "/presence/collection",
+                "the app has no collection \(presence.database).\(presence.collection)")
+        }
+        for (index, media) in definition.media.enumerated()
+        where definition.collection(media.collection, database: media.database) == nil {
+            log.add(
+                .collectionUnknown, file: "partita.json", pointer: "/media/\(index)/collection",
+                "the app has no collection \(media.database).\(media.collection)")
+        }
+    }
+
+    // MARK: Places
+
+    private func checkCalls(_ rule: RuleExpression?, _ definition: AppDefinition, file: String) {
+        for name in (rule?.functionNames ?? []).sorted() where definition.function(name) == nil {
+            unknown(name, file: file)
+        }
+    }
+
+    /// Notes a function that isn't there, at the line that names it.
+    private func unknown(_ name: String, file: String) {
+        var line: Int?
+        if let text = log.text(file), let range = text.range(of: "\"\(name)\"") {
+            line = JSONPointer.line(atOffset: text.utf8.distance(from: text.startIndex, to: range.lowerBound), in: text)
+        }
+        log.add(.functionUnknown, file: file, line: line, "\(name) isn't a function of the app")
+    }
+
+    private func pointerOfTriggerFunction(_ file: String, _ definition: AppDefinition) -> String {
+        definition.files[file]?.contains("event_processors") == true
+            ? "/event_processors/FUNCTION/config/function_name" : "/function_name"
+    }
+}

@@ -1,0 +1,46 @@
+import DocumentModel
+
+extension DefinitionReader {
+    /// `auth/providers.json` (one object for all) or `auth_providers/<provider>.json`.
+    func authProviders(_ layout: Layout) -> [AuthProvider] {
+        let nodes: [ConfigNode] =
+            switch layout {
+            case .v20210101: json("auth/providers.json")?.entries.map(\.node) ?? []
+            case .v20200603: files.files(in: "auth_providers", suffix: ".json").compactMap(json)
+            }
+        return nodes.compactMap(authProvider)
+    }
+
+    private func authProvider(_ node: ConfigNode) -> AuthProvider? {
+        guard let type = node.required("type") else { return nil }
+        let fields = node.child("metadata_fields")?.elements.compactMap { field in
+            field.required("name").map { name in
+                AuthProvider.MetadataField(
+                    name: name, fieldName: field.string("field_name") ?? name, isRequired: field.bool("required"))
+            }
+        }
+        let provider = AuthProvider(
+            name: node.string("name") ?? type, type: type, isDisabled: node.bool("disabled"),
+            config: node.document("config"), secretConfig: node.document("secret_config"), metadataFields: fields ?? [])
+        if type == "local-userpass", !provider.isDisabled { checkEmailPassword(provider, node) }
+        return provider
+    }
+
+    private func checkEmailPassword(_ provider: AuthProvider, _ node: ConfigNode) {
+        let config = node.child("config") ?? node
+        let settings = EmailPasswordSettings(provider)
+        for (mode, key) in [
+            (settings.confirmation, "confirmationFunctionName"), (settings.reset, "resetFunctionName"),
+        ] {
+            if case .function("") = mode { config.problem(.fieldMissing, "\(key) is missing") }
+        }
+        if settings.confirmation == .mail, settings.confirmationURL.isEmpty {
+            config.problem(
+                .fieldMissing, severity: .warning, "emailConfirmationUrl is missing: mails have no page to link to")
+        }
+        if settings.reset == .mail, settings.resetURL.isEmpty {
+            config.problem(
+                .fieldMissing, severity: .warning, "resetPasswordUrl is missing: mails have no page to link to")
+        }
+    }
+}

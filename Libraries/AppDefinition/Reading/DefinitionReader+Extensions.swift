@@ -1,0 +1,42 @@
+import DocumentModel
+
+extension DefinitionReader {
+    /// `partita.json`: what Partita adds to the export format. See `AppDefinition.docc`'s page on it.
+    func readExtensions(into definition: inout AppDefinition) {
+        guard let node = json("partita.json") else { return }
+        for (key, entry) in node.entries where !["presence", "media"].contains(key) {
+            entry.problem(.fieldValue, "\(key) isn't known; presence and media are")
+        }
+        let database = definition.sync?.database
+        definition.presence = node.child("presence").flatMap { presence($0, database: database) }
+        definition.media = node.child("media")?.elements.compactMap { media($0, database: database) } ?? []
+    }
+
+    private func place(_ node: ConfigNode, database: String?) -> (database: String, collection: String)? {
+        guard let collection = node.required("collection") else { return nil }
+        guard let database = node.string("database") ?? database else {
+            node.problem(.fieldMissing, "database is missing, and the app has no synced one")
+            return nil
+        }
+        return (database, collection)
+    }
+
+    private func presence(_ node: ConfigNode, database: String?) -> PresenceField? {
+        guard let place = place(node, database: database), let field = node.required("field") else { return nil }
+        return PresenceField(
+            database: place.database, collection: place.collection, field: field,
+            userField: node.string("userField") ?? "_id", online: node.string("online") ?? "On-Line",
+            offline: node.string("offline") ?? "Off-Line", lastSeenField: node.string("lastSeenField"))
+    }
+
+    private func media(_ node: ConfigNode, database: String?) -> MediaField? {
+        guard let place = place(node, database: database), let field = node.required("field"),
+            let link = node.required("linkField")
+        else { return nil }
+        return MediaField(
+            database: place.database, collection: place.collection, field: field, linkField: link,
+            thumbnailField: node.string("thumbnailField"),
+            thumbnailPixels: node.integer("thumbnailPixels", default: 320, in: 16...2048),
+            minimumBytes: node.integer("minimumBytes", default: 0, in: 0...16_777_216))
+    }
+}

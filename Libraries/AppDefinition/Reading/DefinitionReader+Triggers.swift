@@ -1,0 +1,84 @@
+import DocumentModel
+
+extension DefinitionReader {
+    /// `triggers/<name>.json`, in both layouts.
+    func triggers() -> [TriggerDefinition] {
+        files.files(in: "triggers", suffix: ".json").compactMap(json).compactMap(trigger)
+    }
+
+    private func trigger(_ node: ConfigNode) -> TriggerDefinition? {
+        guard let name = node.required("name"), let type = node.required("type") else { return nil }
+        let nested = node.child(path: "event_processors", "FUNCTION", "config")
+        guard let function = node.string("function_name") ?? nested?.required("function_name") else {
+            if nested == nil { node.problem(.fieldMissing, "function_name is missing") }
+            return nil
+        }
+        guard let config = node.child("config") else {
+            node.problem(.fieldMissing, "config is missing")
+            return nil
+        }
+        let event: TriggerDefinition.Event? =
+            switch type {
+            case "DATABASE": databaseEvent(config)
+            case "AUTHENTICATION": authenticationEvent(config)
+            case "SCHEDULED": scheduledEvent(config)
+            default: nil
+            }
+        guard let event else {
+            if !["DATABASE", "AUTHENTICATION", "SCHEDULED"].contains(type) {
+                node.problem(.fieldValue, at: "type", "a trigger is DATABASE, AUTHENTICATION or SCHEDULED")
+            }
+            return nil
+        }
+        return TriggerDefinition(
+            name: name, file: node.file, functionName: function, isDisabled: node.bool("disabled"), event: event)
+    }
+
+    private func databaseEvent(_ config: ConfigNode) -> TriggerDefinition.Event? {
+        guard let database = config.required("database") else { return nil }
+        var operations: Set<ChangeEvent.OperationType> = []
+        for node in config.child("operation_types")?.elements ?? [] {
+            guard let name = node.text else { continue }
+            if let operation = ChangeEvent.OperationType(rawValue: name.lowercased()) {
+                operations.insert(operation)
+            } else {
+                node.problem(.fieldValue, severity: .warning, "events of type \(name) don't occur here")
+            }
+        }
+        if operations.isEmpty {
+            config.problem(
+                .fieldMissing, at: config.child("operation_types") == nil ? nil : "operation_types",
+                "operation_types needs INSERT, UPDATE, REPLACE or DELETE")
+        }
+        let collection = config.string("collection") ?? ""
+        let projection = config.optionalDocument("project")
+        return .database(
+            TriggerDefinition.Database(
+                service: config.string("service_name") ?? "mongodb-atlas", database: database,
+                collection: collection.isEmpty ? nil : collection, operationTypes: operations,
+                match: config.document("match"), projection: projection?.fields.isEmpty == true ? nil : projection,
+                wantsFullDocument: config.bool("full_document"),
+                wantsDocumentBeforeChange: config.bool("full_document_before_change"),
+                isUnordered: config.bool("unordered"), skipsCatchUpEvents: config.bool("skip_catchup_events")))
+    }
+
+    private func authenticationEvent(_ config: ConfigNode) -> TriggerDefinition.Event? {
+        guard let name = config.required("operation_type") else { return nil }
+        guard let operation = TriggerDefinition.Authentication.Operation(rawValue: name) else {
+            config.problem(.fieldValue, at: "operation_type", "CREATE, LOGIN, LOGOUT or DELETE is expected")
+            return nil
+        }
+        return .authentication(
+            TriggerDefinition.Authentication(operation: operation, providers: config.strings("providers")))
+    }
+
+    private func scheduledEvent(_ config: ConfigNode) -> TriggerDefinition.Event? {
+        guard let text = config.required("schedule") else { return nil }
+        guard let cron = CronSchedule(text) else {
+            config.problem(
+                .scheduleInvalid, at: "schedule", "not a five-field cron expression, or one that never comes")
+            return nil
+        }
+        return .schedule(TriggerDefinition.Schedule(cron: cron, skipsCatchUpEvents: config.bool("skip_catchup_events")))
+    }
+}

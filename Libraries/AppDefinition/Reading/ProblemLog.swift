@@ -1,0 +1,27 @@
+/// Collects what is wrong with an app's folder while it is read. Used by one reading, on one thread.
+final class ProblemLog {
+    private let files: AppFiles
+    private(set) var problems: [DefinitionProblem] = []
+
+    init(files: AppFiles) { self.files = files }
+
+    func add(
+        _ code: DefinitionProblem.Code, severity: DefinitionProblem.Severity = .error, file: String,
+        pointer: String = "",
+        line: Int? = nil, _ message: String
+    ) {
+        var line = line
+        if line == nil, !pointer.isEmpty, let text = files[file] { line = JSONPointer.line(of: pointer, in: text) }
+        problems.append(
+            DefinitionProblem(code, severity: severity, file: file, pointer: pointer, line: line, message))
+    }
+
+    func text(_ file: String) -> String? { files[file] }
+
+    /// All problems, by file and line.
+    var sorted: [DefinitionProblem] {
+        problems.enumerated().sorted {
+            ($0.element.file, $0.element.line ?? 0, $0.offset) < ($1.element.file, $1.element.line ?? 0, $1.offset)
+        }.map(\.element)
+    }
+}

@@ -1,0 +1,167 @@
+public import DocumentModel
+
+/// What a rule function answered.
+public struct RuleFunctionResult: Sendable {
+    public var value: Value
+    /// Whether the function looked at `context.user`. `true` where that isn't known.
+    public var referencedUser: Bool
+
+    public init(_ value: Value, referencedUser: Bool = true) {
+        self.value = value
+        self.referencedUser = referencedUser
+    }
+}
+
+/// The answer of a rule, with what it was based on.
+public struct RuleOutcome: Sendable {
+    public var holds: Bool
+    /// Whether the user was looked at on the way; if not, the answer is the same for every user.
+    public var referencedUser: Bool
+    /// The functions that were called, in order.
+    public var calledFunctions: [String]
+}
+
+extension RuleExpression {
+    /// Calls one of the app's functions with these arguments.
+    public typealias FunctionCall = @Sendable (_ name: String, _ arguments: [Value]) async throws -> RuleFunctionResult
+
+    /// Decides whether the expression holds, and records what the answer depended on.
+    ///
+    /// Fields and branches are looked at in their order, and no further than needed.
+    ///
+    /// - Throws: what `callFunction` throws. The caller's answer is then no.
+    public func outcome(in context: RuleContext, callFunction: FunctionCall) async throws -> RuleOutcome {
+        var evaluation = RuleEvaluation(context: context)
+        let holds = try await evaluation.holds(node, callFunction)
+        return RuleOutcome(
+            holds: holds, referencedUser: evaluation.referencedUser, calledFunctions: evaluation.calledFunctions)
+    }
+
+    /// Decides whether the expression holds.
+    ///
+    /// - Throws: what `callFunction` throws. The caller's answer is then no.
+    public func evaluate(_ context: RuleContext, callFunction: FunctionCall) async throws -> Bool {
+        try await outcome(in: context, callFunction: callFunction).holds
+    }
+}
+
+/// One evaluation. A missing value equals nothing but a literal `null`: two missing values must never open a door.
+private struct RuleEvaluation {
+    let context: RuleContext
+    var referencedUser = false
+    var calledFunctions: [String] = []
+
+    init(context: RuleContext) { self.context = context }
+
+    mutating func holds(_ node: RuleNode, _ call: RuleExpression.FunctionCall) async throws -> Bool {
+        switch node {
+        case .constant(let value): return value
+        case .all(let nodes):
+            for node in nodes where try await !holds(node, call) { return false }
+            return true
+        case .any(let nodes):
+            for node in nodes where try await holds(node, call) { return true }
+            return false
+        case .not(let node): return try await !holds(node, call)
+        case .embedded(let expected, let node): return try await holds(node, call) == expected
+        case .test(let subject, let test):
+            return try await passes(test, value(of: subject, call), call)
+        }
+    }
+
+    private mutating func passes(
+        _ test: RuleTest, _ subject: Value?, _ call: RuleExpression.FunctionCall
+    ) async throws -> Bool {
+        switch test {
+        case .equals(let operand): return try await equals(subject, operand, call)
+        case .differs(let operand): return try await !equals(subject, operand, call)
+        case .ordered(let order, let operand):
+            guard let subject, let other = try await value(of: operand, call),
+                let comparison = RuleComparison.order(subject, other)
+            else { return false }
+            return switch order {
+            case .less: comparison < 0
+            case .lessOrEqual: comparison <= 0
+            case .greater: comparison > 0
+            case .greaterOrEqual: comparison >= 0
+            }
+        case .contained(let operand): return try await contains(operand, subject, call) ?? false
+        case .notContained(let operand): return try await !(contains(operand, subject, call) ?? true)
+        case .exists(let operand):
+            guard case .bool(let wanted)? = try await value(of: operand, call) else { return false }
+            return (subject != nil) == wanted
+        case .all(let tests):
+            for test in tests where try await !passes(test, subject, call) { return false }
+            return true
+        case .any(let tests):
+            for test in tests where try await passes(test, subject, call) { return true }
+            return false
+        case .not(let test): return try await !passes(test, subject, call)
+        }
+    }
+
+    private mutating func equals(
+        _ subject: Value?, _ operand: RuleOperand, _ call: RuleExpression.FunctionCall
+    ) async throws -> Bool {
+        guard let subject else {
+            if case .literal(.null) = operand { return true }
+            return false
+        }
+        guard let other = try await value(of: operand, call) else { return false }
+        return subject == other
+    }
+
+    /// Whether the operand's list holds the subject; `nil` when the operand is no list.
+    private mutating func contains(
+        _ operand: RuleOperand, _ subject: Value?, _ call: RuleExpression.FunctionCall
+    ) async throws -> Bool? {
+        guard case .array(let items)? = try await value(of: operand, call) else { return nil }
+        guard let subject else { return false }
+        return items.contains { $0 == subject }
+    }
+
+    private mutating func value(
+        of operand: RuleOperand, _ call: RuleExpression.FunctionCall
+    ) async throws -> Value? {
+        switch operand {
+        case .literal(let value): return value
+        case .expansion(let expansion):
+            if expansion.root == .user { referencedUser = true }
+            return context.value(of: expansion)
+        case .array(let items):
+            var values: [Value] = []
+            for item in items { values.append(try await value(of: item, call) ?? .null) }
+            return .array(values)
+        case .document(let fields):
+            var document = Document()
+            for field in fields {
+                guard let value = try await value(of: field.value, call) else { continue }
+                document.fields.append(Document.Field(field.key, value))
+            }
+            return .document(document)
+        case .function(let name, let arguments):
+            var values: [Value] = []
+            for argument in arguments { values.append(try await value(of: argument, call) ?? .undefined) }
+            calledFunctions.append(name)
+            let result = try await call(name, values)
+            if result.referencedUser { referencedUser = true }
+            return result.value
+        case .convert(let conversion, let inner):
+            return try await value(of: inner, call).flatMap(conversion.apply)
+        }
+    }
+}
+
+extension RuleConversion {
+    /// The converted value; `nil` where there is none, which equals nothing.
+    func apply(_ value: Value) -> Value? {
+        switch (self, value) {
+        case (.stringToOid, .string(let text)): ObjectId(hexString: text).map(Value.objectId)
+        case (.oidToString, .objectId(let id)): .string(id.hexString)
+        case (.stringToUuid, .string(let text)): Binary(uuidString: text).map(Value.binary)
+        case (.uuidToString, .binary(let binary)) where binary.subtype == 4 && binary.bytes.count == 16:
+            .string(binary.uuidString)
+        default: nil
+        }
+    }
+}

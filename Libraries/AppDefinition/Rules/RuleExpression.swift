@@ -1,0 +1,146 @@
+public import DocumentModel
+
+/// A rule expression, parsed: a boolean, or an object whose fields must all hold.
+///
+/// A field's name is a value, an expansion (`%%user.id`) or an operator (`%or`); a bare name means `%%root.<name>`. Its value is
+/// a literal, an expansion, an object of operators, or an embedded expression.
+public struct RuleExpression: Sendable {
+    /// The expression as it was written.
+    public let source: Value
+    let node: RuleNode
+
+    init(source: Value, node: RuleNode) {
+        self.source = source
+        self.node = node
+    }
+
+    /// Parses an expression.
+    ///
+    /// - Throws: `RuleSyntaxError` with everything that is wrong in it.
+    public init(_ source: Value) throws(RuleSyntaxError) {
+        var parser = RuleParser()
+        let node = parser.expression(source, at: "")
+        guard parser.issues.isEmpty else { throw RuleSyntaxError(issues: parser.issues) }
+        self.init(source: source, node: node)
+    }
+
+    /// Holds for nobody; stands where a rule couldn't be read.
+    public static let never = RuleExpression(source: .bool(false), node: .constant(false))
+    /// Holds for everybody.
+    public static let always = RuleExpression(source: .bool(true), node: .constant(true))
+
+    /// The names of the functions that it may call, in no particular order.
+    public var functionNames: Set<String> { node.functionNames }
+}
+
+/// What is wrong with a rule expression.
+public struct RuleSyntaxError: Error, Sendable, CustomStringConvertible {
+    /// One mistake.
+    public struct Issue: Hashable, Sendable {
+        public var code: DefinitionProblem.Code
+        /// JSON pointer inside the expression.
+        public var pointer: String
+        public var message: String
+    }
+
+    public let issues: [Issue]
+
+    public var description: String {
+        issues.map { "\($0.pointer.isEmpty ? "/" : $0.pointer): \($0.message)" }.joined(separator: "; ")
+    }
+}
+
+/// The tree of an expression.
+indirect enum RuleNode: Sendable {
+    case constant(Bool)
+    case all([RuleNode])
+    case any([RuleNode])
+    case not(RuleNode)
+    case test(RuleOperand, RuleTest)
+    /// A field whose value is an embedded expression: the expression's result, which the field's name may ask to be false.
+    case embedded(expected: Bool, RuleNode)
+}
+
+/// Something that has a value once the context is known.
+indirect enum RuleOperand: Sendable {
+    case literal(Value)
+    case expansion(RuleExpansion)
+    case array([RuleOperand])
+    case document([(key: String, value: RuleOperand)])
+    case function(name: String, arguments: [RuleOperand])
+    case convert(RuleConversion, RuleOperand)
+}
+
+/// What is asked of a field's value.
+indirect enum RuleTest: Sendable {
+    case equals(RuleOperand)
+    case differs(RuleOperand)
+    case ordered(RuleOrder, RuleOperand)
+    case contained(in: RuleOperand)
+    case notContained(in: RuleOperand)
+    case exists(RuleOperand)
+    case all([RuleTest])
+    case any([RuleTest])
+    case not(RuleTest)
+}
+
+enum RuleOrder: Sendable { case less, lessOrEqual, greater, greaterOrEqual }
+
+enum RuleConversion: String, Sendable { case stringToOid, oidToString, stringToUuid, uuidToString }
+
+/// `%%root.path`.
+struct RuleExpansion: Hashable, Sendable {
+    enum Root: String, Sendable {
+        case `true`, `false`, values, environment, request, user, root, prevRoot, this, prev, args, partition
+    }
+
+    var root: Root
+    var path: [String]
+
+    init(_ root: Root, _ path: [String] = []) {
+        self.root = root
+        self.path = path
+    }
+
+    /// - Parameter text: with the two percent signs; `nil` for a root that doesn't exist.
+    init?(_ text: String) {
+        let parts = text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        guard let first = parts.first, let root = Root(rawValue: first) else { return nil }
+        self.init(root, Array(parts.dropFirst()))
+    }
+}
+
+extension RuleNode {
+    var functionNames: Set<String> {
+        switch self {
+        case .constant: []
+        case .all(let nodes), .any(let nodes): nodes.reduce(into: []) { $0.formUnion($1.functionNames) }
+        case .not(let node), .embedded(_, let node): node.functionNames
+        case .test(let subject, let test): subject.functionNames.union(test.functionNames)
+        }
+    }
+}
+
+extension RuleOperand {
+    var functionNames: Set<String> {
+        switch self {
+        case .literal, .expansion: []
+        case .array(let items): items.reduce(into: []) { $0.formUnion($1.functionNames) }
+        case .document(let fields): fields.reduce(into: []) { $0.formUnion($1.value.functionNames) }
+        case .function(let name, let arguments): arguments.reduce(into: [name]) { $0.formUnion($1.functionNames) }
+        case .convert(_, let operand): operand.functionNames
+        }
+    }
+}
+
+extension RuleTest {
+    var functionNames: Set<String> {
+        switch self {
+        case .equals(let operand), .differs(let operand), .ordered(_, let operand), .contained(let operand),
+            .notContained(let operand), .exists(let operand):
+            operand.functionNames
+        case .all(let tests), .any(let tests): tests.reduce(into: []) { $0.formUnion($1.functionNames) }
+        case .not(let test): test.functionNames
+        }
+    }
+}

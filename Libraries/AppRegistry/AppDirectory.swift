@@ -1,0 +1,131 @@
+import EventLoop
+public import Lifecycle
+public import Logging
+import Postgres
+
+/// The deployed apps as a service sees them: loaded at the start, and again when a new version is announced.
+///
+/// Announcements come by the topic `app-definitions` (see `follow`); a poll of the versions makes up for lost ones, so that the
+/// topic only makes it faster. A service that can't reach Postgres goes on with what it has.
+public final class AppDirectory: Service {
+    /// Called with each change, in order, by the directory's own task. The next change waits for it.
+    public typealias Observer = @Sendable (AppChange) async -> Void
+
+    private struct State {
+        var apps: [String: DeployedApp] = [:]
+        var isLoaded = false
+        var observers: [Observer] = []
+        var loadWaiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let registry: AppRegistry
+    private let pollInterval: Duration
+    private let logger: Logger
+    private let state = Locked(State())
+    private let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
+
+    /// - Parameter pollInterval: how late a lost announcement is noticed at most.
+    public init(
+        registry: AppRegistry, pollInterval: Duration = .seconds(2), logger: Logger = Logger(label: "app-directory")
+    ) {
+        self.registry = registry
+        self.pollInterval = pollInterval
+        self.logger = logger
+        // One pending wake-up is as good as many: each load looks at everything.
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The app of this id, or `nil` when none is deployed. Costs a lock.
+    public func app(_ id: String) -> DeployedApp? { state.withLock { $0.apps[id] } }
+
+    /// All apps, by id.
+    public var apps: [String: DeployedApp] { state.withLock { $0.apps } }
+
+    /// Whether the apps were loaded since the start.
+    public var isLoaded: Bool { state.withLock { $0.isLoaded } }
+
+    /// Waits until the apps were loaded for the first time.
+    public func waitUntilLoaded() async {
+        await withCheckedContinuation { continuation in
+            let isLoaded = state.withLock { state in
+                if !state.isLoaded { state.loadWaiters.append(continuation) }
+                return state.isLoaded
+            }
+            if isLoaded { continuation.resume() }
+        }
+    }
+
+    /// Calls an observer with each change from now on. Add observers before `run`, and they see every app.
+    public func onChange(_ observer: @escaping Observer) { state.withLock { $0.observers.append(observer) } }
+
+    /// Says that something was deployed: the directory looks at once.
+    public func announce() { wakeUp.yield() }
+
+    /// Keeps the apps up to date until graceful shutdown or cancellation.
+    public func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await self.follow() }
+        } catch is CancellationError {
+            // The way it ends.
+        }
+    }
+
+    private func follow() async throws {
+        await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while true {
+                    try await Task.sleep(for: self.pollInterval)
+                    self.announce()
+                }
+            }
+            announce()
+            for await _ in wakeUps { await load() }
+            // The stream never finishes: it ends when this task is cancelled.
+            group.cancelAll()
+        }
+        try Task.checkCancellation()
+    }
+
+    /// Compares the versions and loads what differs. A failure is logged; the next poll tries again.
+    private func load() async {
+        do {
+            let versions = try await registry.versions()
+            let known = state.withLock { $0.apps }
+            for (id, version) in versions.sorted(by: { $0.key < $1.key }) where known[id]?.version != version {
+                do {
+                    guard let app = try await registry.load(id) else { continue }
+                    state.withLock { $0.apps[id] = app }
+                    logger.notice("app loaded", metadata: ["app": "\(id)", "app.version": "\(app.version)"])
+                    await tell(.deployed(app))
+                } catch let error as AppRegistryError {
+                    // One app that can't be read must not keep the others away.
+                    logger.error("app can't be loaded", metadata: ["app": "\(id)", "error": "\(error)"])
+                }
+            }
+            for id in known.keys.sorted() where versions[id] == nil {
+                state.withLock { $0.apps[id] = nil }
+                logger.notice("app removed", metadata: ["app": "\(id)"])
+                await tell(.removed(app: id))
+            }
+            markLoaded()
+        } catch is CancellationError {
+            return
+        } catch {
+            logger.warning("apps can't be looked up", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func tell(_ change: AppChange) async {
+        for observer in state.withLock({ $0.observers }) { await observer(change) }
+    }
+
+    private func markLoaded() {
+        let waiters = state.withLock { state in
+            state.isLoaded = true
+            defer { state.loadWaiters = [] }
+            return state.loadWaiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

@@ -1,0 +1,115 @@
+public import AppDefinition
+import DocumentModel
+public import Postgres
+
+/// The deployed apps in Postgres: tables `apps`, `app_versions` and `app_secrets`, which nobody else writes.
+public struct AppRegistry: Sendable {
+    private let client: PostgresClient
+
+    public init(client: PostgresClient) { self.client = client }
+
+    /// Creates or updates the tables. Safe when several processes start at once.
+    public func migrate() async throws { try await Self.migrations.apply(on: client) }
+
+    /// Deploys a definition as the app's next version, in one transaction.
+    ///
+    /// The definition that is deployed already makes no new version. Services take over the new one within seconds, by the
+    /// topic `app-definitions` or, without it, by their next poll.
+    ///
+    /// - Returns: what is deployed now, and whether that is a new version.
+    @discardableResult
+    public func deploy(_ definition: AppDefinition) async throws -> (app: DeployedApp, isNew: Bool) {
+        try await client.withTransaction { transaction in
+            // Creates the row if need be and locks it, so that two deployments of an app come one after the other.
+            let current = try await transaction.query(
+                """
+                INSERT INTO partita.apps (id, name, version, is_removed) VALUES ($1, $2, 0, true)
+                ON CONFLICT (id) DO UPDATE SET name = excluded.name
+                RETURNING version, is_removed
+                """, [.text(definition.id), .text(definition.name)]
+            ).decode((Int64, Bool).self)
+            let (version, isRemoved) = current.first ?? (0, true)
+            if !isRemoved, let same = try await Self.load(definition.id, version, from: transaction),
+                same.definition.files == definition.files
+            {
+                return (same, false)
+            }
+            _ = try await transaction.execute(
+                "INSERT INTO partita.app_versions (app, version, definition) VALUES ($1, $2, $3)",
+                [.text(definition.id), .int(version + 1), .json(ExtendedJSON.print(.document(definition.document)))])
+            _ = try await transaction.execute(
+                "UPDATE partita.apps SET version = $2, is_removed = false, deployed_at = now() WHERE id = $1",
+                [.text(definition.id), .int(version + 1)])
+            guard let app = try await Self.load(definition.id, version + 1, from: transaction) else {
+                throw AppRegistryError(.appUnknown, "the row that was just written isn't there")
+            }
+            return (app, true)
+        }
+    }
+
+    /// Removes an app: services forget it. Its documents and users stay.
+    ///
+    /// - Returns: whether it was deployed.
+    @discardableResult
+    public func remove(_ app: String) async throws -> Bool {
+        try await client.execute(
+            """
+            UPDATE partita.apps SET version = version + 1, is_removed = true, deployed_at = now()
+            WHERE id = $1 AND NOT is_removed
+            """, [.text(app)]) > 0
+    }
+
+    /// The versions of all deployed apps, by id.
+    public func versions() async throws -> [String: Int64] {
+        let rows = try await client.query("SELECT id, version FROM partita.apps WHERE NOT is_removed")
+        return Dictionary(uniqueKeysWithValues: try rows.decode((String, Int64).self))
+    }
+
+    /// The version of an app that is deployed, or `nil`.
+    public func load(_ app: String) async throws -> DeployedApp? {
+        try await Self.load(app, nil, from: client)
+    }
+
+    /// Without a version, the one that is deployed.
+    private static func load(
+        _ app: String, _ version: Int64?, from source: some PostgresQuerying
+    ) async throws -> DeployedApp? {
+        let rows = try await source.query(
+            """
+            SELECT v.definition::text, v.version, (extract(epoch FROM v.deployed_at) * 1000)::bigint
+            FROM partita.app_versions v JOIN partita.apps a ON a.id = v.app
+            WHERE v.app = $1 AND v.version = coalesce($2::bigint, CASE WHEN a.is_removed THEN NULL ELSE a.version END)
+            """, [.text(app), PostgresValue(version)]
+        ).decode((String, Int64, Int64).self)
+        guard let (text, version, deployedAt) = rows.first else { return nil }
+        do {
+            let definition = try AppDefinition(stored: ExtendedJSON.parseDocument(text))
+            return DeployedApp(definition: definition, version: version, deployedAt: deployedAt)
+        } catch {
+            throw AppRegistryError(.definitionUnreadable, "version \(version) of \(app): \(error)")
+        }
+    }
+}
+
+extension AppRegistry {
+    /// Sets a secret of an app, which values with `from_secret` and providers' `secret_config` name.
+    public func setSecret(_ name: String, of app: String, to value: String) async throws {
+        try await client.execute(
+            """
+            INSERT INTO partita.app_secrets (app, name, value) VALUES ($1, $2, $3)
+            ON CONFLICT (app, name) DO UPDATE SET value = excluded.value
+            """, [.text(app), .text(name), .text(value)])
+    }
+
+    /// Removes a secret.
+    public func removeSecret(_ name: String, of app: String) async throws {
+        try await client.execute(
+            "DELETE FROM partita.app_secrets WHERE app = $1 AND name = $2", [.text(app), .text(name)])
+    }
+
+    /// The secrets of an app by name. Never log them.
+    public func secrets(of app: String) async throws -> [String: String] {
+        let rows = try await client.query("SELECT name, value FROM partita.app_secrets WHERE app = $1", [.text(app)])
+        return Dictionary(uniqueKeysWithValues: try rows.decode((String, String).self))
+    }
+}

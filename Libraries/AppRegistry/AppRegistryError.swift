@@ -1,0 +1,20 @@
+/// Why a registry can't do what it was asked for.
+public struct AppRegistryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of failure; raw values are stable.
+    public enum Code: String, Hashable, Sendable {
+        /// No app of that id is deployed.
+        case appUnknown = "app-unknown"
+        /// A stored definition can't be read.
+        case definitionUnreadable = "definition-unreadable"
+    }
+
+    public let code: Code
+    public let message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { "\(code.rawValue): \(message)" }
+}

@@ -1,0 +1,137 @@
+/// MongoDB Extended JSON v2: the text form of BSON values on the wire, in topics and in Postgres.
+///
+/// Reads canonical and relaxed text alike, and the forms of v1 that old exports contain. Writes both modes.
+public enum ExtendedJSON {
+    /// How much type information the text carries.
+    public enum Mode: Sendable {
+        /// Every type is kept.
+        case canonical
+        /// Numbers are plain and dates readable; what a plain number can't hold stays wrapped.
+        case relaxed
+    }
+
+    /// What a parser accepts.
+    public struct Limits: Sendable {
+        /// The deepest nesting of documents and arrays (1–1000).
+        public var maximumDepth: Int
+        /// The longest text in bytes.
+        public var maximumBytes: Int
+        /// Refuse a key that a document has already; otherwise its last value stays in the place of the first.
+        public var rejectDuplicateKeys: Bool
+
+        /// Limits; depth 100 and 48 MB unless told otherwise, as MongoDB has them for documents and messages.
+        public init(maximumDepth: Int = 100, maximumBytes: Int = 48_000_000, rejectDuplicateKeys: Bool = false) {
+            self.maximumDepth = min(max(maximumDepth, 1), 1000)
+            self.maximumBytes = maximumBytes
+            self.rejectDuplicateKeys = rejectDuplicateKeys
+        }
+    }
+
+    /// Reads one value; nothing but white space may follow.
+    public static func parse(_ bytes: UnsafeRawBufferPointer, limits: Limits = Limits()) throws(ExtendedJSONError)
+        -> Value
+    {
+        var parser = try JSONParser(bytes, limits: limits)
+        return try parser.parse()
+    }
+
+    /// Reads one value; nothing but white space may follow.
+    public static func parse(_ bytes: [UInt8], limits: Limits = Limits()) throws(ExtendedJSONError) -> Value {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(ExtendedJSONError) in
+            try parse(UnsafeRawBufferPointer(bytes), limits: limits)
+        }
+    }
+
+    /// Reads one value; nothing but white space may follow.
+    public static func parse(_ text: String, limits: Limits = Limits()) throws(ExtendedJSONError) -> Value {
+        var text = text
+        return try text.withUTF8 { bytes in
+            Result { () throws(ExtendedJSONError) in try parse(UnsafeRawBufferPointer(bytes), limits: limits) }
+        }.get()
+    }
+
+    /// Reads one document; nothing but white space may follow.
+    public static func parseDocument(_ bytes: UnsafeRawBufferPointer, limits: Limits = Limits())
+        throws(ExtendedJSONError) -> Document
+    {
+        try document(parse(bytes, limits: limits))
+    }
+
+    /// Reads one document; nothing but white space may follow.
+    public static func parseDocument(_ bytes: [UInt8], limits: Limits = Limits()) throws(ExtendedJSONError) -> Document
+    {
+        try document(parse(bytes, limits: limits))
+    }
+
+    /// Reads one document; nothing but white space may follow.
+    public static func parseDocument(_ text: String, limits: Limits = Limits()) throws(ExtendedJSONError) -> Document {
+        try document(parse(text, limits: limits))
+    }
+
+    private static func document(_ value: Value) throws(ExtendedJSONError) -> Document {
+        guard case .document(let document) = value else {
+            throw ExtendedJSONError(.notADocument, at: 0, "the text is not a document")
+        }
+        return document
+    }
+
+    /// The text of a value.
+    public static func print(_ value: Value, mode: Mode = .canonical) -> String {
+        var writer = ByteWriter()
+        writer.append(value, mode: mode)
+        return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The text of a document.
+    public static func print(_ document: Document, mode: Mode = .canonical) -> String {
+        var writer = ByteWriter()
+        writer.append(document, mode: mode)
+        return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Appends the text of a value to a frame.
+    public static func append(_ value: Value, mode: Mode = .canonical, to bytes: inout [UInt8]) {
+        var writer = ByteWriter()
+        writer.append(value, mode: mode)
+        writer.withBytes { bytes.append(contentsOf: $0) }
+    }
+
+    /// Appends the text of a document to a frame.
+    public static func append(_ document: Document, mode: Mode = .canonical, to bytes: inout [UInt8]) {
+        var writer = ByteWriter()
+        writer.append(document, mode: mode)
+        writer.withBytes { bytes.append(contentsOf: $0) }
+    }
+
+    /// Appends a string as JSON, with its quotes.
+    public static func append(string: String, to bytes: inout [UInt8]) {
+        var writer = ByteWriter()
+        writer.appendQuoted(string)
+        writer.withBytes { bytes.append(contentsOf: $0) }
+    }
+
+    /// Checks that a text is one JSON value, without building it: for text that is spliced into a frame as it is.
+    ///
+    /// Checks structure, encoding and limits, but not the contents of type wrappers.
+    public static func validate(_ bytes: UnsafeRawBufferPointer, limits: Limits = Limits()) throws(ExtendedJSONError) {
+        var parser = try JSONParser(bytes, limits: limits)
+        try parser.validate()
+    }
+
+    /// Checks that a text is one JSON value, without building it.
+    public static func validate(_ bytes: [UInt8], limits: Limits = Limits()) throws(ExtendedJSONError) {
+        try bytes.withUnsafeBufferPointer { (bytes) throws(ExtendedJSONError) in
+            try validate(UnsafeRawBufferPointer(bytes), limits: limits)
+        }
+    }
+}
+
+extension Value: CustomStringConvertible {
+    /// The relaxed Extended JSON text.
+    public var description: String { ExtendedJSON.print(self, mode: .relaxed) }
+}
+
+extension Document: CustomStringConvertible {
+    /// The relaxed Extended JSON text.
+    public var description: String { ExtendedJSON.print(self, mode: .relaxed) }
+}

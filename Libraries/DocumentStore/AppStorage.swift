@@ -1,0 +1,64 @@
+public import DocumentModel
+
+/// What the store has to know about an app: how its documents fall into partitions, and what they must look like.
+public struct AppStorage: Sendable {
+    /// Why a document isn't what its collection's schema says.
+    public struct SchemaViolation: Error, Sendable {
+        /// A sentence for people.
+        public var reason: String
+        /// The dotted path.
+        public var path: String?
+
+        public init(reason: String, path: String? = nil) {
+            self.reason = reason
+            self.path = path
+        }
+    }
+
+    /// Checks a document as it would be stored; `nil` when nothing is wrong with it.
+    public typealias Validator = @Sendable (ChangeEvent.Namespace, Document) -> SchemaViolation?
+
+    /// The app's id.
+    public var app: String
+    /// The database that devices' operations are about.
+    public var syncDatabase: String
+    /// The field whose value is a document's partition; `nil` when the app doesn't sync.
+    public var partitionKey: String?
+    /// The collections that devices may write; `nil` allows all.
+    public var syncedCollections: Set<String>?
+    /// Checks what is written.
+    public var validate: Validator
+
+    public init(
+        app: String, syncDatabase: String, partitionKey: String?, syncedCollections: Set<String>? = nil,
+        validate: @escaping Validator = { _, _ in nil }
+    ) {
+        self.app = app
+        self.syncDatabase = syncDatabase
+        self.partitionKey = partitionKey
+        self.syncedCollections = syncedCollections
+        self.validate = validate
+    }
+
+    /// The partition that a document is in: that of its partition value, else an internal one of its collection.
+    func partition(of document: Document, in namespace: ChangeEvent.Namespace, id: String) -> Partition {
+        if let partitionKey, let value = document[partitionKey], let partition = Partition(value: value),
+            !partition.text.utf8.contains(0)
+        {
+            return partition
+        }
+        return .internal(namespace, id: id)
+    }
+}
+
+extension Partition {
+    /// How many internal partitions a collection has.
+    static let internalBuckets: UInt32 = 16
+
+    /// The internal partition of a document that has no partition value; `partita.internal_partition` computes the same.
+    static func `internal`(_ namespace: ChangeEvent.Namespace, id: String) -> Partition {
+        var hash: UInt32 = 2_166_136_261
+        for byte in id.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
+        return Partition(text: "i:\(namespace.database).\(namespace.collection):\(hash % internalBuckets)")
+    }
+}

@@ -1,0 +1,158 @@
+public import DocumentModel
+import Postgres
+public import SyncEngine
+
+extension DocumentStore {
+    /// Bounds of one part of a catch-up.
+    public struct CatchUpLimits: Sendable {
+        /// Documents and tombstones (1 and up).
+        public var entries: Int
+        /// Bytes as they are stored, that is, compressed; exceeded by one document at most.
+        public var bytes: Int
+
+        public init(entries: Int = 500, bytes: Int = 1 << 20) {
+            self.entries = max(entries, 1)
+            self.bytes = max(bytes, 1)
+        }
+    }
+
+    /// Reads what changed in a partition after a checkpoint, in one snapshot and cut by size. Resumable: the next part begins at
+    /// `to`. A document that changes meanwhile moves behind what was read, and is met again.
+    ///
+    /// - Parameters:
+    ///   - from: A checkpoint that ``epochHistory(of:app:)`` resumed.
+    ///   - user: With `device`, whose last version is read.
+    public func catchUp(
+        app: String, partition: Partition, from: Revision, user: String, device: String,
+        limits: CatchUpLimits = CatchUpLimits()
+    ) async throws -> CatchUp {
+        let storage = try storage(of: app)
+        let tables = try await tables.all(of: app).filter {
+            $0.namespace.database.utf8.elementsEqual(storage.syncDatabase.utf8)
+        }
+        let rows = try await client.query(
+            CatchUpSQL.read(tables),
+            [
+                .text(app), .text(partition.text), .int(Int64(from.epoch)), .int(from.number), .text(user),
+                .text(device), .int(Int64(limits.entries)), .int(Int64(limits.bytes)), .text(storage.syncDatabase),
+                .textArray(tables.map(\.namespace.collection)),
+            ])
+        return try CatchUp(rows, from: from)
+    }
+
+    /// Which revisions of former epochs the partition's history still has: what a checkpoint has to be held against.
+    public func epochHistory(of partition: Partition, app: String) async throws -> (history: EpochHistory, head: Revision)
+    {
+        let rows = try await client.query(CatchUpSQL.history, [.text(app), .text(partition.text)])
+        guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
+        let (current, epoch, head, epochs, ends) = try row.decode((Int32, Int32?, Int64?, [Int32], [Int64]).self)
+        var lastKept: [Int32: Int64] = [:]
+        let known = Dictionary(zip(epochs, ends), uniquingKeysWith: { $1 })
+        var last: Int64 = 0
+        for former in 1..<max(current, 1) {
+            // An epoch in which nothing was written ended where the one before it did.
+            if let epoch, former >= epoch, let head { last = head } else { last = known[former] ?? last }
+            lastKept[former] = last
+        }
+        return (
+            EpochHistory(current: current, lastKept: lastKept), Revision(epoch: epoch ?? current, number: head ?? 0)
+        )
+    }
+
+    /// The `_id`s of the documents in a partition, a page of them after `after`: what a device that is older than the
+    /// tombstones compares with its own.
+    public func documentIds(
+        app: String, partition: Partition, after: DocumentKey? = nil, limit: Int = 10_000
+    ) async throws -> [DocumentKey] {
+        let storage = try storage(of: app)
+        var keys: [DocumentKey] = []
+        for table in try await tables.all(of: app)
+        where table.namespace.database.utf8.elementsEqual(storage.syncDatabase.utf8) && keys.count < limit {
+            let collection = table.namespace.collection
+            if let after, ExactText(collection) < ExactText(after.collection) { continue }
+            let isFirst = after.map { ExactText($0.collection) == ExactText(collection) } ?? false
+            let rows = try await client.query(
+                "select _id from \(table.name) where partition = $1 and _id > $2 order by _id limit $3",
+                [
+                    .text(partition.text), .text(isFirst ? after?.idText ?? "" : ""), .int(Int64(limit - keys.count)),
+                ])
+            keys += try rows.map { DocumentKey(collection: collection, idText: try $0.decode(0)) }
+        }
+        return keys
+    }
+}
+
+extension CatchUp {
+    /// The first row is the snapshot's own; the others are entries.
+    fileprivate init(_ rows: PostgresRows, from: Revision) throws {
+        guard let first = rows.first else { throw DocumentStoreError(.corruptRow, "a catch-up read nothing") }
+        self.from = from
+        head = max(Revision(epoch: try first.decode(1), number: try first.decode(2)), from)
+        remaining = try first.decode(3)
+        lastVersion = try first.decode(4)
+        entries = try rows.dropFirst().map { row in
+            Entry(
+                collection: try row.decode(5), idText: try row.decode(6),
+                revision: Revision(epoch: try row.decode(1), number: try row.decode(2)),
+                incarnation: Revision(epoch: try row.decode(7), number: try row.decode(8)),
+                body: try row.withBytes(9) { $0.map(Array.init) })
+        }
+        to = entries.count == remaining ? head : entries.last?.revision ?? from
+    }
+}
+
+/// The statements of a catch-up.
+private enum CatchUpSQL {
+    /// `$1` app, `$2` partition, `$3`, `$4` checkpoint, `$5` user, `$6` device, `$7` entries, `$8` bytes, `$9` database, `$10` the
+    /// tables' collections. One statement is one snapshot. Bodies are fetched for the rows that stay after the cut only.
+    static func read(_ tables: [CollectionTable]) -> String {
+        let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
+        let sources = tables.enumerated().map { place, table in
+            """
+            (select \(place) as place, ($10::text[])[\(place + 1)] as collection, _id, epoch, revision, incarnation_epoch,
+                incarnation, pg_column_size(body) as size
+            from \(table.name) where \(since) order by epoch, revision limit $7)
+            """
+        }
+        let tombstones = """
+            (select -1 as place, collection, _id, epoch, revision, incarnation_epoch, incarnation, 64 as size
+            from partita.tombstones
+            where app = $1 and database = $9 and \(since) order by epoch, revision limit $7)
+            """
+        let counts =
+            tables.map { "(select count(*) from \($0.name) where \(since))" }
+            + ["(select count(*) from partita.tombstones where app = $1 and database = $9 and \(since))"]
+        let bodies = tables.enumerated().map { place, table in
+            "when \(place) then (select t.body::text from \(table.name) t where t._id = e._id)"
+        }
+        return """
+            with met as (
+                select *, sum(size) over (order by epoch, revision) - size as ahead
+                from (\(([tombstones] + sources).joined(separator: " union all "))) m
+                order by epoch, revision limit $7
+            )
+            select 0 as entry, coalesce(p.epoch, 1) as epoch, coalesce(p.head, 0) as revision,
+                \(counts.joined(separator: " + ")) as remaining,
+                coalesce((select last_version from partita.uploads u where u.app = $1 and u.device = $6
+                    and u.partition = $2 and u.user_id = $5), 0) as last_version,
+                null::text as collection, null::text as _id, null::int as incarnation_epoch,
+                null::bigint as incarnation, null::text as body
+            from (select) one left join partita.partitions p on p.app = $1 and p.partition = $2
+            union all
+            select 1, e.epoch, e.revision, 0, 0, e.collection, e._id, e.incarnation_epoch, e.incarnation,
+                case e.place when -1 then null \(bodies.joined(separator: " ")) end
+            from met e where e.ahead < $8
+            order by entry, epoch, revision
+            """
+    }
+
+    static let history = """
+        select partita.current_epoch(), p.epoch, p.head,
+            coalesce(array_agg(e.epoch order by e.epoch) filter (where e.epoch is not null), '{}'),
+            coalesce(array_agg(e.head order by e.epoch) filter (where e.epoch is not null), '{}')
+        from (select) one
+        left join partita.partitions p on p.app = $1 and p.partition = $2
+        left join partita.epoch_ends e on e.app = $1 and e.partition = $2
+        group by p.epoch, p.head
+        """
+}

@@ -1,0 +1,74 @@
+/// What the document store refuses or couldn't do.
+///
+/// `message` is fit for the caller of an operation; it names paths and codes, never contents of other documents.
+public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
+    /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String {
+            case unknownApp, unknownCollection, duplicateKey, schemaViolation, documentTooLarge, badId, badUpdate, badFilter
+            case conflict, busy, overloaded, unavailable, notSupported, corruptRow, sessionEnded, stopped
+        }
+        private let base: Base
+        private init(_ base: Base) { self.base = base }
+
+        /// The store hasn't been told about the app.
+        public static let unknownApp = Code(.unknownApp)
+        /// The collection has no table and the operation makes none, or its name is none.
+        public static let unknownCollection = Code(.unknownCollection)
+        /// A document with this `_id`, or with the same value of a unique index, exists (MongoDB's 11000).
+        public static let duplicateKey = Code(.duplicateKey)
+        /// The document isn't what the collection's schema says (MongoDB's 121).
+        public static let schemaViolation = Code(.schemaViolation)
+        /// The document is larger than ``DocumentStore/maximumDocumentBytes``.
+        public static let documentTooLarge = Code(.documentTooLarge)
+        /// The `_id` is no string, ObjectId, UUID or integer, or would change.
+        public static let badId = Code(.badId)
+        /// The update can't be applied; MongoDB's code is in `mongoCode`.
+        public static let badUpdate = Code(.badUpdate)
+        /// The filter, sort or projection can't be read; MongoDB's code is in `mongoCode`.
+        public static let badFilter = Code(.badFilter)
+        /// Somebody else wrote meanwhile, and kept doing so: trying again is right.
+        public static let conflict = Code(.conflict)
+        /// A lock was not to be had in time: trying again is right.
+        public static let busy = Code(.busy)
+        /// Too much waits to be committed already.
+        public static let overloaded = Code(.overloaded)
+        /// Postgres can't be reached, or failed; `underlyingError` says how.
+        public static let unavailable = Code(.unavailable)
+        /// Known, and not supported.
+        public static let notSupported = Code(.notSupported)
+        /// A row holds what this library didn't write.
+        public static let corruptRow = Code(.corruptRow)
+        /// The transaction's closure has returned.
+        public static let sessionEnded = Code(.sessionEnded)
+        /// The service that would do it has stopped.
+        public static let stopped = Code(.stopped)
+
+        public var description: String { base.rawValue }
+    }
+
+    public var code: Code
+    public var message: String
+    /// MongoDB's number for it, where there is one.
+    public var mongoCode: Int?
+    /// The dotted path that it is about.
+    public var path: String?
+    public var underlyingError: (any Error)?
+
+    public init(
+        _ code: Code, _ message: String, mongoCode: Int? = nil, path: String? = nil, underlying: (any Error)? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.mongoCode = mongoCode
+        self.path = path
+        underlyingError = underlying
+    }
+
+    public var description: String { "DocumentStoreError(\(code)): \(message)" }
+
+    static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
+
+    /// Whether the same call may succeed later.
+    public var isRetriable: Bool { code == .conflict || code == .busy || code == .overloaded }
+}

@@ -1,0 +1,17 @@
+public import Postgres
+
+/// The schema `partita` that this library owns.
+///
+/// The table `partita.grants` is made here too, because an upload is checked against it inside the commit; its rows belong to
+/// the service `permissions`.
+public enum DocumentStoreMigrations {
+    /// To be applied at the start of every service that uses a ``DocumentStore``, and by `partita migrate`.
+    public static let migrations = Migrations(
+        owner: "document-store",
+        files: [
+            (1, "tables", tables),
+            (2, "functions", functions),
+            (3, "folding", folding),
+            (4, "other-hands", otherHands),
+        ])
+}

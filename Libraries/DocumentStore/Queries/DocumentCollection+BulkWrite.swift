@@ -1,0 +1,136 @@
+import DocumentModel
+import QueryLanguage
+
+extension DocumentCollection {
+    /// Runs writes in one transaction, in their order.
+    ///
+    /// - Parameter ordered: stop at the first that is refused; otherwise run all others.
+    /// - Throws: ``BulkWriteError`` when some were refused; what its result says is committed.
+    @discardableResult
+    public func bulkWrite(
+        _ writes: [WriteModel], ordered: Bool = true, beforeCommit: CommitHook? = nil
+    ) async throws -> BulkWriteResult {
+        let table = try await ensuredTable()
+        let prepared = try await prepare(writes)
+        // Inserts alone read nothing that was written before.
+        let onlyInserts = writes.allSatisfy { if case .insertOne = $0 { true } else { false } }
+        let (result, failures) = try await write(flushes: !onlyInserts, beforeCommit: beforeCommit) { session in
+            if onlyInserts { try await session.lockExisting(writes, in: table) }
+            var result = BulkWriteResult()
+            var failures: [Int: DocumentStoreError] = [:]
+            for (place, write) in prepared.enumerated() {
+                do {
+                    try await session.run(write, at: place, in: table, isLocked: onlyInserts, into: &result)
+                    if !onlyInserts { try await session.flush() }
+                } catch let error as DocumentStoreError where error.isOfOneWrite {
+                    failures[place] = error
+                    if ordered { break }
+                }
+            }
+            return (result, failures)
+        }
+        if !failures.isEmpty { throw BulkWriteError(result: result, failures: failures) }
+        return result
+    }
+
+    private func prepare(_ writes: [WriteModel]) async throws -> [PreparedWrite] {
+        var prepared: [PreparedWrite] = []
+        prepared.reserveCapacity(writes.count)
+        for write in writes {
+            switch write {
+            case .insertOne(let document): prepared.append(.insert(document))
+            case .updateOne(let filter, let update, let options), .updateMany(let filter, let update, let options):
+                let isMany = if case .updateMany = write { true } else { false }
+                prepared.append(
+                    .update(
+                        try await target(filter, collation: options.collation),
+                        try Self.update(update, arrayFilters: options.arrayFilters), isMany: isMany,
+                        upsert: options.upsert, operation: .update))
+            case .replaceOne(let filter, let replacement, let upsert):
+                prepared.append(
+                    .update(
+                        try await target(filter, collation: nil), try Self.replacement(replacement), isMany: false,
+                        upsert: upsert, operation: .replace))
+            case .deleteOne(let filter):
+                prepared.append(.delete(try await target(filter, collation: nil), isMany: false))
+            case .deleteMany(let filter):
+                prepared.append(.delete(try await target(filter, collation: nil), isMany: true))
+            }
+        }
+        return prepared
+    }
+}
+
+extension DocumentStoreError {
+    /// Whether it is about one write, and the transaction goes on.
+    fileprivate var isOfOneWrite: Bool {
+        underlyingError == nil
+            && [.duplicateKey, .schemaViolation, .documentTooLarge, .badId].contains(code)
+            || code == .badUpdate
+    }
+}
+
+/// A write with its filter and update parsed.
+private enum PreparedWrite: Sendable {
+    case insert(Document)
+    case update(
+        DocumentSession.Target, Update, isMany: Bool, upsert: Bool, operation: ChangeEvent.OperationType)
+    case delete(DocumentSession.Target, isMany: Bool)
+}
+
+extension DocumentSession {
+    /// Locks what the inserts would collide with, all at once.
+    fileprivate func lockExisting(_ writes: [WriteModel], in table: CollectionTable) async throws {
+        var ids: [String?] = []
+        for case .insertOne(let document) in writes {
+            if let id = document["_id"]?.keyText, !id.utf8.contains(0) { ids.append(id) }
+        }
+        if ids.isEmpty { return }
+        _ = try await lock(
+            table, where: "t._id = any($1::text[])", [.textArray(ids)], after: nil, limit: ids.count)
+    }
+
+    fileprivate func run(
+        _ write: PreparedWrite, at place: Int, in table: CollectionTable, isLocked: Bool,
+        into result: inout BulkWriteResult
+    ) async throws {
+        switch write {
+        case .insert(let document):
+            let inserted = try await insert(document, into: table, isChecked: !isLocked)
+            result.insertedCount += 1
+            result.insertedIds[place] = inserted["_id"]
+        case .update(let target, let update, let isMany, let upsert, let operation):
+            var part = UpdateResult()
+            if isMany {
+                for key in try await allMatches(of: target) {
+                    part.matchedCount += 1
+                    if try self.update(key, of: target, with: update, operation: operation).isModified {
+                        part.modifiedCount += 1
+                    }
+                }
+                if part.matchedCount == 0, upsert {
+                    part.upsertedId = try await self.upsert(target, with: update)["_id"]
+                }
+            } else {
+                part = try await updateFirst(target, update, upsert: upsert, operation: operation)
+            }
+            result.matchedCount += part.matchedCount
+            result.modifiedCount += part.modifiedCount
+            result.upsertedIds[place] = part.upsertedId
+        case .delete(let target, let isMany):
+            let keys = isMany ? try await allMatches(of: target) : [try await lockFirst(of: target, sort: nil)].compactMap { $0 }
+            for key in keys where try delete(key, from: target.table) != nil { result.deletedCount += 1 }
+        }
+    }
+
+    private func allMatches(of target: Target) async throws -> [WritePlan.Key] {
+        var keys: [WritePlan.Key] = []
+        var after: String?
+        repeat {
+            let (part, next) = try await lockMatches(of: target, after: after, limit: 500)
+            keys += part
+            after = next
+        } while after != nil
+        return keys
+    }
+}

@@ -1,0 +1,286 @@
+public import DocumentModel
+import Postgres
+import QueryLanguage
+
+extension DocumentCollection {
+    /// Documents that are locked and written together by `updateMany` and `deleteMany`.
+    private static let part = 500
+
+    // MARK: Insert
+
+    /// Inserts a document and returns its `_id`, made if it has none.
+    ///
+    /// - Parameter beforeCommit: See ``CommitHook``; not inside a session.
+    @discardableResult
+    public func insertOne(_ document: Document, beforeCommit: CommitHook? = nil) async throws -> Value {
+        let table = try await ensuredTable()
+        // Inside a session a refused row would end the transaction, so it is looked for first.
+        let isChecked = session != nil
+        return try await write(beforeCommit: beforeCommit) { session in
+            try await session.insert(document, into: table, isChecked: isChecked)["_id"] ?? .null
+        }
+    }
+
+    /// Inserts documents and returns their `_id`s.
+    ///
+    /// - Parameter ordered: stop at the first that is refused; otherwise insert all others.
+    /// - Throws: ``BulkWriteError`` when some were refused; what it says was inserted is committed.
+    @discardableResult
+    public func insertMany(
+        _ documents: [Document], ordered: Bool = true, beforeCommit: CommitHook? = nil
+    ) async throws -> [Value] {
+        let result = try await bulkWrite(
+            documents.map { .insertOne($0) }, ordered: ordered, beforeCommit: beforeCommit)
+        return documents.indices.compactMap { result.insertedIds[$0] }
+    }
+
+    // MARK: Update
+
+    /// Updates the first document that matches, with operators or a pipeline.
+    @discardableResult
+    public func updateOne(
+        _ filter: Document, _ update: Value, options: UpdateOptions = UpdateOptions(), beforeCommit: CommitHook? = nil
+    ) async throws -> UpdateResult {
+        let update = try Self.update(update, arrayFilters: options.arrayFilters)
+        return try await updateFirst(
+            filter, update, upsert: options.upsert, collation: options.collation, operation: .update,
+            beforeCommit: beforeCommit)
+    }
+
+    /// Replaces the first document that matches.
+    @discardableResult
+    public func replaceOne(
+        _ filter: Document, _ replacement: Document, upsert: Bool = false, collation: Document? = nil,
+        beforeCommit: CommitHook? = nil
+    ) async throws -> UpdateResult {
+        try await updateFirst(
+            filter, try Self.replacement(replacement), upsert: upsert, collation: collation, operation: .replace,
+            beforeCommit: beforeCommit)
+    }
+
+    /// Updates all documents that match. With a hook, or in a session, all in one transaction.
+    @discardableResult
+    public func updateMany(
+        _ filter: Document, _ update: Value, options: UpdateOptions = UpdateOptions(), beforeCommit: CommitHook? = nil
+    ) async throws -> UpdateResult {
+        let update = try Self.update(update, arrayFilters: options.arrayFilters)
+        let target = try await target(filter, collation: options.collation)
+        var result = UpdateResult()
+        try await inParts(of: target, beforeCommit: beforeCommit) { session, keys in
+            var part = UpdateResult()
+            for key in keys {
+                let updated = try await session.update(key, of: target, with: update, operation: .update)
+                part.matchedCount += 1
+                if updated.isModified { part.modifiedCount += 1 }
+            }
+            return part
+        } each: { part in
+            result.matchedCount += part.matchedCount
+            result.modifiedCount += part.modifiedCount
+        }
+        if result.matchedCount == 0, options.upsert {
+            return try await updateFirst(
+                filter, update, upsert: true, collation: options.collation, operation: .update,
+                beforeCommit: beforeCommit)
+        }
+        return result
+    }
+
+    // MARK: Delete
+
+    /// Deletes the first document that matches and returns how many it was.
+    @discardableResult
+    public func deleteOne(
+        _ filter: Document, collation: Document? = nil, beforeCommit: CommitHook? = nil
+    ) async throws -> Int {
+        let target = try await target(filter, collation: collation)
+        return try await write(beforeCommit: beforeCommit) { session in
+            guard let key = try await session.lockFirst(of: target, sort: nil) else { return 0 }
+            return try await session.delete(key, from: target.table) == nil ? 0 : 1
+        }
+    }
+
+    /// Deletes all documents that match and returns how many. With a hook, or in a session, all in one transaction.
+    @discardableResult
+    public func deleteMany(
+        _ filter: Document, collation: Document? = nil, beforeCommit: CommitHook? = nil
+    ) async throws -> Int {
+        let target = try await target(filter, collation: collation)
+        var count = 0
+        try await inParts(of: target, beforeCommit: beforeCommit) { session, keys in
+            for key in keys { _ = try await session.delete(key, from: target.table) }
+            return keys.count
+        } each: {
+            count += $0
+        }
+        return count
+    }
+
+    // MARK: Find and modify
+
+    /// Updates the first document that matches, and returns it as it was, or as it is.
+    public func findOneAndUpdate(
+        _ filter: Document, _ update: Value, options: FindAndModifyOptions = FindAndModifyOptions(),
+        beforeCommit: CommitHook? = nil
+    ) async throws -> Document? {
+        try await findAndModify(
+            filter, try Self.update(update, arrayFilters: options.arrayFilters), options: options, operation: .update,
+            beforeCommit: beforeCommit)
+    }
+
+    /// Replaces the first document that matches, and returns it as it was, or as it is.
+    public func findOneAndReplace(
+        _ filter: Document, _ replacement: Document, options: FindAndModifyOptions = FindAndModifyOptions(),
+        beforeCommit: CommitHook? = nil
+    ) async throws -> Document? {
+        try await findAndModify(
+            filter, try Self.replacement(replacement), options: options, operation: .replace,
+            beforeCommit: beforeCommit)
+    }
+
+    /// Deletes the first document that matches, and returns it.
+    public func findOneAndDelete(
+        _ filter: Document, options: FindAndModifyOptions = FindAndModifyOptions(), beforeCommit: CommitHook? = nil
+    ) async throws -> Document? {
+        let target = try await target(filter, collation: options.collation)
+        let sort = try Self.sort(options.sort, collation: target.filter.collation)
+        let deleted = try await write(beforeCommit: beforeCommit) { session -> Document? in
+            guard let key = try await session.lockFirst(of: target, sort: sort) else { return nil }
+            return try await session.delete(key, from: target.table)
+        }
+        return try deleted.map { try output(target, options).projected($0) }
+    }
+
+    // MARK: How
+
+    static func update(_ value: Value, arrayFilters: [Document]) throws -> Update {
+        do {
+            let update = try Update(value, arrayFilters: arrayFilters)
+            if update.replacement != nil {
+                throw DocumentStoreError(.badUpdate, "the update needs update operators", mongoCode: 9)
+            }
+            return update
+        } catch let error as QueryError {
+            throw DocumentStoreError(query: error, .badUpdate)
+        }
+    }
+
+    static func replacement(_ document: Document) throws -> Update {
+        do {
+            let update = try Update(document)
+            guard update.replacement != nil else {
+                throw DocumentStoreError(.badUpdate, "the replacement has update operators", mongoCode: 9)
+            }
+            return update
+        } catch let error as QueryError {
+            throw DocumentStoreError(query: error, .badUpdate)
+        }
+    }
+
+    private static func sort(_ document: Document?, collation: Collation?) throws -> Sort? {
+        do {
+            return try document.flatMap { $0.fields.isEmpty ? nil : try Sort($0, collation: collation) }
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+    }
+
+    private func output(_ target: DocumentSession.Target, _ options: FindAndModifyOptions) throws -> ReadOutput {
+        try ReadOutput(filter: target.filter, options: FindOptions(projection: options.projection))
+    }
+
+    func target(_ document: Document, collation: Document?) async throws -> DocumentSession.Target {
+        let filter = try filter(document, collation: collation)
+        let (condition, parameters) = try translation(of: filter)
+        return DocumentSession.Target(
+            table: try await ensuredTable(), filter: filter, condition: condition, parameters: parameters)
+    }
+
+    private func updateFirst(
+        _ filter: Document, _ update: Update, upsert: Bool, collation: Document?, operation: ChangeEvent.OperationType,
+        beforeCommit: CommitHook?
+    ) async throws -> UpdateResult {
+        let target = try await target(filter, collation: collation)
+        return try await racing(upsert: upsert) {
+            try await write(beforeCommit: beforeCommit) { session in
+                try await session.updateFirst(target, update, upsert: upsert, operation: operation)
+            }
+        }
+    }
+
+    private func findAndModify(
+        _ filter: Document, _ update: Update, options: FindAndModifyOptions, operation: ChangeEvent.OperationType,
+        beforeCommit: CommitHook?
+    ) async throws -> Document? {
+        let target = try await target(filter, collation: options.collation)
+        let sort = try Self.sort(options.sort, collation: target.filter.collation)
+        let found = try await racing(upsert: options.upsert) {
+            try await write(beforeCommit: beforeCommit) { session -> Document? in
+                guard let key = try await session.lockFirst(of: target, sort: sort) else {
+                    guard options.upsert else { return nil }
+                    let inserted = try await session.upsert(target, with: update)
+                    return options.returnNew ? inserted : nil
+                }
+                let updated = try await session.update(key, of: target, with: update, operation: operation)
+                return options.returnNew ? updated.after : updated.before
+            }
+        }
+        return try found.map { try output(target, options).projected($0) }
+    }
+
+    /// An upsert that another one was faster than finds its document at the next try.
+    private func racing<R>(upsert: Bool, _ body: () async throws -> R) async throws -> R {
+        for _ in 0..<3 where upsert && session == nil {
+            do {
+                return try await body()
+            } catch let error as DocumentStoreError where error.code == .duplicateKey {
+                continue
+            }
+        }
+        return try await body()
+    }
+
+    /// Runs `body` with the locked documents that match, part by part.
+    private func inParts<R: Sendable>(
+        of target: DocumentSession.Target, beforeCommit: CommitHook?,
+        _ body: @Sendable (DocumentSession, [WritePlan.Key]) async throws -> R, each: (R) -> Void
+    ) async throws {
+        if session != nil || beforeCommit != nil {
+            let parts = try await write(beforeCommit: beforeCommit) { session -> [R] in
+                var parts: [R] = []
+                var after: String?
+                repeat {
+                    let (keys, next) = try await session.lockMatches(of: target, after: after, limit: Self.part)
+                    parts.append(try await body(session, keys))
+                    after = next
+                } while after != nil
+                return parts
+            }
+            parts.forEach(each)
+            return
+        }
+        var after: String?
+        repeat {
+            let start = after
+            let (result, next) = try await write(beforeCommit: nil) { session -> (R, String?) in
+                let (keys, next) = try await session.lockMatches(of: target, after: start, limit: Self.part)
+                return (try await body(session, keys), next)
+            }
+            each(result)
+            after = next
+        } while after != nil
+    }
+}
+
+extension DocumentSession {
+    func updateFirst(
+        _ target: Target, _ update: Update, upsert: Bool, operation: ChangeEvent.OperationType
+    ) async throws -> UpdateResult {
+        guard let key = try await lockFirst(of: target, sort: nil) else {
+            guard upsert else { return UpdateResult() }
+            return UpdateResult(upsertedId: try await self.upsert(target, with: update)["_id"])
+        }
+        let updated = try self.update(key, of: target, with: update, operation: operation)
+        return UpdateResult(matchedCount: 1, modifiedCount: updated.isModified ? 1 : 0)
+    }
+}

@@ -1,0 +1,80 @@
+public import DocumentModel
+import Postgres
+import QueryLanguage
+
+/// A collection of an app, spoken to as MongoDB's drivers speak to theirs. One engine serves functions, the data API, the services
+/// and the tool.
+///
+/// Every write is numbered and leaves a change row (design.md §4). Outside of a transaction each call commits for itself, and
+/// `updateMany` and `deleteMany` commit in parts, as MongoDB's are atomic per document only. Writes throw
+/// ``DocumentStoreError``; its `mongoCode` is MongoDB's.
+public struct DocumentCollection: Sendable {
+    let store: DocumentStore
+    /// The app's id.
+    public let app: String
+    /// Database and collection.
+    public let namespace: ChangeEvent.Namespace
+    let session: DocumentSession?
+
+    /// Runs what writes: in the session, or in a transaction of its own.
+    func write<R: Sendable>(
+        flushes: Bool = false, beforeCommit: CommitHook?, _ body: @Sendable (DocumentSession) async throws -> R
+    ) async throws -> R {
+        do {
+            guard let session else {
+                return try await store.run(app: app, flushes: flushes, beforeCommit: beforeCommit, body)
+            }
+            if beforeCommit != nil {
+                throw DocumentStoreError(.notSupported, "the hook is given to withTransaction, not to its operations")
+            }
+            let result = try await body(session)
+            try await session.flush()
+            return result
+        } catch let error as PostgresError {
+            throw DocumentStoreError(error)
+        }
+    }
+
+    /// The table; `nil` for a collection that nothing was written to yet.
+    func table() async throws -> CollectionTable? { try await store.tables.existing(namespace, of: app) }
+
+    /// The table, made if there is none.
+    func ensuredTable() async throws -> CollectionTable {
+        try await store.tables.ensured(namespace, of: store.storage(of: app))
+    }
+
+    func filter(_ document: Document, collation: Document? = nil) throws -> Filter {
+        do {
+            return try Filter(document, collation: collation.flatMap { try Collation($0) })
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+    }
+
+    func translation(of filter: Filter) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue]) {
+        var translation = FilterTranslation(partitionKey: try store.storage(of: app).partitionKey)
+        let condition = translation.translate(filter)
+        return (condition, translation.parameters)
+    }
+}
+
+extension DocumentStoreError {
+    /// What MongoDB would call it.
+    init(query error: any Error, _ code: Code) {
+        if let error = error as? QueryError {
+            self.init(code, error.message, mongoCode: error.code, underlying: error)
+        } else {
+            self.init(code, "\(error)", underlying: error)
+        }
+    }
+
+    init(_ error: PostgresError) {
+        if error.isUniqueViolation {
+            self.init(.duplicateKey, "E11000 duplicate key error", mongoCode: 11000, underlying: error)
+        } else if error.sqlstate == "55P03" || error.sqlstate == "40P01" || error.sqlstate == "40001" {
+            self.init(.busy, "a document is locked by another transaction", mongoCode: 112, underlying: error)
+        } else {
+            self.init(.unavailable, "the database failed: \(error)", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import DocumentModel
+import Postgres
+import QueryLanguage
+
+extension DocumentSession {
+    /// What is to be changed: parsed once for the call.
+    struct Target: Sendable {
+        let table: CollectionTable
+        let filter: Filter
+        let condition: FilterTranslation.Condition
+        let parameters: [PostgresValue]
+    }
+
+    /// Locks the next documents that match, in the order of their `_id`s.
+    ///
+    /// - Returns: their keys, and the id after which to go on; `nil` when there are no more.
+    func lockMatches(of target: Target, after: String?, limit: Int) async throws -> (keys: [WritePlan.Key], next: String?) {
+        let locked = try await lock(
+            target.table, where: target.condition.sql, target.parameters, after: after, limit: limit)
+        return (try locked.filter { try matches($0, target.filter) }, locked.count < limit ? nil : locked.last?.id.text)
+    }
+
+    /// Locks the first document that matches; by `sort` if it is given.
+    func lockFirst(of target: Target, sort: Sort?) async throws -> WritePlan.Key? {
+        if let sort { return try await lockFirst(of: target, sortedBy: sort) }
+        if target.condition.isExact {
+            return try await lockMatches(of: target, after: nil, limit: 1).keys.first
+        }
+        // Candidates are read without locks, since most of them may not match.
+        var after: String?
+        while true {
+            let ids = try await candidates(of: target, after: after, limit: 128)
+            for (id, isMatch) in ids where isMatch {
+                // It may have changed since it was read.
+                if let key = try await lock(target.table, id: id), try matches(key, target.filter) { return key }
+            }
+            guard ids.count == 128 else { return nil }
+            after = ids.last?.id
+        }
+    }
+
+    private func candidates(
+        of target: Target, after: String?, limit: Int
+    ) async throws -> [(id: String, isMatch: Bool)] {
+        var sql = "select t.body, t._id from \(target.table.name) t where (\(target.condition.sql))"
+        var parameters = target.parameters
+        if let after {
+            parameters.append(.text(after))
+            sql += " and t._id > $\(parameters.count)"
+        }
+        let output = try ReadOutput(filter: target.filter, options: FindOptions())
+        return try await run(PostgresStatement(sql + " order by t._id limit \(limit)", parameters)).map { row in
+            (try row.decode(1), try output.document(of: row) != nil)
+        }
+    }
+
+    private func lockFirst(of target: Target, sortedBy sort: Sort) async throws -> WritePlan.Key? {
+        let output = try ReadOutput(filter: target.filter, options: FindOptions())
+        let sql = "select t.body, t._id from \(target.table.name) t where (\(target.condition.sql))"
+        for _ in 0..<10 {
+            var best: (id: String, document: Document)?
+            for try await row in transaction.stream(sql, target.parameters) {
+                guard let document = try output.document(of: row) else { continue }
+                if let present = best, sort.compare(present.document, document) <= 0 { continue }
+                best = (try row.decode(1), document)
+            }
+            guard let best else { return nil }
+            if let key = try await lock(target.table, id: best.id), try matches(key, target.filter),
+                plan[key]?.current?.stored.document.isIdentical(to: best.document) == true
+            {
+                return key
+            }
+        }
+        throw DocumentStoreError(.conflict, "others kept changing the first document of the order", mongoCode: 112)
+    }
+
+    func matches(_ key: WritePlan.Key, _ filter: Filter) throws -> Bool {
+        guard let document = plan[key]?.current?.stored.document else { return false }
+        do {
+            return try filter.evaluate(document, now: now)
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import DocumentModel
+import QueryLanguage
+import SyncEngine
+
+extension DocumentSession {
+    /// One document that an update met.
+    struct Updated: Sendable {
+        var before: Document?
+        var after: Document?
+        var isModified: Bool
+    }
+
+    /// Applies an update to a document that is locked.
+    func update(
+        _ key: WritePlan.Key, of target: Target, with update: Update, operation: ChangeEvent.OperationType
+    ) throws -> Updated {
+        guard let before = plan[key]?.current?.stored.document else {
+            return Updated(before: nil, after: nil, isModified: false)
+        }
+        var after = before
+        let description: UpdateDescription
+        do {
+            description = try update.apply(to: &after, filter: target.filter, now: now)
+        } catch {
+            throw DocumentStoreError(query: error, .badUpdate)
+        }
+        let isModified = try write(
+            after, over: key, in: target.table, description: description, operation: operation)
+        return Updated(before: before, after: after, isModified: isModified)
+    }
+
+    /// Inserts what an upsert makes where nothing matched.
+    func upsert(_ target: Target, with update: Update) async throws -> Document {
+        let document: Document
+        do {
+            document = try update.upsertDocument(for: target.filter, now: now)
+        } catch {
+            throw DocumentStoreError(query: error, .badUpdate)
+        }
+        return try await insert(document, into: target.table, isChecked: true)
+    }
+
+    /// Inserts a document, given an `_id` if it has none.
+    ///
+    /// - Parameter isChecked: look for the `_id` first; otherwise the statement fails, and the transaction with it.
+    /// - Returns: the document as it is stored, `_id` first.
+    @discardableResult
+    func insert(_ document: Document, into table: CollectionTable, isChecked: Bool) async throws -> Document {
+        var document = document
+        let value = document["_id"] ?? .objectId(ObjectId())
+        guard let id = value.keyText, !id.utf8.contains(0) else {
+            throw DocumentStoreError(
+                .badId, "an _id is a string, ObjectId, UUID or integer", mongoCode: 2, path: "_id")
+        }
+        if document.fields.first?.key != "_id" {
+            document["_id"] = nil
+            document.fields.insert(.init("_id", value), at: 0)
+        }
+        let key = WritePlan.Key(table.namespace, id: id)
+        if isChecked { _ = try await lock(table, id: id) }
+        if plan[key]?.current != nil {
+            throw DocumentStoreError(
+                .duplicateKey,
+                "E11000 duplicate key error collection: \(table.namespace.database).\(table.namespace.collection) "
+                    + "index: _id_ dup key: { _id: \(ExtendedJSON.print(value, mode: .relaxed)) }",
+                mongoCode: 11000, path: "_id")
+        }
+        plan.hold(table, id: id, row: nil)
+        _ = try write(document, over: key, in: table, description: UpdateDescription(), operation: .insert)
+        return document
+    }
+
+    /// Deletes a document that is locked.
+    func delete(_ key: WritePlan.Key, from table: CollectionTable) throws -> Document? {
+        let before = plan[key]?.current?.stored.document
+        _ = try write(nil, over: key, in: table, description: UpdateDescription(), operation: .delete)
+        return before
+    }
+}

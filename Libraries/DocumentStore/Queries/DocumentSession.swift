@@ -1,0 +1,145 @@
+import DocumentModel
+import EventLoop
+import Foundation
+import Postgres
+import QueryLanguage
+import SyncEngine
+
+/// A transaction on the documents of an app: what it writes, others see when it commits, and it sees at once.
+///
+/// Documents are locked as they are written; partitions just before the commit. Not to be used after the closure that it was
+/// given to.
+public actor DocumentSession {
+    let store: DocumentStore
+    let storage: AppStorage
+    let transaction: PostgresTransaction
+    /// Whether what is written must be readable by later statements of the session.
+    private let flushes: Bool
+    var plan: WritePlan
+    let now: Int64
+    var stamp: WriteStamp { WriteStamp(author: WriteStamp.serverAuthor, time: HybridTime(milliseconds: now)) }
+    private var isPrepared = false
+    private(set) var isEnded = false
+
+    init(store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool) {
+        self.store = store
+        self.storage = storage
+        self.transaction = transaction
+        self.flushes = flushes
+        plan = WritePlan(storage: storage)
+        now = Int64(Date().timeIntervalSince1970 * 1000)
+    }
+
+    /// A collection, within this transaction.
+    public nonisolated func collection(_ name: String, database: String) -> DocumentCollection {
+        DocumentCollection(
+            store: store, app: storage.app, namespace: .init(database: database, collection: name), session: self)
+    }
+
+    /// Silences the triggers for other hands; goes with the first statement that needs it.
+    private var preparation: [PostgresStatement] {
+        if isPrepared { return [] }
+        isPrepared = true
+        return [PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.milliseconds)ms")])]
+    }
+
+    func run(_ statement: PostgresStatement) async throws -> PostgresRows {
+        if isEnded { throw DocumentStoreError(.sessionEnded, "the transaction has ended") }
+        let first = preparation
+        return try await transaction.pipeline(first + [statement])[first.count]
+    }
+
+    // MARK: Reading
+
+    /// Locks documents and takes them in hand, those of the filter's condition in the order of their `_id`s.
+    ///
+    /// - Parameter after: only ids behind it.
+    /// - Returns: the keys of all that were locked.
+    func lock(
+        _ table: CollectionTable, where condition: String, _ parameters: [PostgresValue], after: String?, limit: Int
+    ) async throws -> [WritePlan.Key] {
+        let columns = "t._id, t.partition, t.epoch, t.revision, t.incarnation_epoch, t.incarnation, t.clocks, t.body"
+        var sql = "select \(columns) from \(table.name) t where (\(condition))"
+        var parameters = parameters
+        if let after {
+            parameters.append(.text(after))
+            sql += " and t._id > $\(parameters.count)"
+        }
+        sql += " order by t._id limit \(limit) for no key update"
+        var keys: [WritePlan.Key] = []
+        for row in try await run(PostgresStatement(sql, parameters)) {
+            let id = try row.decode(0, as: String.self)
+            let key = WritePlan.Key(table.namespace, id: id)
+            if plan[key] == nil { plan.hold(table, id: id, row: try DocumentRow(row)) }
+            keys.append(key)
+        }
+        return keys
+    }
+
+    /// Locks one document, if it is there.
+    func lock(_ table: CollectionTable, id: String) async throws -> WritePlan.Key? {
+        let key = WritePlan.Key(table.namespace, id: id)
+        if let held = plan[key] { return held.current == nil ? nil : key }
+        return try await lock(table, where: "t._id = $1", [.text(id)], after: nil, limit: 1).first
+    }
+
+    // MARK: Writing
+
+    /// Makes a document another one, or removes it.
+    ///
+    /// - Returns: whether anything is other than before.
+    func write(
+        _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
+        operation: ChangeEvent.OperationType
+    ) throws -> Bool {
+        let before = plan[key]?.current
+        guard let document else {
+            guard before != nil else { return false }
+            plan.record(key, as: nil, body: [], by: stamp)
+            return true
+        }
+        var stored: StoredDocument
+        if let before {
+            if before.stored.document.isIdentical(to: document) { return false }
+            stored = before.stored
+            stored.clocks.record(description, in: document, by: stamp, revision: WritePlan.pending)
+            stored.document = document
+        } else {
+            stored = StoredDocument(
+                document: document, incarnation: WritePlan.pending, revision: WritePlan.pending,
+                clocks: FieldClocks(inserted: stamp, revision: WritePlan.pending))
+        }
+        if let violation = storage.validate(table.namespace, document) {
+            throw DocumentStoreError(.schemaViolation, violation.reason, mongoCode: 121, path: violation.path)
+        }
+        var body: [UInt8] = []
+        ExtendedJSON.append(document, mode: .canonical, to: &body)
+        if body.count > DocumentStore.maximumDocumentBytes {
+            throw DocumentStoreError(.documentTooLarge, "a document has at most 16 MiB", mongoCode: 10334)
+        }
+        plan.record(key, as: stored, body: body, operation: operation, by: stamp)
+        return true
+    }
+
+    /// Makes what was written readable by the statements that follow, if any may follow.
+    func flush() async throws {
+        guard flushes else { return }
+        let statements = plan.flushStatements()
+        if statements.isEmpty { return }
+        let first = preparation
+        _ = try await transaction.pipeline(first + statements)
+        plan.markFlushed()
+    }
+
+    /// Numbers and writes everything, without waiting for the answers; the transaction's owner commits.
+    func finish() async throws -> [PostgresReply] {
+        isEnded = true
+        if plan.isEmpty { return [] }
+        var replies: [PostgresReply] = []
+        for statement in preparation { _ = try await transaction.send(statement) }
+        for statement in [plan.numbering] + plan.statements() {
+            replies.append(try await transaction.send(statement))
+        }
+        return replies
+    }
+}

@@ -1,0 +1,65 @@
+import DocumentModel
+public import Postgres
+
+/// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: what it does
+/// commits together with the documents, and what it throws rolls them back. Here a consumer claims its event.
+public typealias CommitHook = @Sendable (PostgresTransaction) async throws -> Void
+
+extension DocumentStore {
+    /// A collection of an app.
+    public func collection(_ name: String, database: String, app: String) -> DocumentCollection {
+        DocumentCollection(
+            store: self, app: app, namespace: .init(database: database, collection: name), session: nil)
+    }
+
+    /// Runs `body` in a transaction: its writes commit together when it returns, and none does when it throws.
+    ///
+    /// When a lock or another transaction was in the way, `body` is run again, up to five times in all.
+    public func withTransaction<R: Sendable>(
+        app: String, beforeCommit: CommitHook? = nil, _ body: @Sendable (DocumentSession) async throws -> R
+    ) async throws -> R {
+        try await run(app: app, flushes: true, beforeCommit: beforeCommit, body)
+    }
+
+    /// - Parameter flushes: whether later statements read what earlier ones wrote.
+    func run<R: Sendable>(
+        app: String, flushes: Bool, beforeCommit: CommitHook?, _ body: @Sendable (DocumentSession) async throws -> R
+    ) async throws -> R {
+        let storage = try storage(of: app)
+        var attempt = 0
+        while true {
+            attempt += 1
+            do {
+                return try await runOnce(storage, flushes: flushes, beforeCommit: beforeCommit, body)
+            } catch let error as PostgresError where error.isWorthAnotherAttempt && !error.isUniqueViolation {
+                guard attempt < 5 else {
+                    throw DocumentStoreError(.conflict, "others kept writing the same documents", underlying: error)
+                }
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
+            }
+        }
+    }
+
+    private func runOnce<R: Sendable>(
+        _ storage: AppStorage, flushes: Bool, beforeCommit: CommitHook?,
+        _ body: @Sendable (DocumentSession) async throws -> R
+    ) async throws -> R {
+        var replies: [PostgresReply] = []
+        let result: R
+        do {
+            result = try await client.withTransaction { transaction in
+                let session = DocumentSession(store: self, storage: storage, transaction: transaction, flushes: flushes)
+                let result = try await body(session)
+                replies = try await session.finish()
+                try await beforeCommit?(transaction)
+                return result
+            }
+        } catch {
+            throw await PostgresReply.cause(of: error, in: replies)
+        }
+        if let numbering = replies.first {
+            committed(try await CommittedHead.all(from: numbering), app: storage.app)
+        }
+        return result
+    }
+}

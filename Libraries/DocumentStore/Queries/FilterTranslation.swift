@@ -1,0 +1,188 @@
+import DocumentModel
+import Postgres
+import QueryLanguage
+
+/// A filter as an SQL condition that every matching document meets. Where it is exact nothing else meets it either; where not,
+/// the filter itself decides about what Postgres returns.
+///
+/// `jsonb` orders Null < String < Number < Boolean < Array < Object, so the arrays, whose elements may match, are a range, and so
+/// are the values that stay Extended JSON (decimals, large integers). All of it can use an expression index on the path. Order
+/// comparisons of strings aren't translated: `jsonb` has them in the database's collation.
+struct FilterTranslation: Sendable {
+    /// A condition on the table alias `t`, with its parameters from `$n` on.
+    struct Condition: Sendable {
+        var sql: String
+        var isExact: Bool
+    }
+
+    private(set) var parameters: [PostgresValue]
+    private let partitionKey: String?
+
+    /// - Parameter parameters: Those that the statement has already.
+    init(partitionKey: String?, parameters: [PostgresValue] = []) {
+        self.partitionKey = partitionKey
+        self.parameters = parameters
+    }
+
+    /// The condition of a filter; `true` where nothing of it can be said in SQL.
+    mutating func translate(_ filter: Filter) -> Condition {
+        // A collation changes what strings are equal.
+        if filter.collation != nil { return Condition(sql: "true", isExact: false) }
+        return translate(filter.node) ?? Condition(sql: "true", isExact: false)
+    }
+
+    private mutating func bind(_ value: PostgresValue) -> String {
+        parameters.append(value)
+        return "$\(parameters.count)"
+    }
+
+    /// `nil` where nothing can be said.
+    private mutating func translate(_ node: FilterNode) -> Condition? {
+        switch node {
+        case .and(let nodes):
+            let parts = nodes.map { translate($0) }
+            let known = parts.compactMap { $0 }
+            if known.isEmpty { return nodes.isEmpty ? Condition(sql: "true", isExact: true) : nil }
+            return Condition(
+                sql: known.map { "(\($0.sql))" }.joined(separator: " and "),
+                isExact: known.count == parts.count && known.allSatisfy(\.isExact))
+        case .or(let nodes):
+            var parts: [Condition] = []
+            for node in nodes {
+                guard let part = translate(node) else { return nil }
+                parts.append(part)
+            }
+            if parts.isEmpty { return nil }
+            return Condition(
+                sql: parts.map { "(\($0.sql))" }.joined(separator: " or "), isExact: parts.allSatisfy(\.isExact))
+        case .field(let path, let condition): return translate(condition, at: path)
+        case .constant(let flag): return Condition(sql: flag ? "true" : "false", isExact: true)
+        case .nor, .expression, .schema: return nil
+        }
+    }
+
+    private mutating func translate(_ condition: FieldCondition, at path: Path) -> Condition? {
+        if path.components.count == 1, path.components[0].name == "_id" { return translateId(condition) }
+        // A number in a path may be an index or a name.
+        if path.components.contains(where: { $0.index != nil || $0.name.utf8.contains(0) }) { return nil }
+        if case .allOf(let conditions) = condition {
+            return translate(.and(conditions.map { .field(path, $0) }))?.inexact
+        }
+        let value = expression(path)
+        guard var sql = comparison(condition, of: value) else { return nil }
+        if let partitionKey, path.components.count == 1, path.components[0].name == partitionKey,
+            case .equal(let wanted) = condition, let text = wanted.keyText, !text.utf8.contains(0)
+        {
+            // In an internal partition the field may be an array that has the value.
+            sql = "t.partition = \(bind(.text(text))) or (t.partition >= 'i:' and t.partition < 'i;' and (\(sql)))"
+        }
+        for depth in 1..<path.components.count {
+            let ancestor = expression(Path(components: path.components.prefix(depth)))
+            sql += " or jsonb_typeof(\(ancestor)) = 'array'"
+        }
+        return Condition(sql: sql, isExact: false)
+    }
+
+    /// What stands at a path. Names stand in the text, quoted, and not as parameters, so that an index on the same expression is
+    /// recognised.
+    private func expression(_ path: Path) -> String {
+        path.components.reduce("t.document") { $0 + "->" + Self.literal($1.name) }
+    }
+
+    static func literal(_ name: String) -> String {
+        name.utf8.contains(UInt8(ascii: "\\"))
+            ? "E'" + name.replacing("\\", with: "\\\\").replacing("'", with: "''") + "'"
+            : "'" + name.replacing("'", with: "''") + "'"
+    }
+
+    private mutating func comparison(_ condition: FieldCondition, of value: String) -> String? {
+        let array = "(\(value) > 'true'::jsonb and \(value) < '{}'::jsonb)"
+        let arrayOrWrapper = "\(value) > 'true'::jsonb"
+        switch condition {
+        case .equal(let wanted):
+            guard let plain = Self.plain(wanted) else { return nil }
+            return "\(value) = \(bind(.utf8(plain)))::jsonb or \(wanted.isNumber ? arrayOrWrapper : array)"
+        case .in(let wanted, let expressions):
+            guard expressions.isEmpty else { return nil }
+            var plains: [[UInt8]?] = []
+            for value in wanted {
+                guard let plain = Self.plain(value) else { return nil }
+                plains.append(plain)
+            }
+            let others = wanted.contains(where: \.isNumber) ? arrayOrWrapper : array
+            return "\(value) = any(\(bind(.utf8Array(plains)))::jsonb[]) or \(others)"
+        case .compare(let comparison, let wanted):
+            guard let plain = Self.plain(wanted) else { return nil }
+            let isUpper = comparison == .greater || comparison == .greaterOrEqual
+            let compared = "\(value) \(comparison.sql) \(bind(.utf8(plain)))::jsonb"
+            switch wanted {
+            case .int32, .int64, .double: return "\(compared) or \(arrayOrWrapper)"
+            case .objectId: return "(\(compared) and \(value) >= '{}'::jsonb) or \(array)"
+            case .date:
+                // A date beyond 2^53 milliseconds is {"$date": {…}}, above all others, however early it is.
+                let far = isUpper ? "" : " or \(value) >= '{\"$date\": {}}'::jsonb"
+                return "(\(compared) and \(value) >= '{}'::jsonb) or \(array)\(far)"
+            default: return nil
+            }
+        case .exists: return "\(value) is not null"
+        case .size, .elementMatches, .elementSatisfies: return "jsonb_typeof(\(value)) = 'array'"
+        default: return nil
+        }
+    }
+
+    /// The plain form of a scalar that has one.
+    private static func plain(_ value: Value) -> [UInt8]? {
+        switch value {
+        case .string(let text) where text.utf8.contains(0): return nil
+        case .double(let number) where !number.isFinite: return nil
+        case .string, .bool, .int32, .int64, .double, .date, .objectId, .binary:
+            var bytes: [UInt8] = []
+            PlainForm.append(value, to: &bytes)
+            return bytes
+        default: return nil
+        }
+    }
+
+    /// `_id` is never an array, and the column has its key.
+    private mutating func translateId(_ condition: FieldCondition) -> Condition? {
+        switch condition {
+        case .equal(let value):
+            guard let key = Self.key(value) else { return Condition(sql: "false", isExact: true) }
+            return Condition(sql: "t._id = \(bind(.text(key)))", isExact: true)
+        case .in(let values, let expressions):
+            guard expressions.isEmpty else { return nil }
+            return Condition(
+                sql: "t._id = any(\(bind(.textArray(values.compactMap(Self.key))))::text[])", isExact: true)
+        case .exists: return Condition(sql: "true", isExact: true)
+        case .compare(let comparison, let value):
+            // Key texts of one type sort as MongoDB sorts their values, but for integers.
+            guard !value.isNumber, let key = Self.key(value), let type = key.utf8.first else { return nil }
+            let after = String(decoding: [type + 1], as: UTF8.self)
+            return Condition(
+                sql: "t._id \(comparison.sql) \(bind(.text(key))) and t._id > '\(key.prefix(2))' and t._id < '\(after)'",
+                isExact: true)
+        default: return nil
+        }
+    }
+
+    /// The key of an `_id` that equals the value: a double or decimal of a whole number equals the integer.
+    static func key(_ value: Value) -> String? {
+        let text = value.isNumber ? value.int64Value.map { "l:\($0)" } : value.keyText
+        return text.flatMap { $0.utf8.contains(0) ? nil : $0 }
+    }
+}
+
+extension FieldCondition.Comparison {
+    fileprivate var sql: String {
+        switch self {
+        case .greater: ">"
+        case .greaterOrEqual: ">="
+        case .less: "<"
+        case .lessOrEqual: "<="
+        }
+    }
+}
+
+extension FilterTranslation.Condition {
+    fileprivate var inexact: Self { Self(sql: sql, isExact: false) }
+}

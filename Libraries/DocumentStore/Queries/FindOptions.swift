@@ -1,0 +1,113 @@
+public import DocumentModel
+
+/// What a `find` returns of the matching documents, and in which order.
+public struct FindOptions: Sendable {
+    /// `{path: 1}`; `nil` leaves the order to Postgres.
+    public var sort: Document?
+    public var skip: Int
+    /// `nil` or 0: all.
+    public var limit: Int?
+    public var projection: Document?
+    /// How strings compare, as MongoDB's collation document says.
+    public var collation: Document?
+
+    public init(
+        sort: Document? = nil, skip: Int = 0, limit: Int? = nil, projection: Document? = nil, collation: Document? = nil
+    ) {
+        self.sort = sort
+        self.skip = max(skip, 0)
+        self.limit = limit.flatMap { $0 == 0 ? nil : abs($0) }
+        self.projection = projection
+        self.collation = collation
+    }
+}
+
+/// How an update is made.
+public struct UpdateOptions: Sendable {
+    /// Insert a document where none matches.
+    public var upsert: Bool
+    /// What `$[name]` stands for.
+    public var arrayFilters: [Document]
+    public var collation: Document?
+
+    public init(upsert: Bool = false, arrayFilters: [Document] = [], collation: Document? = nil) {
+        self.upsert = upsert
+        self.arrayFilters = arrayFilters
+        self.collation = collation
+    }
+}
+
+/// How a `findOneAnd…` chooses and answers.
+public struct FindAndModifyOptions: Sendable {
+    public var sort: Document?
+    public var projection: Document?
+    public var upsert: Bool
+    /// Return the document as it is afterwards, not as it was.
+    public var returnNew: Bool
+    public var arrayFilters: [Document]
+    public var collation: Document?
+
+    public init(
+        sort: Document? = nil, projection: Document? = nil, upsert: Bool = false, returnNew: Bool = false,
+        arrayFilters: [Document] = [], collation: Document? = nil
+    ) {
+        self.sort = sort
+        self.projection = projection
+        self.upsert = upsert
+        self.returnNew = returnNew
+        self.arrayFilters = arrayFilters
+        self.collation = collation
+    }
+}
+
+/// What an update did.
+public struct UpdateResult: Sendable {
+    public var matchedCount: Int
+    /// Documents that are other than before.
+    public var modifiedCount: Int
+    /// The `_id` of the document that an upsert inserted.
+    public var upsertedId: Value?
+
+    public init(matchedCount: Int = 0, modifiedCount: Int = 0, upsertedId: Value? = nil) {
+        self.matchedCount = matchedCount
+        self.modifiedCount = modifiedCount
+        self.upsertedId = upsertedId
+    }
+}
+
+/// One write of a `bulkWrite`.
+public enum WriteModel: Sendable {
+    case insertOne(Document)
+    case updateOne(filter: Document, update: Value, options: UpdateOptions = UpdateOptions())
+    case updateMany(filter: Document, update: Value, options: UpdateOptions = UpdateOptions())
+    case replaceOne(filter: Document, replacement: Document, upsert: Bool = false)
+    case deleteOne(filter: Document)
+    case deleteMany(filter: Document)
+}
+
+/// What a `bulkWrite` did.
+public struct BulkWriteResult: Sendable {
+    public var insertedCount = 0
+    public var matchedCount = 0
+    public var modifiedCount = 0
+    public var deletedCount = 0
+    /// By the write's place.
+    public var insertedIds: [Int: Value] = [:]
+    /// By the write's place.
+    public var upsertedIds: [Int: Value] = [:]
+
+    public init() {}
+}
+
+/// Writes of an `insertMany` or `bulkWrite` that failed; the others are done.
+public struct BulkWriteError: Error, Sendable, CustomStringConvertible {
+    /// What was done.
+    public var result: BulkWriteResult
+    /// By the write's place; one, where the writes were ordered.
+    public var failures: [Int: DocumentStoreError]
+
+    public var description: String {
+        let first = failures.min { $0.key < $1.key }
+        return "BulkWriteError: \(failures.count) failed, first \(first.map { "\($0.key): \($0.value)" } ?? "none")"
+    }
+}

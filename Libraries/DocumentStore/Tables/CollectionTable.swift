@@ -1,0 +1,138 @@
+import DocumentModel
+import Postgres
+
+/// The table of a collection, and the statements that are about it alone.
+final class CollectionTable: Sendable {
+    let app: String
+    let namespace: ChangeEvent.Namespace
+    /// Schema and table, quoted.
+    let name: String
+    let lockStatement: String
+    let insertStatement: String
+    let updateStatement: String
+    let deleteStatement: String
+    let numberStatement: String
+
+    init(app: String, namespace: ChangeEvent.Namespace, schema: String, table: String) {
+        self.app = app
+        self.namespace = namespace
+        name = "\(schema.postgresIdentifier).\(table.postgresIdentifier)"
+        let sql = CollectionSQL(table: name)
+        lockStatement = sql.lock
+        insertStatement = sql.insert
+        updateStatement = sql.update
+        deleteStatement = sql.delete
+        numberStatement = sql.number
+    }
+}
+
+/// Composes the statements of a table. Each writes many documents and their change rows at once.
+///
+/// `back` is how far before the partition's head a revision is: the head is known to the statements only, since
+/// ``CommitSQL/number`` moves it in the same round trip.
+private struct CollectionSQL {
+    let table: String
+
+    /// `$1` ids. What another transaction has locked comes back without a row, and `busy`.
+    var lock: String {
+        """
+        select k.id, d.partition, d.epoch, d.revision, d.incarnation_epoch, d.incarnation, d.clocks, d.body,
+            d.partition is null and exists (select from \(table) e where e._id = k.id) as busy
+        from unnest($1::text[]) k(id)
+        left join lateral (
+            select * from \(table) t where t._id = k.id for no key update skip locked
+        ) d on true
+        """
+    }
+
+    private let changeColumns = """
+        app, partition, epoch, revision, database, collection, _id, operation, incarnation_epoch, incarnation,
+        before, after, origin_user, origin_device, origin_version
+        """
+
+    private let written = """
+        written as (
+            select u.*, p.epoch, p.head, p.head - u.back as revision
+            from unnest($4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
+                $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[])
+            u(_id, partition, back, body, document, clocks, incarnation_back, incarnation_epoch, incarnation,
+                operation, before, origin_user, origin_device, origin_version)
+            join partita.partitions p on p.app = $1 and p.partition = u.partition
+        )
+        """
+
+    /// `$1` app, `$2` database, `$3` collection, then arrays by document.
+    var insert: String {
+        """
+        with \(written), stored as (
+            insert into \(table) (_id, partition, epoch, revision, incarnation_epoch, incarnation, clocks, body, document)
+            select _id, partition, epoch, revision, epoch, head - incarnation_back,
+                clocks::json, body::json, document::jsonb
+            from written
+            returning _id, incarnation_epoch, incarnation, body
+        )
+        insert into partita.changes (\(changeColumns))
+        select $1, w.partition, w.epoch, w.revision, $2, $3, w._id, w.operation, s.incarnation_epoch, s.incarnation,
+            w.before::json, s.body, w.origin_user, w.origin_device, w.origin_version
+        from written w join stored s using (_id) where w.operation is not null
+        """
+    }
+
+    /// As `insert`. Without a `before` the change row takes the body that the table had.
+    var update: String {
+        """
+        with \(written), stored as (
+            update \(table) t set partition = w.partition, epoch = w.epoch, revision = w.revision,
+                incarnation_epoch = case when w.incarnation_back is null then w.incarnation_epoch else w.epoch end,
+                incarnation = coalesce(w.head - w.incarnation_back, w.incarnation),
+                clocks = w.clocks::json, body = w.body::json, document = w.document::jsonb, updated_at = now()
+            from written w join \(table) o using (_id)
+            where t._id = w._id
+            returning t._id, t.incarnation_epoch, t.incarnation, t.body, o.body as before
+        )
+        insert into partita.changes (\(changeColumns))
+        select $1, w.partition, w.epoch, w.revision, $2, $3, w._id, w.operation, s.incarnation_epoch, s.incarnation,
+            coalesce(w.before::json, s.before), s.body, w.origin_user, w.origin_device, w.origin_version
+        from written w join stored s using (_id) where w.operation is not null
+        """
+    }
+
+    /// `$1` app, `$2` database, `$3` collection, then arrays by document: id, partition, back, before, whether a change row is
+    /// written here, origin.
+    var delete: String {
+        """
+        with written as (
+            select u.*, p.epoch, p.head, p.head - u.back as revision
+            from unnest($4::text[], $5::text[], $6::bigint[], $7::text[], $8::bool[], $9::text[], $10::text[], $11::bigint[])
+            u(_id, partition, back, before, logged, origin_user, origin_device, origin_version)
+            join partita.partitions p on p.app = $1 and p.partition = u.partition
+        ), removed as (
+            delete from \(table) t using written w where t._id = w._id
+            returning t._id, t.incarnation_epoch, t.incarnation, t.body
+        ), buried as (
+            insert into partita.tombstones as t (
+                app, partition, database, collection, _id, epoch, revision, incarnation_epoch, incarnation)
+            select $1, w.partition, $2, $3, w._id, w.epoch, w.revision, r.incarnation_epoch, r.incarnation
+            from written w join removed r using (_id) where w.logged
+            \(CommitSQL.onTombstoneConflict)
+        )
+        insert into partita.changes (\(changeColumns))
+        select $1, w.partition, w.epoch, w.revision, $2, $3, w._id, 'delete', r.incarnation_epoch, r.incarnation,
+            coalesce(w.before::json, r.body), null, w.origin_user, w.origin_device, w.origin_version
+        from written w join removed r using (_id) where w.logged
+        """
+    }
+
+    /// Gives rows that a transaction wrote before their revision: `$1` app, then arrays by document.
+    var number: String {
+        """
+        update \(table) t set epoch = p.epoch, revision = p.head - u.back,
+            incarnation_epoch = case when u.incarnation_back is null then t.incarnation_epoch else p.epoch end,
+            incarnation = coalesce(p.head - u.incarnation_back, t.incarnation), clocks = u.clocks::json
+        from unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[])
+            u(_id, partition, back, incarnation_back, clocks)
+        join partita.partitions p on p.app = $1 and p.partition = u.partition
+        where t._id = u._id
+        """
+    }
+}

@@ -1,0 +1,84 @@
+import DocumentModel
+import EventLoop
+import Postgres
+
+/// Knows which table holds which collection, and makes tables.
+final class CollectionTables: Sendable {
+    private struct Key: Hashable {
+        var app: ExactText
+        var database: ExactText
+        var collection: ExactText
+    }
+
+    private let client: PostgresClient
+    private let known = Locked<[Key: CollectionTable]>([:])
+
+    init(client: PostgresClient) { self.client = client }
+
+    private static func key(_ app: String, _ namespace: ChangeEvent.Namespace) -> Key {
+        Key(app: ExactText(app), database: ExactText(namespace.database), collection: ExactText(namespace.collection))
+    }
+
+    /// The table, if there is one.
+    func existing(_ namespace: ChangeEvent.Namespace, of app: String) async throws -> CollectionTable? {
+        let key = Self.key(app, namespace)
+        if let table = known.withLock({ $0[key] }) { return table }
+        let rows = try await client.query(
+            "select schema_name, table_name from partita.collections where app = $1 and database = $2 and name = $3",
+            [.text(app), .text(namespace.database), .text(namespace.collection)])
+        guard let row = rows.first else { return nil }
+        return try remember(row, app: app, namespace: namespace)
+    }
+
+    /// The table, made if there is none.
+    func ensured(_ namespace: ChangeEvent.Namespace, of storage: AppStorage) async throws -> CollectionTable {
+        if let table = known.withLock({ $0[Self.key(storage.app, namespace)] }) { return table }
+        try Self.check(namespace)
+        let rows = try await client.query(
+            "select c.schema_name, c.table_name from partita.ensure_collection($1, $2, $3, $4) c",
+            [
+                .text(storage.app), .text(namespace.database), .text(namespace.collection),
+                PostgresValue(storage.partitionKey),
+            ])
+        guard let row = rows.first else {
+            throw DocumentStoreError(.corruptRow, "ensure_collection returned nothing")
+        }
+        return try remember(row, app: storage.app, namespace: namespace)
+    }
+
+    /// All tables of an app, in the order of their names.
+    func all(of app: String) async throws -> [CollectionTable] {
+        let rows = try await client.query(
+            "select schema_name, table_name, database, name from partita.collections where app = $1 order by database, name",
+            [.text(app)])
+        return try rows.map { row in
+            let (_, _, database, name) = try row.decode((String, String, String, String).self)
+            return try remember(row, app: app, namespace: .init(database: database, collection: name))
+        }
+    }
+
+    private func remember(_ row: PostgresRow, app: String, namespace: ChangeEvent.Namespace) throws -> CollectionTable {
+        let (schema, name) = try row.decode((String, String).self)
+        let table = CollectionTable(app: app, namespace: namespace, schema: schema, table: name)
+        return known.withLock { known in
+            let key = Self.key(app, namespace)
+            if let present = known[key], present.name == table.name { return present }
+            known[key] = table
+            return table
+        }
+    }
+
+    /// MongoDB's rules for names.
+    private static func check(_ namespace: ChangeEvent.Namespace) throws(DocumentStoreError) {
+        let collection = namespace.collection
+        let isGood =
+            !collection.isEmpty && collection.utf8.count <= 120 && !collection.hasPrefix("system.")
+            && !collection.utf8.contains(0) && !collection.utf8.contains(UInt8(ascii: "$"))
+            && !namespace.database.isEmpty && namespace.database.utf8.count <= 63
+            && namespace.database.utf8.allSatisfy { $0 > 32 && !#"/\."$*<>:|?"#.utf8.contains($0) }
+        if !isGood {
+            throw DocumentStoreError(
+                .unknownCollection, "invalid namespace \(namespace.database).\(collection)", mongoCode: 73)
+        }
+    }
+}

@@ -1,0 +1,32 @@
+import Metrics
+
+/// What is measured of uploads.
+struct UploadMetrics: Sendable {
+    let batchSize = Histogram(
+        label: "document_store_upload_batch_changesets", help: "Changesets that were committed together.",
+        buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500])
+    let commit = Timer(
+        label: "document_store_upload_commit_seconds", help: "From a batch's first statement to its commit.")
+    let lockedOut = Counter(
+        label: "document_store_uploads_locked_out_total",
+        help: "Changesets that left a batch, since something that they need was locked.")
+    private let acknowledged = Self.results("acknowledged")
+    private let rejected = Self.results("rejected")
+    private let forked = Self.results("forked")
+    private let outOfOrder = Self.results("out_of_order")
+
+    private static func results(_ result: String) -> Counter {
+        Counter(
+            label: "document_store_uploads_total", help: "Answered changesets, by answer.",
+            dimensions: [("result", result)])
+    }
+
+    func count(_ result: UploadResult) {
+        switch result {
+        case .acknowledged: acknowledged.increment()
+        case .rejected: rejected.increment()
+        case .forked: forked.increment()
+        case .outOfOrder: outOfOrder.increment()
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Postgres
+import SyncEngine
+
+extension WritePlan {
+    /// Brings the rows to what the documents are now, without revisions: so that a transaction's later statements read what it
+    /// has written. Until the commit the rows stand at epoch 0.
+    func flushStatements() -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        for key in order {
+            guard let document = documents[key], !document.changes.isEmpty, !document.isFlushed else { continue }
+            let table = document.table.name
+            guard let current = document.current else {
+                if document.isInTable {
+                    statements.append(.init("delete from \(table) where _id = $1", [.text(document.id)]))
+                }
+                continue
+            }
+            var plain: [UInt8] = []
+            PlainForm.append(current.stored.document, to: &plain)
+            let parameters: [PostgresValue] = [
+                .text(document.id), .text(current.partition.text), .utf8(current.body), .utf8(plain),
+            ]
+            statements.append(
+                .init(
+                    document.isInTable
+                        ? """
+                        update \(table) set partition = $2, body = $3, document = $4, epoch = 0, updated_at = now()
+                        where _id = $1
+                        """
+                        : """
+                        insert into \(table) (_id, partition, epoch, revision, incarnation_epoch, incarnation, body, document)
+                        values ($1, $2, 0, 0, 0, 0, $3, $4)
+                        """, parameters))
+        }
+        return statements
+    }
+}

@@ -1,0 +1,252 @@
+import DocumentModel
+import EventLoop
+import EventTopics
+import Kafka
+import Lifecycle
+import Logging
+import Metrics
+import Postgres
+
+/// Consumes `document-changes` without losing a change, even when the broker does.
+///
+/// The handler gets changes only: large ones are read from their change rows, heads are kept here. What was handled is recorded in
+/// Postgres, by the handler's claims and, for changes without effect, in bulk every second. A sweep, at the start and at intervals,
+/// compares heads with what was handled, and feeds what is missing through the same lanes. A member sweeps the partitions whose
+/// keys are its own at the moment, so that a partition's events are never handled in two places.
+public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: Service {
+    /// - `sweepInterval` (duration, optional, default: 30 s): How often heads are compared. A change that came late by less than this
+    ///   is left to the topic, except in the first sweep.
+    public let sweepInterval: Duration
+    private let consumer: EventConsumer<ChangeAdapter<Handler>>
+    private let recorder: ChangeRecorder
+    private let handled: HandledEvents
+    private let source: any GapSource
+    private let client: PostgresClient
+    private let logger: Logger
+    private let repaired: Counter
+
+    /// Describes the consumer; `run` starts it.
+    /// - Parameter name: the consumer's name in its group and in `HandledEvents`; it stays the same over releases.
+    public init(
+        pool: String, name: String, kafka: KafkaConfiguration, postgres: PostgresClient, source: any GapSource,
+        options: EventConsumerOptions = EventConsumerOptions(), sweepInterval: Duration = .seconds(30),
+        handler: Handler,
+        logger: Logger = Logger(label: "event-stream")
+    ) {
+        self.sweepInterval = sweepInterval
+        self.source = source
+        self.logger = logger
+        client = postgres
+        handled = HandledEvents(consumer: name)
+        recorder = ChangeRecorder(handled: handled, client: postgres)
+        repaired = EventStreamMetrics.repaired[name]
+        consumer = EventConsumer(
+            pool: pool, group: name, kafka: kafka, options: options,
+            handler: ChangeAdapter(handler: handler, source: source, recorder: recorder), logger: logger)
+    }
+
+    /// Consumes until a graceful shutdown or cancellation.
+    /// - Throws: what a handler decided to stop for, and fatal errors of the client.
+    public func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await self.consumer.run() }
+            tasks.addTask { try await endingQuietly { try await self.sweepRepeatedly() } }
+            tasks.addTask { try await endingQuietly { try await self.recordRepeatedly() } }
+            // The consumer ends by itself at a shutdown, the others by cancellation.
+            try await tasks.next()
+            tasks.cancelAll()
+            try await tasks.waitForAll()
+        }
+        await recordNow()
+    }
+
+    /// Compares all heads with what was handled, and handles what is missing; returns how many changes that were.
+    /// - Parameter known: heads as an earlier sweep saw them, beyond which the topic still has its chance; `nil` for none.
+    @discardableResult
+    public func sweep(onlyUpTo known: [HandledEvents.PartitionKey: Int64]? = nil) async throws -> Int {
+        try await sweep(onlyUpTo: known).repaired
+    }
+
+    // MARK: Sweeping
+
+    private struct Sweep {
+        var heads: [HandledEvents.PartitionKey: Int64] = [:]
+        var repaired = 0
+    }
+
+    private func sweepRepeatedly() async throws {
+        try await consumer.waitUntilAssigned()
+        var last: [HandledEvents.PartitionKey: Int64]?
+        while true {
+            do {
+                last = try await sweep(onlyUpTo: last).heads
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
+            }
+            try await Task.sleep(for: sweepInterval)
+        }
+    }
+
+    private func sweep(onlyUpTo known: [HandledEvents.PartitionKey: Int64]?) async throws -> Sweep {
+        // What was handled without effect is only noted in memory yet.
+        await recordNow()
+        var sweep = Sweep()
+        var cursor: HandledEvents.PartitionKey?
+        while true {
+            let page = try await source.heads(after: cursor, limit: 1000)
+            try await repair(page, onlyUpTo: known, &sweep)
+            guard let last = page.last, page.count == 1000 else { return sweep }
+            cursor = .init(app: last.app, partition: last.partition)
+        }
+    }
+
+    private func repair(
+        _ heads: [PartitionHead], onlyUpTo known: [HandledEvents.PartitionKey: Int64]?, _ sweep: inout Sweep
+    ) async throws {
+        let progress = try await handled.progress(
+            heads.map { .init(app: $0.app, partition: $0.partition) }, on: client)
+        for head in heads {
+            let key = HandledEvents.PartitionKey(app: head.app, partition: head.partition)
+            let done = progress[key] ?? .none
+            guard done.watermark < head.head.number else { continue }
+            sweep.heads[key] = head.head.number
+            // A partition that was not behind at the last sweep may just be on its way.
+            let end = known.map { min(head.head.number, $0[key] ?? 0) } ?? head.head.number
+            guard done.watermark < end,
+                await consumer.owns(key: DocumentChangesEvent.key(app: key.app, partition: key.partition))
+            else { continue }
+            sweep.repaired += try await repair(key, done, end: end, epoch: head.head.epoch)
+        }
+    }
+
+    private func repair(
+        _ key: HandledEvents.PartitionKey, _ done: HandledEvents.Progress, end: Int64, epoch: Int32
+    ) async throws -> Int {
+        var position = done.watermark
+        var count = 0
+        while position < end {
+            let changes = try await source.changes(key, after: position, limit: 200)
+            let found = changes.filter { $0.revision.number <= end }
+            if let first = changes.first, first.revision.number > position + 1 {
+                try await skip(key, to: Revision(epoch: first.revision.epoch, number: first.revision.number - 1))
+            } else if changes.isEmpty {
+                try await skip(key, to: Revision(epoch: epoch, number: end))
+            }
+            let missing = found.filter { !done.contains($0.revision.number) }
+            if !missing.isEmpty {
+                logger.notice(
+                    "changes that the topic did not bring are handled",
+                    metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(missing.count)"])
+                await consumer.inject(missing.map { ReceivedEvent(.change($0)) })
+                count += missing.count
+                repaired.increment(by: missing.count)
+            }
+            guard let last = found.last else { break }
+            position = last.revision.number
+        }
+        return count
+    }
+
+    private func skip(_ key: HandledEvents.PartitionKey, to revision: Revision) async throws {
+        logger.warning(
+            "changes are no longer kept and are passed over",
+            metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "revision": "\(revision)"])
+        try await handled.skip(key, to: revision, on: client)
+    }
+
+    // MARK: Recording
+
+    private func recordRepeatedly() async throws {
+        while true {
+            try await Task.sleep(for: .seconds(1))
+            await recordNow()
+        }
+    }
+
+    private func recordNow() async {
+        do { try await recorder.flush() } catch {
+            // They stay noted; and if this process ends before, handling them again has no effect either.
+            logger.warning("handled changes could not be recorded", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+/// Stands between the stream and a service's handler.
+struct ChangeAdapter<Handler: EventHandler<DocumentChangesEvent>>: EventHandler {
+    let handler: Handler
+    let source: any GapSource
+    let recorder: ChangeRecorder
+
+    func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.lane(of: event) }
+
+    func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        var changes: [ReceivedEvent<DocumentChangesEvent>] = []
+        for var event in events {
+            switch event.payload {
+            case .change: changes.append(event)
+            case .head: continue
+            case .large(let large):
+                let key = HandledEvents.PartitionKey(app: large.app, partition: large.partition)
+                let found = try await source.changes(key, after: large.revision.number - 1, limit: 1).first
+                // Older than the retention of change rows: nothing can be done for it any more.
+                guard let found, found.revision == large.revision else { continue }
+                event.payload = .change(found)
+                changes.append(event)
+            }
+        }
+        if !changes.isEmpty { try await handler.handle(changes) }
+        recorder.note(events)
+    }
+
+    func decide(
+        _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
+    ) async -> FailureDecision {
+        await handler.decide(error, on: event, attempts: attempts)
+    }
+
+    func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
+        try await handler.deadLetter(letter)
+        if let event = letter.event { recorder.note([event]) }
+    }
+}
+
+/// Notes handled changes, to be written in bulk.
+final class ChangeRecorder: Sendable {
+    private let handled: HandledEvents
+    private let client: PostgresClient
+    private let noted = Locked<[(key: HandledEvents.PartitionKey, revision: Revision)]>([])
+
+    init(handled: HandledEvents, client: PostgresClient) {
+        self.handled = handled
+        self.client = client
+    }
+
+    func note(_ events: [ReceivedEvent<DocumentChangesEvent>]) {
+        let changes = events.compactMap { event -> (key: HandledEvents.PartitionKey, revision: Revision)? in
+            if case .head = event.payload { return nil }
+            return (.init(app: event.payload.app, partition: event.payload.partition), event.payload.revision)
+        }
+        noted.withLock { noted in
+            noted += changes
+            // Without Postgres for long: what is forgotten here is found by the sweep, and handled once more.
+            if noted.count > 100_000 { noted.removeFirst(noted.count - 100_000) }
+        }
+    }
+
+    func flush() async throws {
+        let changes = noted.withLock { noted in
+            defer { noted = [] }
+            return noted
+        }
+        do {
+            for start in stride(from: 0, to: changes.count, by: 5000) {
+                try await handled.record(Array(changes[start..<min(start + 5000, changes.count)]), on: client)
+            }
+        } catch {
+            noted.withLock { $0.insert(contentsOf: changes, at: 0) }
+            throw error
+        }
+    }
+}

@@ -1,0 +1,437 @@
+import EventTopics
+import Kafka
+import Lifecycle
+import Logging
+import Metrics
+
+/// Consumes a topic as a member of a group: events of one lane in order, lanes beside each other, offsets committed only after the
+/// effects of everything before them.
+///
+/// **At least once.** An event comes again after a crash between its effect and its offset's commit, so handlers claim it in
+/// the transaction of the effect (`HandledEvents`). **Bounded.** What waits in this process is limited per Kafka partition by
+/// pausing it. **A failure stays in its lane**: it is retried with growing waits while other lanes go on, until the handler decides
+/// to put it aside. Its Kafka partition keeps its offset meanwhile, and is paused once the limit is reached.
+///
+/// At a graceful shutdown it stops reading, lets running handlers finish, commits, and leaves the group.
+public actor EventConsumer<Handler: EventHandler>: Service {
+    public typealias Payload = Handler.Payload
+
+    private enum Item: Sendable {
+        case event(ReceivedEvent<Payload>, Injection?)
+        case undecodable(KafkaMessage, EventTopicsError)
+    }
+
+    private typealias Lanes = EventLanes<Item>
+
+    private let configuration: KafkaConfiguration
+    private let group: String
+    private let options: EventConsumerOptions
+    private let handler: Handler
+    private let logger: Logger
+    private let topic: String
+    private let lagGauge: Gauge
+    private let handledCounter: Counter
+    private let retryCounter: Counter
+    private let deadLetterCounter: Counter
+
+    private var consumer: KafkaConsumer?
+    private var lanes = Lanes()
+    private var trackers: [Int32: OffsetTracker] = [:]
+    private var owned: Set<Int32> = []
+    private var paused: Set<Int32> = []
+    private var fullSince: [Int32: ContinuousClock.Instant] = [:]
+    private var relief: CheckedContinuation<Void, Never>?
+    private var partitionCount = 0
+    private var runningOf: [Int32: Int] = [:]
+    private var idleWorkers: [CheckedContinuation<Lanes.Work?, Never>] = []
+    private var nextDue: ContinuousClock.Instant?
+    private var isStopping = false
+    private var failure: (any Error)?
+    private let assigned = Milestone()
+
+    /// Describes the consumer; `run` starts it.
+    /// - Parameters:
+    ///   - group: the consumer group, usually the service's name, to which the pool is added.
+    public init(
+        pool: String, group: String, kafka: KafkaConfiguration, options: EventConsumerOptions = EventConsumerOptions(),
+        handler: Handler, logger: Logger? = nil
+    ) {
+        configuration = kafka
+        self.group = "partita.\(pool).\(group)"
+        self.options = options
+        self.handler = handler
+        topic = Payload.topic.fullName(pool: pool)
+        let labels = [Payload.topic.name, group]
+        lagGauge = EventStreamMetrics.lag.handle(labels)
+        handledCounter = EventStreamMetrics.handled.handle(labels)
+        retryCounter = EventStreamMetrics.retries.handle(labels)
+        deadLetterCounter = EventStreamMetrics.deadLetters.handle(labels)
+        var logger = logger ?? Logger(label: "event-stream")
+        logger[metadataKey: "kafka.topic"] = "\(topic)"
+        logger[metadataKey: "kafka.group"] = "\(self.group)"
+        self.logger = logger
+    }
+
+    /// Consumes until a graceful shutdown or cancellation.
+    /// - Throws: what a handler decided to stop for, and fatal errors of the client.
+    public func run() async throws {
+        let consumer = try KafkaConsumer(
+            configuration: configuration,
+            options: KafkaConsumerOptions(
+                group: group, instanceID: options.instanceID, sessionTimeout: options.sessionTimeout,
+                batchLimit: min(1000, options.pendingEvents)),
+            logger: logger)
+        self.consumer = consumer
+        isStopping = false
+        do {
+            try await consumer.subscribe(to: [topic]) { [weak self] change in await self?.rebalanced(change) }
+            try await withTaskCancellationOrGracefulShutdownHandler {
+                try await withThrowingTaskGroup(of: Void.self) { tasks in
+                    for _ in 0..<options.concurrency { tasks.addTask { await self.work() } }
+                    tasks.addTask { try await self.poll(consumer) }
+                    try await tasks.waitForAll()
+                }
+            } onCancelOrGracefulShutdown: {
+                // Owned by nobody: it sets a flag, and `run` outlasts it.
+                Task { await self.stop() }
+            }
+        } catch is CancellationError where isStopping {
+            // Handlers that did not finish in time were cancelled; their events come again.
+        } catch {
+            failure = failure ?? error
+        }
+        await consumer.close(deadline: options.drainTimeout)
+        self.consumer = nil
+        if let failure { throw failure }
+    }
+
+    /// Returns when the group has told this member its partitions for the first time.
+    /// - Throws: `CancellationError`.
+    public nonisolated func waitUntilAssigned() async throws { try await assigned.wait() }
+
+    /// Whether events with this key are this member's to handle at the moment.
+    public func owns(key: String) -> Bool {
+        partitionCount > 0 && owned.contains(EventKey.partition(of: key.utf8, count: partitionCount))
+    }
+
+    /// Puts events in their lanes that the topic did not bring, and returns when they are handled, put aside, or no longer this
+    /// member's.
+    public func inject(_ events: [ReceivedEvent<Payload>]) async {
+        let injection = Injection()
+        for event in events where owns(key: event.key) && !isStopping {
+            injection.begin()
+            let partition = EventKey.partition(of: event.key.utf8, count: partitionCount)
+            lanes.append(
+                .init(event: .event(event, injection), partition: partition, offset: nil, bytes: 256),
+                to: handler.lane(of: event))
+        }
+        dispatch()
+        await injection.wait()
+    }
+
+    // MARK: Reading
+
+    private func poll(_ consumer: KafkaConsumer) async throws {
+        var nextReport = ContinuousClock.now
+        while !isStopping, !Task.isCancelled {
+            let now = ContinuousClock.now
+            nextDue = lanes.wake(now: now)
+            dispatch()
+            guard pauseFull(now) else {
+                await waitForRelief()
+                continue
+            }
+            let wait = nextDue.map { min(.seconds(1), max(.milliseconds(1), $0 - now)) } ?? .seconds(1)
+            do {
+                accept(try await consumer.next(timeout: wait))
+            } catch {
+                stop(error)
+                break
+            }
+            if now >= nextReport {
+                nextReport = now + .seconds(1)
+                await reportLag(consumer)
+            }
+        }
+        stop()
+        for entry in lanes.drop(Set(lanes.loads.keys)) { settle(entry) }
+        guard await waitUntilIdle(Set(runningOf.keys)) else {
+            logger.warning("handlers did not finish in time, they are cancelled")
+            throw CancellationError()
+        }
+    }
+
+    private func accept(_ batch: KafkaBatch) {
+        for message in batch.messages where owned.contains(message.partition) {
+            trackers[message.partition, default: OffsetTracker()].begin(message.offset)
+            let item: Item
+            let lane: String
+            do {
+                let event = try ReceivedEvent<Payload>(message)
+                item = .event(event, nil)
+                lane = handler.lane(of: event)
+            } catch {
+                item = .undecodable(message, error)
+                lane = "undecodable/\(message.partition)"
+            }
+            lanes.append(
+                .init(
+                    event: item, partition: message.partition, offset: message.offset,
+                    bytes: 256 + (message.value?.count ?? 0)), to: lane)
+        }
+        dispatch()
+    }
+
+    /// Whether reading may go on.
+    ///
+    /// Pausing throws away what the client fetched ahead and costs half a second, so a partition whose handlers keep up is only
+    /// waited for. One that stays full is paused, for the others' sake.
+    private func pauseFull(_ now: ContinuousClock.Instant) -> Bool {
+        var patient = false
+        var full: [Int32] = []
+        for partition in owned where !paused.contains(partition) {
+            guard isFull(partition) else {
+                fullSince[partition] = nil
+                continue
+            }
+            let since = fullSince[partition, default: now]
+            fullSince[partition] = since
+            if now - since < .seconds(1) { patient = true } else { full.append(partition) }
+        }
+        guard !full.isEmpty else { return !patient }
+        do {
+            try consumer?.pause(full.map(topicPartition))
+            paused.formUnion(full)
+            logger.debug("paused", metadata: ["kafka.partitions": "\(full.sorted())"])
+        } catch {
+            stop(error)
+        }
+        return !patient
+    }
+
+    private func isFull(_ partition: Int32) -> Bool {
+        let load = lanes.loads[partition] ?? .init()
+        return load.events >= options.pendingEvents || load.bytes >= options.pendingBytes
+            || trackers[partition].map { $0.count >= 4 * options.pendingEvents } ?? false
+    }
+
+    private func isRelieved(_ partition: Int32) -> Bool {
+        let load = lanes.loads[partition] ?? .init()
+        return load.events <= options.pendingEvents / 2 && load.bytes <= options.pendingBytes / 2
+            && trackers[partition].map { $0.count <= 2 * options.pendingEvents } ?? true
+    }
+
+    /// Returns when a full partition is relieved, a retry is due, or a tenth of a second is over.
+    private func waitForRelief() async {
+        let timer = Task {  // ends by being cancelled just below
+            try await Task.sleep(for: .milliseconds(100))
+            relieve()
+        }
+        await withCheckedContinuation { relief = $0 }
+        timer.cancel()
+    }
+
+    private func relieve() {
+        relief?.resume()
+        relief = nil
+    }
+
+    private func finishedSome(of partitions: Set<Int32>) {
+        for partition in partitions where isRelieved(partition) {
+            if fullSince[partition] != nil { relieve() }
+            fullSince[partition] = nil
+            guard paused.contains(partition) else { continue }
+            do {
+                try consumer?.resume([topicPartition(partition)])
+                paused.remove(partition)
+            } catch {
+                stop(error)
+            }
+        }
+    }
+
+    private func topicPartition(_ partition: Int32) -> KafkaTopicPartition {
+        KafkaTopicPartition(topic: topic, partition: partition)
+    }
+
+    private func reportLag(_ consumer: KafkaConsumer) async {
+        var sum: Int64 = 0
+        do {
+            let positions = try await consumer.positions(owned.map(topicPartition))
+            for (partition, position) in positions {
+                sum += await consumer.lag(partition, from: position) ?? 0
+                sum += Int64(trackers[partition.partition]?.count ?? 0)
+            }
+        } catch {
+            logger.debug("the lag is unknown", metadata: ["error": "\(error)"])
+            return
+        }
+        lagGauge.set(Double(sum))
+    }
+
+    // MARK: Partitions coming and going
+
+    private func rebalanced(_ change: KafkaRebalance) async {
+        switch change {
+        case .assigned(let partitions):
+            logger.debug(
+                "partitions assigned", metadata: ["kafka.partitions": "\(partitions.map(\.partition).sorted())"])
+            owned.formUnion(partitions.map(\.partition))
+            do {
+                if let consumer { partitionCount = try await consumer.metadata(topic).partitions.count }
+            } catch {
+                // Only repairs need it; the next assignment asks again.
+                logger.debug("the number of partitions is unknown", metadata: ["error": "\(error)"])
+            }
+            assigned.reach()
+        case .revoked(let partitions, let isLost):
+            let gone = Set(partitions.map(\.partition))
+            logger.debug(
+                "partitions revoked", metadata: ["kafka.partitions": "\(gone.sorted())", "kafka.lost": "\(isLost)"])
+            owned.subtract(gone)
+            paused.subtract(gone)
+            for partition in gone { fullSince[partition] = nil }
+            for entry in lanes.drop(gone) { settle(entry) }
+            if !isLost, await !waitUntilIdle(gone) {
+                logger.warning("partitions go while handlers still have events of them")
+            }
+            for partition in gone { trackers[partition] = nil }
+        }
+    }
+
+    /// Waits until no handler has events of these partitions, at most for the drain timeout.
+    private func waitUntilIdle(_ partitions: Set<Int32>) async -> Bool {
+        let end = ContinuousClock.now + options.drainTimeout
+        while partitions.contains(where: { runningOf[$0, default: 0] > 0 }) {
+            guard ContinuousClock.now < end else { return false }
+            do { try await Task.sleep(for: .milliseconds(5)) } catch { return false }
+        }
+        return true
+    }
+
+    // MARK: Handling
+
+    private func work() async {
+        while let work = await nextWork() {
+            await process(work)
+            for entry in work.entries { runningOf[entry.partition, default: 0] -= 1 }
+            finishedSome(of: Set(work.entries.map(\.partition)))
+        }
+    }
+
+    private func nextWork() async -> Lanes.Work? {
+        if isStopping { return nil }
+        if let work = takeWork() { return work }
+        return await withCheckedContinuation { idleWorkers.append($0) }
+    }
+
+    private func takeWork() -> Lanes.Work? {
+        guard let work = lanes.take(limit: options.batchLimit) else { return nil }
+        for entry in work.entries { runningOf[entry.partition, default: 0] += 1 }
+        return work
+    }
+
+    /// Gives ready lanes to workers that wait.
+    private func dispatch() {
+        while !isStopping, !idleWorkers.isEmpty, let work = takeWork() {
+            idleWorkers.removeLast().resume(returning: work)
+        }
+    }
+
+    private func process(_ work: Lanes.Work) async {
+        var events: [ReceivedEvent<Payload>] = []
+        for entry in work.entries {
+            switch entry.event {
+            case .event(let event, _): events.append(event)
+            case .undecodable(let message, let error):
+                // They have a lane of their own, where nothing else is.
+                await putAside(
+                    work, DeadLetter(event: nil, message: message, error: error, attempts: 0), isolating: true)
+                return
+            }
+        }
+        do {
+            try await handler.handle(events)
+            finish(work)
+        } catch {
+            guard events.count == 1, let event = events.first else { return lanesChanged { $0.isolate(work.lane) } }
+            await failed(work, event, error)
+        }
+    }
+
+    private func failed(_ work: Lanes.Work, _ event: ReceivedEvent<Payload>, _ error: any Error) async {
+        if isStopping, error is CancellationError { return }
+        let attempts = work.failures + 1
+        var metadata: Logger.Metadata = [
+            "event.id": "\(event.attributes.id)", "attempt": "\(attempts)", "error": "\(error)",
+        ]
+        switch await handler.decide(error, on: event, attempts: attempts) {
+        case .retry:
+            let delay = options.retries.delay(after: attempts)
+            metadata["retry.ms"] = "\(delay / .milliseconds(1))"
+            logger.warning("handling an event failed, it is tried again", metadata: metadata)
+            retryCounter.increment()
+            postpone(work, for: delay)
+        case .deadLetter:
+            logger.error("handling an event failed, it is put aside", metadata: metadata)
+            await putAside(
+                work, DeadLetter(event: event, message: nil, error: error, attempts: attempts), isolating: false)
+        case .stop:
+            logger.error("handling an event failed, the consumer stops", metadata: metadata)
+            stop(error)
+        }
+    }
+
+    private func putAside(_ work: Lanes.Work, _ letter: DeadLetter<Payload>, isolating: Bool) async {
+        if isolating, work.entries.count > 1 { return lanesChanged { $0.isolate(work.lane) } }
+        do {
+            try await handler.deadLetter(letter)
+            deadLetterCounter.increment()
+            finish(work)
+        } catch {
+            logger.error("an event can't be put aside, it is tried again", metadata: ["error": "\(error)"])
+            postpone(work, for: options.retries.delay(after: work.failures + 1))
+        }
+    }
+
+    private func finish(_ work: Lanes.Work) {
+        let done = lanes.finish(work.lane)
+        var next: [KafkaTopicPartition: Int64] = [:]
+        for entry in done {
+            settle(entry)
+            if let offset = entry.offset, let committable = trackers[entry.partition]?.finish(offset) {
+                next[topicPartition(entry.partition)] = committable
+            }
+        }
+        handledCounter.increment(by: done.count)
+        do { try consumer?.storeOffsets(next) } catch { stop(error) }
+        dispatch()
+    }
+
+    private func postpone(_ work: Lanes.Work, for delay: Duration) {
+        let instant = ContinuousClock.now + delay
+        lanesChanged { $0.postpone(work.lane, until: instant) }
+        if nextDue.map({ instant < $0 }) ?? true { consumer?.wake() }
+    }
+
+    private func lanesChanged(_ change: (inout Lanes) -> Void) {
+        change(&lanes)
+        dispatch()
+    }
+
+    private func settle(_ entry: Lanes.Entry) {
+        if case .event(_, let injection?) = entry.event { injection.end() }
+    }
+
+    // MARK: Ending
+
+    private func stop(_ error: (any Error)? = nil) {
+        if let error, failure == nil { failure = error }
+        guard !isStopping else { return }
+        isStopping = true
+        relieve()
+        consumer?.wake()
+        for worker in idleWorkers { worker.resume(returning: nil) }
+        idleWorkers.removeAll()
+    }
+}

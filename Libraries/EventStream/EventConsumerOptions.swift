@@ -1,0 +1,37 @@
+/// How an `EventConsumer` works.
+public struct EventConsumerOptions: Sendable {
+    /// - `concurrency` (int, optional, default: 16, range: 1-1000): Lanes that are handled at the same time.
+    public var concurrency: Int
+    /// - `batchLimit` (int, optional, default: 100): Events that a handler gets at once at most.
+    public var batchLimit: Int
+    /// - `pendingEvents` (int, optional, default: 2000): Events of one Kafka partition that wait in this process; beyond it the
+    ///   partition is paused until half of them are done.
+    public var pendingEvents: Int
+    /// - `pendingBytes` (int, optional, default: 8388608): The same in bytes.
+    public var pendingBytes: Int
+    /// Waits between the attempts at an event that failed.
+    public var retries: RetrySchedule
+    /// - `drainTimeout` (duration, optional, default: 20 s): How long handlers may finish at a shutdown, and when partitions go to
+    ///   another member.
+    public var drainTimeout: Duration
+    /// - `sessionTimeout` (duration, optional, default: 6 s): After this long without a sign of life others get the partitions.
+    public var sessionTimeout: Duration
+    /// - `instanceID` (string, optional, default: none): A name that survives restarts (static membership).
+    public var instanceID: String?
+
+    /// The defaults, or what is given.
+    public init(
+        concurrency: Int = 16, batchLimit: Int = 100, pendingEvents: Int = 2000, pendingBytes: Int = 8 << 20,
+        retries: RetrySchedule = RetrySchedule(), drainTimeout: Duration = .seconds(20),
+        sessionTimeout: Duration = .seconds(6), instanceID: String? = nil
+    ) {
+        self.concurrency = concurrency
+        self.batchLimit = batchLimit
+        self.pendingEvents = pendingEvents
+        self.pendingBytes = pendingBytes
+        self.retries = retries
+        self.drainTimeout = drainTimeout
+        self.sessionTimeout = sessionTimeout
+        self.instanceID = instanceID
+    }
+}

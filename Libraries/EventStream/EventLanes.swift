@@ -1,0 +1,187 @@
+/// Events that wait for their handling, in lanes: one after the other within a lane, lanes beside each other. Pure.
+///
+/// An event stays at the head of its lane until it is finished. A lane rests, is ready, runs (its first events are with a handler),
+/// or waits for its next attempt.
+struct EventLanes<Event> {
+    struct Entry {
+        var event: Event
+        /// The Kafka partition whose share of memory it takes.
+        var partition: Int32
+        /// `nil` for an event that was not read from the topic.
+        var offset: Int64?
+        var bytes: Int
+    }
+
+    /// The first events of a lane, to be handled now.
+    struct Work {
+        var lane: String
+        var entries: [Entry]
+        /// How often the first of them failed already.
+        var failures: Int
+    }
+
+    private enum State { case ready, running, waiting }
+
+    private struct Lane {
+        var entries: [Entry] = []
+        var head = 0
+        var state = State.ready
+        /// With a handler.
+        var running = 0
+        /// So many are handled one by one, since they failed together.
+        var single = 0
+        var failures = 0
+
+        var count: Int { entries.count - head }
+
+        mutating func removeFirst(_ number: Int) -> [Entry] {
+            let removed = Array(entries[head..<head + number])
+            head += number
+            if head == entries.count {
+                entries.removeAll(keepingCapacity: true)
+                head = 0
+            } else if head > 64, head * 2 > entries.count {
+                entries.removeFirst(head)
+                head = 0
+            }
+            return removed
+        }
+    }
+
+    /// What is waiting or running of a Kafka partition.
+    struct Load: Equatable {
+        var events = 0
+        var bytes = 0
+    }
+
+    private var lanes: [String: Lane] = [:]
+    private var ready: [String] = []
+    private var readyHead = 0
+    private var waiting: [String: ContinuousClock.Instant] = [:]
+    private(set) var loads: [Int32: Load] = [:]
+
+    /// Events that are in lanes, running ones included.
+    var count: Int { loads.values.reduce(0) { $0 + $1.events } }
+
+    mutating func append(_ entry: Entry, to lane: String) {
+        loads[entry.partition, default: Load()].events += 1
+        loads[entry.partition, default: Load()].bytes += entry.bytes
+        if lanes[lane] == nil {
+            lanes[lane] = Lane()
+            ready.append(lane)
+        }
+        lanes[lane]?.entries.append(entry)
+    }
+
+    /// The next lane's first events, at most `limit`; the lane runs then.
+    mutating func take(limit: Int) -> Work? {
+        while readyHead < ready.count {
+            let name = ready[readyHead]
+            readyHead += 1
+            if readyHead > 256, readyHead * 2 > ready.count {
+                ready.removeFirst(readyHead)
+                readyHead = 0
+            }
+            // A lane that was dropped and began anew stands here twice.
+            guard var lane = lanes[name], lane.state == .ready else { continue }
+            lanes[name] = nil  // so that the copy below is the only one, and changes in place
+            let number = lane.single > 0 ? 1 : min(limit, lane.count)
+            lane.state = .running
+            lane.running = number
+            let work = Work(
+                lane: name, entries: Array(lane.entries[lane.head..<lane.head + number]), failures: lane.failures)
+            lanes[name] = lane
+            return work
+        }
+        ready.removeAll(keepingCapacity: true)
+        readyHead = 0
+        return nil
+    }
+
+    /// The running events of a lane are done.
+    /// - Returns: them.
+    mutating func finish(_ name: String) -> [Entry] {
+        guard var lane = takeRunning(name) else { return [] }
+        let done = lane.removeFirst(lane.running)
+        for entry in done { unload(entry) }
+        lane.single = max(0, lane.single - done.count)
+        lane.failures = 0
+        lane.running = 0
+        if lane.count > 0 {
+            lane.state = .ready
+            lanes[name] = lane
+            ready.append(name)
+        }
+        return done
+    }
+
+    /// The running events of a lane failed together: each is tried alone, at once.
+    mutating func isolate(_ name: String) {
+        guard var lane = takeRunning(name) else { return }
+        lane.single = lane.running
+        lane.running = 0
+        lane.state = .ready
+        lanes[name] = lane
+        ready.append(name)
+    }
+
+    /// The running event of a lane failed: it is tried again at that time.
+    mutating func postpone(_ name: String, until instant: ContinuousClock.Instant) {
+        guard var lane = takeRunning(name) else { return }
+        // Its batch may grow again only after it has passed.
+        lane.single = max(lane.single, 1)
+        lane.failures += 1
+        lane.running = 0
+        lane.state = .waiting
+        lanes[name] = lane
+        waiting[name] = instant
+    }
+
+    /// Makes lanes ready whose time has come.
+    /// - Returns: when the next one's comes.
+    mutating func wake(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        for (name, instant) in waiting where instant <= now {
+            waiting[name] = nil
+            lanes[name]?.state = .ready
+            ready.append(name)
+        }
+        return waiting.values.min()
+    }
+
+    /// Forgets what waits of these Kafka partitions; what runs stays until it is finished.
+    /// - Returns: what was forgotten.
+    mutating func drop(_ partitions: Set<Int32>) -> [Entry] {
+        var dropped: [Entry] = []
+        for (name, var lane) in lanes {
+            let running = lane.head + lane.running
+            let gone = lane.entries[running...].filter { partitions.contains($0.partition) }
+            guard !gone.isEmpty else { continue }
+            dropped += gone
+            lane.entries =
+                lane.entries[lane.head..<running]
+                + lane.entries[running...].filter { !partitions.contains($0.partition) }
+            lane.head = 0
+            lane.single = lane.running
+            if lane.running == 0 { lane.failures = 0 }
+            lanes[name] = lane.entries.isEmpty ? nil : lane
+            if lane.entries.isEmpty { waiting[name] = nil }
+        }
+        for entry in dropped { unload(entry) }
+        return dropped
+    }
+
+    private mutating func takeRunning(_ name: String) -> Lane? {
+        guard let lane = lanes[name], lane.state == .running else { return nil }
+        lanes[name] = nil
+        return lane
+    }
+
+    private mutating func unload(_ entry: Entry) {
+        loads[entry.partition]?.events -= 1
+        loads[entry.partition]?.bytes -= entry.bytes
+        if loads[entry.partition]?.events == 0 { loads[entry.partition] = nil }
+    }
+}
+
+extension EventLanes.Entry: Sendable where Event: Sendable {}
+extension EventLanes.Work: Sendable where Event: Sendable {}

@@ -1,0 +1,25 @@
+import Metrics
+
+/// What the streams tell about themselves. Topics and groups are closed sets.
+enum EventStreamMetrics {
+    /// Messages that the brokers have beyond what a consumer has finished.
+    static let lag = MetricFamily<Gauge>(
+        label: "kafka_consumer_lag_records", help: "Messages beyond the last one finished.",
+        dimensions: ["topic", "group"])
+    /// Events that a consumer finished, dead letters among them.
+    static let handled = MetricFamily<Counter>(
+        label: "event_stream_handled_total", help: "Events finished.", dimensions: ["topic", "group"])
+    /// Attempts that failed and are made again.
+    static let retries = MetricFamily<Counter>(
+        label: "event_stream_retries_total", help: "Failed attempts that are made again.",
+        dimensions: ["topic", "group"])
+    /// Events put aside.
+    static let deadLetters = MetricFamily<Counter>(
+        label: "event_stream_dead_letters_total", help: "Events put aside.", dimensions: ["topic", "group"])
+    /// Events read from Postgres because the topic did not bring them.
+    static let repaired = MetricFamily<Counter>(
+        label: "event_stream_repaired_total", help: "Events that the topic did not bring.", dimensions: ["group"])
+    /// Events sent and acknowledged.
+    static let produced = MetricFamily<Counter>(
+        label: "event_stream_produced_total", help: "Events acknowledged by the broker.", dimensions: ["topic"])
+}

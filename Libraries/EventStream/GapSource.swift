@@ -1,0 +1,17 @@
+import DocumentModel
+import EventTopics
+
+/// Where the changes are that a topic may have lost: `DocumentStore`, over the tables of partitions and change rows.
+public protocol GapSource: Sendable {
+    /// The heads of all partitions, in the order of (app, partition) as bytes.
+    /// - Parameters:
+    ///   - key: only partitions behind it; `nil` for the first ones.
+    ///   - limit: at most so many; fewer means that there are no more.
+    func heads(after key: HandledEvents.PartitionKey?, limit: Int) async throws -> [PartitionHead]
+
+    /// Changes of a partition that are still kept, in the order of their revisions.
+    /// - Parameters:
+    ///   - number: only those above it.
+    ///   - limit: at most so many.
+    func changes(_ key: HandledEvents.PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent]
+}

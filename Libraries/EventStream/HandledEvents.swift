@@ -1,0 +1,158 @@
+import DocumentModel
+import Postgres
+
+/// What a consumer has handled, in Postgres: what it writes for an event commits together with the event's claim, so that a
+/// redelivery changes nothing.
+///
+/// Claim just before the commit, after the documents' and partitions' locks: the claim of a revision locks one row per consumer and
+/// partition until the transaction ends. When nothing of the claim is fresh, somebody else did it: roll back.
+public struct HandledEvents: Sendable {
+    /// A partition of an app.
+    public struct PartitionKey: Hashable, Comparable, Sendable {
+        /// The app.
+        public var app: String
+        /// The partition within it.
+        public var partition: Partition
+
+        /// Names a partition.
+        public init(app: String, partition: Partition) {
+            self.app = app
+            self.partition = partition
+        }
+
+        public static func < (a: Self, b: Self) -> Bool { (a.app, a.partition.text) < (b.app, b.partition.text) }
+    }
+
+    /// How far a consumer has come in a partition.
+    public struct Progress: Hashable, Sendable {
+        /// Every revision number up to it is handled.
+        public var watermark: Int64
+        /// Handled ones above it.
+        public var above: Set<Int64>
+
+        /// A progress.
+        public init(watermark: Int64, above: Set<Int64>) {
+            self.watermark = watermark
+            self.above = above
+        }
+
+        /// Whether this number is handled.
+        public func contains(_ number: Int64) -> Bool { number <= watermark || above.contains(number) }
+
+        static let none = Progress(watermark: 0, above: [])
+    }
+
+    /// The tables; to be applied by whoever uses them.
+    public static let migrations = Migrations(
+        owner: "event-stream", files: [(number: 1, name: "handled_events", sql: handledEventsTable)])
+
+    /// The consumer's name, which stays the same over releases.
+    public let consumer: String
+
+    /// Describes it.
+    public init(consumer: String) { self.consumer = consumer }
+
+    // MARK: Revisions
+
+    /// Marks changes of a partition as handled, in the transaction of their effect.
+    /// - Returns: those that nobody had handled before.
+    public func claim(
+        app: String, partition: Partition, revisions: [Revision], in transaction: some PostgresQuerying
+    ) async throws -> Set<Revision> {
+        var fresh: Set<Revision> = []
+        for (epoch, group) in Dictionary(grouping: revisions, by: \.epoch).sorted(by: { $0.key < $1.key }) {
+            let rows = try await transaction.query(
+                "SELECT partita.claim_revisions($1, $2, $3, $4, $5)",
+                [
+                    .text(consumer), .text(app), .text(partition.text), .int(Int64(epoch)),
+                    .int8Array(group.map(\.number)),
+                ])
+            for numbers in try rows.decode([Int64].self) {
+                fresh.formUnion(numbers.map { Revision(epoch: epoch, number: $0) })
+            }
+        }
+        return fresh
+    }
+
+    /// Marks a change as handled, in the transaction of its effect.
+    /// - Returns: whether nobody had handled it before; if not, roll back.
+    public func claim(_ change: ChangeEvent, in transaction: some PostgresQuerying) async throws -> Bool {
+        try await !claim(
+            app: change.app, partition: change.partition, revisions: [change.revision], in: transaction
+        ).isEmpty
+    }
+
+    /// Marks changes of many partitions as handled that had no effect.
+    public func record(
+        _ changes: [(key: PartitionKey, revision: Revision)], on client: some PostgresQuerying
+    ) async throws {
+        guard !changes.isEmpty else { return }
+        // In one order, so that two that record don't wait for each other.
+        try await client.execute(
+            """
+            SELECT partita.claim_revisions($1, app, partition, epoch::integer, numbers)
+            FROM (
+                SELECT app, partition, epoch, array_agg(number) AS numbers
+                FROM unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[]) AS t(app, partition, epoch, number)
+                GROUP BY app, partition, epoch
+                ORDER BY app, partition, epoch
+            ) grouped
+            """,
+            [
+                .text(consumer), .textArray(changes.map(\.key.app)), .textArray(changes.map(\.key.partition.text)),
+                .int8Array(changes.map { Int64($0.revision.epoch) }), .int8Array(changes.map(\.revision.number)),
+            ])
+    }
+
+    /// Marks all revisions up to one as handled, because nothing can be done for them any more.
+    public func skip(_ key: PartitionKey, to revision: Revision, on client: some PostgresQuerying) async throws {
+        try await client.execute(
+            "SELECT partita.skip_revisions($1, $2, $3, $4, $5)",
+            [
+                .text(consumer), .text(key.app), .text(key.partition.text), .int(Int64(revision.epoch)),
+                .int(revision.number),
+            ])
+    }
+
+    /// How far the consumer has come in these partitions; those without a handled event are missing from the answer.
+    public func progress(
+        _ keys: [PartitionKey], on client: some PostgresQuerying
+    ) async throws -> [PartitionKey: Progress] {
+        let rows = try await client.query(
+            """
+            SELECT h.app, h.partition, h.watermark, h.above
+            FROM unnest($2::text[], $3::text[]) AS wanted(app, partition)
+            JOIN partita.handled_events h ON h.consumer = $1 AND h.app = wanted.app AND h.partition = wanted.partition
+            """,
+            [.text(consumer), .textArray(keys.map(\.app)), .textArray(keys.map(\.partition.text))])
+        var progress: [PartitionKey: Progress] = [:]
+        for (app, partition, watermark, above) in try rows.decode((String, String, Int64, [Int64]).self) {
+            progress[PartitionKey(app: app, partition: Partition(text: partition))] = Progress(
+                watermark: watermark, above: Set(above))
+        }
+        return progress
+    }
+
+    // MARK: Events without a revision
+
+    /// Marks an event as handled by its id, in the transaction of its effect.
+    /// - Returns: whether nobody had handled it before; if not, roll back.
+    public func claim(eventID: String, in transaction: some PostgresQuerying) async throws -> Bool {
+        let affected = try await transaction.execute(
+            """
+            INSERT INTO partita.handled_event_ids (consumer, event_id) VALUES ($1, $2)
+            ON CONFLICT DO NOTHING
+            """, [.text(consumer), .text(eventID)])
+        return affected == 1
+    }
+
+    /// Forgets ids that can't come again.
+    /// - Parameter age: at least the retention of the topic.
+    public func forgetIDs(olderThan age: Duration, on client: some PostgresQuerying) async throws {
+        try await client.execute(
+            """
+            DELETE FROM partita.handled_event_ids
+            WHERE consumer = $1 AND handled_at < now() - $2::double precision * interval '1 second'
+            """, [.text(consumer), .double(age / .seconds(1))])
+    }
+}

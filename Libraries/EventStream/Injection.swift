@@ -1,0 +1,34 @@
+import EventLoop
+
+/// Counts injected events down to none.
+final class Injection: Sendable {
+    private struct State {
+        var pending = 0
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = Locked(State())
+
+    func begin() { state.withLock { $0.pending += 1 } }
+
+    func end() {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.pending -= 1
+            guard state.pending == 0 else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Returns when there are none. To be called once.
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.pending > 0 { state.waiter = continuation }
+                return state.pending == 0
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+}

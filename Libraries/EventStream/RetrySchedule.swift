@@ -1,0 +1,27 @@
+/// How long to wait before the next attempt: twice as long each time, up to a limit, of which a random half is taken off, so that
+/// what failed together doesn't come back together.
+public struct RetrySchedule: Hashable, Sendable {
+    /// The longest wait after the first failure.
+    public var first: Duration
+    /// The longest wait ever.
+    public var limit: Duration
+
+    /// A schedule.
+    public init(first: Duration = .milliseconds(50), limit: Duration = .seconds(30)) {
+        self.first = first
+        self.limit = limit
+    }
+
+    /// The wait after this many failures (1 and up).
+    public func delay(after failures: Int, using generator: inout some RandomNumberGenerator) -> Duration {
+        let doublings = min(max(failures - 1, 0), 30)
+        let longest = min(first * (1 << doublings), limit)
+        return longest * Double.random(in: 0.5...1, using: &generator)
+    }
+
+    /// The wait after this many failures (1 and up).
+    public func delay(after failures: Int) -> Duration {
+        var generator = SystemRandomNumberGenerator()
+        return delay(after: failures, using: &generator)
+    }
+}

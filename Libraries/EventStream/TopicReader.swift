@@ -1,0 +1,72 @@
+import EventTopics
+import Kafka
+import Logging
+
+/// Reads all partitions of a topic without a group: what `StateReader` and `EventTail` have in common.
+struct TopicReader: Sendable {
+    enum Start { case beginning, end }
+
+    let topic: String
+    let start: Start
+    let configuration: KafkaConfiguration
+    let logger: Logger
+
+    /// Reads until cancelled.
+    /// - Parameters:
+    ///   - onPositioned: called once, when the place of the start is fixed: everything that the brokers store afterwards is read.
+    ///     Gets the number of partitions.
+    ///   - onCaughtUp: called once, when everything is read that was there at the start.
+    ///   - onBatch: the messages, in order within each partition.
+    func run(
+        onPositioned: @Sendable (Int) async -> Void, onCaughtUp: @Sendable () async -> Void,
+        onBatch: @Sendable ([KafkaMessage]) async throws -> Void
+    ) async throws {
+        let consumer = try KafkaConsumer(
+            configuration: configuration, options: KafkaConsumerOptions(reportsEnds: start == .beginning),
+            logger: logger)
+        let result: Result<Void, any Error>
+        do {
+            let partitions = try await position(consumer)
+            await onPositioned(partitions.count)
+            var unread = start == .end ? [] : Set(partitions)
+            if unread.isEmpty { await onCaughtUp() }
+            while !Task.isCancelled {
+                let batch = try await consumer.next()
+                if !batch.messages.isEmpty { try await onBatch(batch.messages) }
+                guard !unread.isEmpty, !batch.ends.isEmpty else { continue }
+                unread.subtract(batch.ends)
+                if unread.isEmpty { await onCaughtUp() }
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await consumer.close()
+        try result.get()
+    }
+
+    /// Assigns all partitions; waits while there is no broker or no such topic.
+    private func position(_ consumer: KafkaConsumer) async throws -> [KafkaTopicPartition] {
+        var failures = 0
+        while true {
+            do {
+                let partitions = try await consumer.metadata(topic).partitions
+                    .map { KafkaTopicPartition(topic: topic, partition: $0) }
+                var offsets: [KafkaTopicPartition: KafkaOffset] = [:]
+                for partition in partitions {
+                    // "End" would be found out in the background, after others believe that reading has begun.
+                    offsets[partition] =
+                        start == .beginning ? .beginning : .offset(try await consumer.watermarks(partition).high)
+                }
+                try await consumer.assign(offsets)
+                return partitions
+            } catch {
+                guard error.isRetriable else { throw error }
+                failures += 1
+                logger.debug("the topic can't be read yet", metadata: ["error": "\(error)", "attempt": "\(failures)"])
+                try await Task.sleep(
+                    for: RetrySchedule(first: .milliseconds(100), limit: .seconds(2)).delay(after: failures))
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import DocumentModel
+
+/// The topic `auth-events`: what happened to accounts and sessions, in order per user.
+///
+/// Written by auth. Read by trigger workers (authentication triggers) and permissions (a deleted user, a revoked session).
+public struct AuthEvent: Sendable {
+    /// What happened; the raw value is the part of the CloudEvents type.
+    public enum Kind: String, CaseIterable, Sendable {
+        case userCreated = "user-created"
+        case signedIn = "signed-in"
+        case signedOut = "signed-out"
+        case userDeleted = "user-deleted"
+        case identityLinked = "identity-linked"
+        case sessionRevoked = "session-revoked"
+
+        /// The `operationType` that an App Services authentication trigger is written for; `nil` where there is none.
+        public var operationType: String? {
+            switch self {
+            case .userCreated: "CREATE"
+            case .signedIn: "LOGIN"
+            case .userDeleted: "DELETE"
+            case .signedOut, .identityLinked, .sessionRevoked: nil
+            }
+        }
+    }
+
+    /// Made when the event was, and stored with it: the CloudEvents id.
+    public var id: String
+    public var app: String
+    public var kind: Kind
+    /// The user's id.
+    public var userID: String
+    /// The user as functions see it (`id`, `type`, `data`, `identities`): nobody else reads the tables of auth.
+    public var user: Document
+    /// The identity providers concerned, such as `local-userpass`.
+    public var providers: [String]
+    /// The session, where one is concerned.
+    public var session: String?
+    /// The device, where one is concerned.
+    public var device: String?
+    /// Milliseconds since 1970.
+    public var time: Int64
+
+    /// An event.
+    public init(
+        id: String, app: String, kind: Kind, userID: String, user: Document, providers: [String] = [],
+        session: String? = nil, device: String? = nil, time: Int64
+    ) {
+        self.id = id
+        self.app = app
+        self.kind = kind
+        self.userID = userID
+        self.user = user
+        self.providers = providers
+        self.session = session
+        self.device = device
+        self.time = time
+    }
+}
+
+extension AuthEvent: EventPayload {
+    public static let topic = Topic<AuthEvent>(
+        "auth-events", "What happened to accounts and sessions.", partitions: 4,
+        cleanup: .delete(after: .seconds(3 * 86_400)), key: "{app}/{user}",
+        types: Kind.allCases.map { "partita.auth.\($0.rawValue).v1" }, writers: [.auth],
+        readers: [.triggerWorkers, .permissions])
+
+    public var key: String { EventKey.text(app, userID) }
+    public var type: String { "partita.auth.\(kind.rawValue).v1" }
+    public var eventID: String { id }
+    public var subject: String { userID }
+
+    public func encoded() -> Document {
+        var document: Document = ["app": .string(app)]
+        document.append("operationType", kind.operationType.map(Value.string))
+        document.append("userId", .string(userID))
+        document.append("user", .document(user))
+        document.append("providers", .array(providers.map(Value.string)))
+        document.append("session", session.map(Value.string))
+        document.append("device", device.map(Value.string))
+        document.append("time", .date(time))
+        return document
+    }
+
+    public init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError) {
+        guard let kind = Kind.allCases.first(where: { "partita.auth.\($0.rawValue).v1" == attributes.type }) else {
+            throw EventTopicsError(.unknownType, "\(attributes.type) is not in \(Self.topic.name)")
+        }
+        let reader = FieldReader(document)
+        self.init(
+            id: attributes.id, app: try reader.string("app"), kind: kind, userID: try reader.string("userId"),
+            user: try reader.document("user"), providers: try reader.strings("providers"),
+            session: try reader.optionalString("session"), device: try reader.optionalString("device"),
+            time: try reader.date("time"))
+    }
+}

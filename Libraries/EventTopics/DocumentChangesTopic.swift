@@ -1,0 +1,177 @@
+import DocumentModel
+
+/// The topic `document-changes`: every write to every document, in the order of revisions per partition.
+///
+/// Written by the outbox relay of `DocumentStore` alone, which the gateways host. Read by gateways (devices' downloads),
+/// permissions (what a decision depended on), trigger workers and media offload.
+public enum DocumentChangesEvent: Sendable {
+    /// What one write did to one document.
+    case change(ChangeEvent)
+    /// The same, of a write whose documents are above the size limit for messages: they are in the change row that it names.
+    case large(LargeChange)
+    /// The newest revision of a partition; published periodically, so that a consumer notices that the last change is missing.
+    case head(PartitionHead)
+
+    static let changedType = "partita.document.changed.v1"
+    static let largeType = "partita.document.changed-large.v1"
+    static let headType = "partita.partition.head.v1"
+
+    /// The key of everything in a partition.
+    public static func key(app: String, partition: Partition) -> String { EventKey.text(app, partition.text) }
+
+    /// The app and partition of a key, without looking at the message; `nil` when it is no key of this topic.
+    public static func parse(key: String) -> (app: String, partition: Partition)? {
+        guard let parts = EventKey.parts(key, count: 2) else { return nil }
+        return (String(parts[0]), Partition(text: String(parts[1])))
+    }
+
+    /// The partition that it is about.
+    public var partition: Partition {
+        switch self {
+        case .change(let event): event.partition
+        case .large(let event): event.partition
+        case .head(let head): head.partition
+        }
+    }
+
+    /// The revision of the change, or of the head.
+    public var revision: Revision {
+        switch self {
+        case .change(let event): event.revision
+        case .large(let event): event.revision
+        case .head(let head): head.head
+        }
+    }
+}
+
+/// A change whose documents are in its change row: `changes` where app, partition and revision are these.
+public struct LargeChange: Sendable {
+    public var app: String
+    public var namespace: ChangeEvent.Namespace
+    public var operationType: ChangeEvent.OperationType
+    /// The document's `_id`.
+    public var documentKey: Value
+    public var partition: Partition
+    public var revision: Revision
+    public var incarnation: Revision
+    public var origin: ChangeEvent.Origin?
+    /// Bytes of the change row's documents.
+    public var size: Int64
+    /// Milliseconds since 1970.
+    public var wallTime: Int64
+
+    /// Names a change row.
+    public init(
+        app: String, namespace: ChangeEvent.Namespace, operationType: ChangeEvent.OperationType, documentKey: Value,
+        partition: Partition, revision: Revision, incarnation: Revision, origin: ChangeEvent.Origin? = nil, size: Int64,
+        wallTime: Int64
+    ) {
+        self.app = app
+        self.namespace = namespace
+        self.operationType = operationType
+        self.documentKey = documentKey
+        self.partition = partition
+        self.revision = revision
+        self.incarnation = incarnation
+        self.origin = origin
+        self.size = size
+        self.wallTime = wallTime
+    }
+
+    /// The id that the whole event would have.
+    public var id: String { "\(app)/\(partition.text)/\(revision)" }
+}
+
+/// How far a partition has come.
+public struct PartitionHead: Hashable, Sendable {
+    public var app: String
+    public var partition: Partition
+    /// The revision of its newest change.
+    public var head: Revision
+    /// When it was read, in milliseconds since 1970.
+    public var time: Int64
+
+    /// A head.
+    public init(app: String, partition: Partition, head: Revision, time: Int64) {
+        self.app = app
+        self.partition = partition
+        self.head = head
+        self.time = time
+    }
+}
+
+extension DocumentChangesEvent: EventPayload {
+    public static let topic = Topic<DocumentChangesEvent>(
+        "document-changes", "Every write to every document, and the heads of partitions.", partitions: 12,
+        cleanup: .delete(after: .seconds(3 * 86_400)), key: "{app}/{partition}",
+        types: [changedType, largeType, headType], writers: [.syncGateway],
+        readers: [.syncGateway, .permissions, .triggerWorkers, .mediaOffload])
+
+    public var app: String {
+        switch self {
+        case .change(let event): event.app
+        case .large(let event): event.app
+        case .head(let head): head.app
+        }
+    }
+
+    public var key: String { Self.key(app: app, partition: partition) }
+
+    public var type: String {
+        switch self {
+        case .change: Self.changedType
+        case .large: Self.largeType
+        case .head: Self.headType
+        }
+    }
+
+    public var eventID: String {
+        switch self {
+        case .change(let event): event.id
+        case .large(let event): event.id
+        case .head(let head): "\(head.app)/\(head.partition.text)/head-\(head.head)"
+        }
+    }
+
+    public var subject: String {
+        switch self {
+        case .change(let event): event.namespace.subject(event.documentKey)
+        case .large(let event): event.namespace.subject(event.documentKey)
+        case .head(let head): head.partition.text
+        }
+    }
+
+    public var time: Int64 {
+        switch self {
+        case .change(let event): event.wallTime
+        case .large(let event): event.wallTime
+        case .head(let head): head.time
+        }
+    }
+
+    public func encoded() -> Document {
+        switch self {
+        case .change(let event): event.encoded()
+        case .large(let event): event.encoded()
+        case .head(let head):
+            [
+                "app": .string(head.app), "partition": .string(head.partition.text),
+                "head": .string(head.head.description), "time": .date(head.time),
+            ]
+        }
+    }
+
+    public init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError) {
+        let reader = FieldReader(document)
+        switch attributes.type {
+        case Self.changedType: self = .change(try ChangeEvent(reader))
+        case Self.largeType: self = .large(try LargeChange(reader))
+        case Self.headType:
+            self = .head(
+                PartitionHead(
+                    app: try reader.string("app"), partition: try reader.partition("partition"),
+                    head: try reader.revision("head"), time: try reader.date("time")))
+        default: throw EventTopicsError(.unknownType, "\(attributes.type) is not in \(Self.topic.name)")
+        }
+    }
+}

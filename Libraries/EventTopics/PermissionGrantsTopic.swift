@@ -1,0 +1,173 @@
+import DocumentModel
+
+/// The topic `permission-grants`: who may read or write which partition, as it stands in Postgres.
+///
+/// Written by permissions: the relay of its rows, and heartbeats on every Kafka partition. Read by gateways and media offload,
+/// whose leases hold only while heartbeats arrive.
+public enum GrantsEvent: Sendable {
+    /// The current grant of a pair; a lower one than before revokes.
+    case grant(Grant)
+    /// Permissions was alive and this Kafka partition moved at that time.
+    case heartbeat(GrantHeartbeat)
+
+    static let grantType = "partita.grant.decided.v1"
+    static let heartbeatType = "partita.grant.heartbeat.v1"
+
+    /// The key of a pair's grants.
+    /// - Parameter user: the user's id, or `EventKey.everyone`.
+    public static func key(app: String, user: String, partition: Partition) -> String {
+        EventKey.text(app, user, partition.text)
+    }
+}
+
+/// The permission service's answer for a user and a partition.
+public struct Grant: Hashable, Sendable {
+    /// What it allows; each includes the ones before.
+    public enum Access: String, Comparable, CaseIterable, Sendable {
+        case none, read, write
+        public static func < (a: Access, b: Access) -> Bool {
+            (allCases.firstIndex(of: a) ?? 0) < (allCases.firstIndex(of: b) ?? 0)
+        }
+    }
+
+    public var app: String
+    /// The user's id; `EventKey.everyone` where the rule doesn't look at the user.
+    public var user: String
+    public var partition: Partition
+    public var access: Access
+    /// Counts the decisions about this pair, (epoch, number); an older one never replaces a newer one.
+    public var version: Revision
+    /// Why, for people: the rule that decided.
+    public var reason: String
+    /// It may not be used after this (milliseconds since 1970), because it depended on what can't be watched; `nil`: until it is
+    /// replaced.
+    public var expires: Int64?
+    /// When it was decided, in milliseconds since 1970.
+    public var time: Int64
+
+    /// An answer.
+    public init(
+        app: String, user: String, partition: Partition, access: Access, version: Revision, reason: String,
+        expires: Int64? = nil, time: Int64
+    ) {
+        self.app = app
+        self.user = user
+        self.partition = partition
+        self.access = access
+        self.version = version
+        self.reason = reason
+        self.expires = expires
+        self.time = time
+    }
+}
+
+/// A sign of life; a gateway's lease counts from when it was sent, not from when it was read.
+public struct GrantHeartbeat: Hashable, Sendable {
+    /// The partition of the topic that it was sent to.
+    public var kafkaPartition: Int32
+    /// The instance that sent it.
+    public var sender: String
+    /// Counts up for each sender.
+    public var number: Int64
+    /// When it was sent, in milliseconds since 1970.
+    public var time: Int64
+
+    /// A sign of life.
+    public init(kafkaPartition: Int32, sender: String, number: Int64, time: Int64) {
+        self.kafkaPartition = kafkaPartition
+        self.sender = sender
+        self.number = number
+        self.time = time
+    }
+}
+
+extension GrantsEvent: EventPayload {
+    public static let topic = Topic<GrantsEvent>(
+        "permission-grants", "Who may read or write which partition, and heartbeats.", partitions: 12,
+        cleanup: .compact,
+        key: "{app}/{user}/{partition}", types: [grantType, heartbeatType], writers: [.permissions],
+        readers: [.syncGateway, .mediaOffload])
+
+    public var app: String {
+        switch self {
+        case .grant(let grant): grant.app
+        case .heartbeat: EventKey.everyone
+        }
+    }
+
+    public var key: String {
+        switch self {
+        case .grant(let grant): Self.key(app: grant.app, user: grant.user, partition: grant.partition)
+        // A key of its own for each partition, so that compaction keeps one heartbeat there.
+        case .heartbeat(let beat): EventKey.text(EventKey.everyone, "heartbeat", "\(beat.kafkaPartition)")
+        }
+    }
+
+    public var type: String {
+        switch self {
+        case .grant: Self.grantType
+        case .heartbeat: Self.heartbeatType
+        }
+    }
+
+    public var eventID: String {
+        switch self {
+        case .grant(let grant): "\(key)/\(grant.version)"
+        case .heartbeat(let beat): "\(key)/\(beat.sender)/\(beat.number)"
+        }
+    }
+
+    public var subject: String {
+        switch self {
+        case .grant(let grant): "\(grant.user)/\(grant.partition.text)"
+        case .heartbeat(let beat): "heartbeat/\(beat.kafkaPartition)"
+        }
+    }
+
+    public var time: Int64 {
+        switch self {
+        case .grant(let grant): grant.time
+        case .heartbeat(let beat): beat.time
+        }
+    }
+
+    public func encoded() -> Document {
+        switch self {
+        case .grant(let grant):
+            var document: Document = [
+                "app": .string(grant.app), "user": .string(grant.user), "partition": .string(grant.partition.text),
+                "access": .string(grant.access.rawValue), "version": .string(grant.version.description),
+                "reason": .string(grant.reason),
+            ]
+            document.append("expires", grant.expires.map(Value.date))
+            document.append("time", .date(grant.time))
+            return document
+        case .heartbeat(let beat):
+            return [
+                "kafkaPartition": .int32(beat.kafkaPartition), "sender": .string(beat.sender),
+                "number": .int64(beat.number), "time": .date(beat.time),
+            ]
+        }
+    }
+
+    public init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError) {
+        let reader = FieldReader(document)
+        switch attributes.type {
+        case Self.grantType:
+            self = .grant(
+                Grant(
+                    app: try reader.string("app"), user: try reader.string("user"),
+                    partition: try reader.partition("partition"),
+                    access: try reader.choice("access", Grant.Access.self),
+                    version: try reader.revision("version"), reason: try reader.string("reason"),
+                    expires: try reader.optionalDate("expires"), time: try reader.date("time")))
+        case Self.heartbeatType:
+            self = .heartbeat(
+                GrantHeartbeat(
+                    kafkaPartition: Int32(truncatingIfNeeded: try reader.integer("kafkaPartition")),
+                    sender: try reader.string("sender"), number: try reader.integer("number"),
+                    time: try reader.date("time")))
+        default: throw EventTopicsError(.unknownType, "\(attributes.type) is not in \(Self.topic.name)")
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import DocumentModel
+
+/// The topic `presence-events`: devices of users come and go, in order per user.
+///
+/// Written by gateways (online, and offline when a device leaves) and trigger workers (offline when its lease expired). Read by both:
+/// gateways tell devices, trigger workers write the presence field.
+public struct PresenceEvent: Hashable, Sendable {
+    /// What happened.
+    public enum State: String, Sendable { case online, offline }
+
+    /// Why a device went offline.
+    public enum Why: String, Sendable {
+        /// It said so, or its connection ended in order.
+        case left
+        /// Its lease was not renewed.
+        case expired
+    }
+
+    public var app: String
+    /// The user's id.
+    public var user: String
+    public var device: String
+    public var state: State
+    /// Only with `offline`.
+    public var why: Why?
+    /// Whether the user has any device online after this.
+    public var isUserOnline: Bool
+    /// When the device was last heard of, in milliseconds since 1970 by Redis' clock.
+    public var lastSeen: Int64
+    /// Counts the user's flips: what an older one says writes nothing.
+    public var version: Int64
+
+    /// An event.
+    public init(
+        app: String, user: String, device: String, state: State, why: Why? = nil, isUserOnline: Bool, lastSeen: Int64,
+        version: Int64
+    ) {
+        self.app = app
+        self.user = user
+        self.device = device
+        self.state = state
+        self.why = why
+        self.isUserOnline = isUserOnline
+        self.lastSeen = lastSeen
+        self.version = version
+    }
+}
+
+extension PresenceEvent: EventPayload {
+    static let onlineType = "partita.presence.online.v1"
+    static let offlineType = "partita.presence.offline.v1"
+
+    public static let topic = Topic<PresenceEvent>(
+        "presence-events", "Devices of users come and go.", partitions: 4, cleanup: .delete(after: .seconds(3600)),
+        key: "{app}/{user}", types: [onlineType, offlineType], writers: [.syncGateway, .triggerWorkers],
+        readers: [.syncGateway, .triggerWorkers])
+
+    public var key: String { EventKey.text(app, user) }
+    public var type: String { state == .online ? Self.onlineType : Self.offlineType }
+    public var eventID: String { "\(app)/\(user)/\(device)/\(version)" }
+    public var subject: String { user }
+    public var time: Int64 { lastSeen }
+
+    public func encoded() -> Document {
+        var document: Document = [
+            "app": .string(app), "user": .string(user), "device": .string(device), "state": .string(state.rawValue),
+        ]
+        document.append("why", why.map { .string($0.rawValue) })
+        document.append("userOnline", .bool(isUserOnline))
+        document.append("lastSeen", .date(lastSeen))
+        document.append("version", .int64(version))
+        return document
+    }
+
+    public init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError) {
+        guard Self.topic.contract.types.contains(attributes.type) else {
+            throw EventTopicsError(.unknownType, "\(attributes.type) is not in \(Self.topic.name)")
+        }
+        let reader = FieldReader(document)
+        self.init(
+            app: try reader.string("app"), user: try reader.string("user"), device: try reader.string("device"),
+            state: try reader.choice("state", State.self),
+            why: try reader.optional("why") { $0.stringValue.flatMap(Why.init(rawValue:)) },
+            isUserOnline: try reader.required("userOnline", \.boolValue), lastSeen: try reader.date("lastSeen"),
+            version: try reader.integer("version"))
+    }
+}

@@ -1,0 +1,64 @@
+import DocumentModel
+
+/// The topic `signing-keys`: the public keys that access tokens are checked with. A message without value removes a key.
+///
+/// Written by auth. Read by every other service, so that none asks another over HTTP.
+public struct SigningKeyEvent: Sendable {
+    /// The app whose tokens it signs; `*` when it signs those of every app in the pool.
+    public var app: String
+    /// The key's id, as in the header of tokens.
+    public var keyID: String
+    /// The public members of the JSON Web Key (RFC 7517).
+    public var jwk: Document
+    /// Tokens are signed with it from then on, in milliseconds since 1970; published before.
+    public var notBefore: Int64
+    /// No token that it signed is valid after this, in milliseconds since 1970.
+    public var expires: Int64
+
+    /// A key.
+    public init(app: String = EventKey.everyone, keyID: String, jwk: Document, notBefore: Int64, expires: Int64) {
+        self.app = app
+        self.keyID = keyID
+        self.jwk = jwk
+        self.notBefore = notBefore
+        self.expires = expires
+    }
+
+    /// The key of its messages, which a tombstone needs too.
+    public static func key(app: String = EventKey.everyone, keyID: String) -> String { EventKey.text(app, keyID) }
+}
+
+extension SigningKeyEvent: EventPayload {
+    static let publishedType = "partita.signing-key.published.v1"
+
+    public static let topic = Topic<SigningKeyEvent>(
+        "signing-keys", "The public keys that access tokens are checked with.", partitions: 1, cleanup: .compact,
+        key: "{app}/{keyId}", types: [publishedType], writers: [.auth], readers: Topics.services)
+
+    public var key: String { Self.key(app: app, keyID: keyID) }
+    public var type: String { Self.publishedType }
+    public var eventID: String { "\(app)/\(keyID)/\(expires)" }
+    public var subject: String { keyID }
+    public var time: Int64 { notBefore }
+
+    public func encoded() -> Document {
+        [
+            "app": .string(app), "keyId": .string(keyID), "jwk": .document(jwk), "notBefore": .date(notBefore),
+            "expires": .date(expires),
+        ]
+    }
+
+    public init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError) {
+        try attributes.require(type: Self.publishedType, of: Self.topic.name)
+        let reader = FieldReader(document)
+        self.init(
+            app: try reader.string("app"), keyID: try reader.string("keyId"), jwk: try reader.document("jwk"),
+            notBefore: try reader.date("notBefore"), expires: try reader.date("expires"))
+    }
+}
+
+extension EventAttributes {
+    func require(type expected: String, of topic: String) throws(EventTopicsError) {
+        guard type == expected else { throw EventTopicsError(.unknownType, "\(type) is not in \(topic)") }
+    }
+}

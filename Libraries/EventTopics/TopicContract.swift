@@ -1,0 +1,90 @@
+/// What is agreed about one topic, apart from its payload's type.
+public struct TopicContract: Hashable, Sendable {
+    /// What the broker may forget.
+    public enum Cleanup: Hashable, Sendable {
+        /// Everything older than this.
+        case delete(after: Duration)
+        /// Everything but each key's last message; a message without value removes the key.
+        case compact
+    }
+
+    /// A service of Partita.
+    public enum Service: String, Hashable, Sendable {
+        case auth
+        case permissions
+        case syncGateway = "sync-gateway"
+        case triggerWorkers = "trigger-workers"
+        case mediaOffload = "media-offload"
+        case tool = "partita"
+    }
+
+    /// The topic's name within its pool.
+    public let name: String
+    /// One sentence: what its events say.
+    public let summary: String
+    /// How many partitions it is created with; fixed for a pool, since keys would move.
+    public let partitions: Int
+    /// What the broker may forget.
+    public let cleanup: Cleanup
+    /// How its keys are built, with placeholders: `{app}/{partition}`.
+    public let key: String
+    /// The `ce_type` of every event that may be in it.
+    public let types: [String]
+    /// Who writes it.
+    public let writers: [Service]
+    /// Who reads it.
+    public let readers: [Service]
+
+    /// The name on the broker.
+    /// - Parameter pool: lower-case letters, digits and hyphens.
+    public func fullName(pool: String) -> String { "partita.\(pool).\(name)" }
+
+    /// The broker's settings that follow from the contract.
+    public var configuration: [String: String] {
+        switch cleanup {
+        case .delete(let age): ["cleanup.policy": "delete", "retention.ms": "\(age.components.seconds * 1000)"]
+        case .compact: ["cleanup.policy": "compact"]
+        }
+    }
+}
+
+/// A topic whose events are `Payload`s.
+public struct Topic<Payload: EventPayload>: Sendable {
+    /// What is agreed about it.
+    public let contract: TopicContract
+
+    init(
+        _ name: String, _ summary: String, partitions: Int, cleanup: TopicContract.Cleanup, key: String,
+        types: [String],
+        writers: [TopicContract.Service], readers: [TopicContract.Service]
+    ) {
+        contract = TopicContract(
+            name: name, summary: summary, partitions: partitions, cleanup: cleanup, key: key, types: types,
+            writers: writers, readers: readers)
+    }
+
+    /// The topic's name within its pool.
+    public var name: String { contract.name }
+
+    /// How many partitions it is created with; the embedded broker may have made another number (ask `KafkaAdmin.metadata`).
+    public var partitions: Int { contract.partitions }
+
+    /// The name on the broker.
+    public func fullName(pool: String) -> String { contract.fullName(pool: pool) }
+}
+
+/// All topics of a pool.
+public enum Topics {
+    /// Their contracts, by name.
+    public static let all: [TopicContract] = [
+        AppDefinitionEvent.topic.contract, AuthEvent.topic.contract, DocumentChangesEvent.topic.contract,
+        FenceAck.topic.contract, MediaEvent.topic.contract, MediaJob.topic.contract, GrantsEvent.topic.contract,
+        PermissionRequest.topic.contract, PresenceEvent.topic.contract, SigningKeyEvent.topic.contract,
+        TriggerFailure.topic.contract,
+    ]
+
+    /// Who reads or writes all topics but the tool.
+    static let services: [TopicContract.Service] = [
+        .auth, .permissions, .syncGateway, .triggerWorkers, .mediaOffload,
+    ]
+}

@@ -1,0 +1,89 @@
+import DocumentModel
+
+/// The topic `trigger-failures`: the dead letters of triggers, replayable: the event is in them.
+///
+/// Written by trigger workers. Read by the `partita` tool.
+public struct TriggerFailure: Sendable {
+    /// What the function ended with.
+    public struct Failure: Hashable, Sendable {
+        /// A stable name, such as `FunctionExecutionError` or `not-deterministic`.
+        public var code: String
+        public var message: String
+        /// The function, where one had begun.
+        public var function: String?
+        /// The line in the function's source, where it is known.
+        public var line: Int32?
+
+        /// An error.
+        public init(code: String, message: String, function: String? = nil, line: Int32? = nil) {
+            self.code = code
+            self.message = message
+            self.function = function
+            self.line = line
+        }
+    }
+
+    public var app: String
+    /// The trigger's name.
+    public var trigger: String
+    /// The CloudEvents id of the event that it failed on.
+    public var failedEvent: String
+    /// What the trigger was given.
+    public var event: Document
+    public var error: Failure
+    /// How often it was tried (1 and up).
+    public var attempts: Int32
+    /// When it was given up, in milliseconds since 1970.
+    public var time: Int64
+
+    /// A dead letter.
+    public init(
+        app: String, trigger: String, failedEvent: String, event: Document, error: Failure, attempts: Int32, time: Int64
+    ) {
+        self.app = app
+        self.trigger = trigger
+        self.failedEvent = failedEvent
+        self.event = event
+        self.error = error
+        self.attempts = attempts
+        self.time = time
+    }
+}
+
+extension TriggerFailure: EventPayload {
+    static let failedType = "partita.trigger.failed.v1"
+
+    public static let topic = Topic<TriggerFailure>(
+        "trigger-failures", "The dead letters of triggers.", partitions: 4,
+        cleanup: .delete(after: .seconds(14 * 86_400)),
+        key: "{app}/{trigger}", types: [failedType], writers: [.triggerWorkers], readers: [.tool])
+
+    public var key: String { EventKey.text(app, trigger) }
+    public var type: String { Self.failedType }
+    public var eventID: String { "\(app)/\(trigger)/\(failedEvent)/\(time)" }
+    public var subject: String { trigger }
+
+    public func encoded() -> Document {
+        var failure: Document = ["code": .string(error.code), "message": .string(error.message)]
+        failure.append("function", error.function.map(Value.string))
+        failure.append("line", error.line.map(Value.int32))
+        return [
+            "app": .string(app), "trigger": .string(trigger), "failedEvent": .string(failedEvent),
+            "event": .document(event), "error": .document(failure), "attempts": .int32(attempts), "time": .date(time),
+        ]
+    }
+
+    public init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError) {
+        try attributes.require(type: Self.failedType, of: Self.topic.name)
+        let reader = FieldReader(document)
+        let failure = try reader.nested("error")
+        self.init(
+            app: try reader.string("app"), trigger: try reader.string("trigger"),
+            failedEvent: try reader.string("failedEvent"), event: try reader.document("event"),
+            error: Failure(
+                code: try failure.string("code"), message: try failure.string("message"),
+                function: try failure.optionalString("function"),
+                line: try failure.optionalInteger("line").map { Int32(clamping: $0) }),
+            attempts: Int32(clamping: try reader.integer("attempts")), time: try reader.date("time"))
+    }
+}

@@ -1,0 +1,21 @@
+import DocumentModel
+
+/// The sources of one app's functions, as a host loads them.
+public struct FunctionBundle: Sendable {
+    public struct Source: Sendable {
+        public var name: String
+        public var text: String
+        public init(name: String, text: String) { self.name = name; self.text = text }
+    }
+
+    public var app: String
+    /// The app definition's version; a host reloads when it changes.
+    public var version: Int64
+    public var functions: [Source]
+
+    public init(app: String, version: Int64, functions: [Source]) {
+        self.app = app
+        self.version = version
+        self.functions = functions
+    }
+}

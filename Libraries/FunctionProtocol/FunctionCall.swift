@@ -1,0 +1,83 @@
+import DocumentModel
+
+/// One run of a function.
+public struct FunctionCall: Sendable {
+    public var id: Int64
+    public var function: String
+    public var arguments: [Value]
+    /// What `context` shows: `user`, `values`, `environment` {tag, values}, `app` {id, name}, `runningAsSystem`, `request`.
+    public var context: Document
+    /// Seconds of CPU time after which the run is ended.
+    public var cpuLimit: Double
+    /// Makes `Math.random` and ObjectIds the same in every run with the same seed; absent: random.
+    public var seed: Int64?
+    /// Where `Date` stands, in milliseconds since 1970, in a run that must be repeatable; absent: the clock.
+    public var now: Int64?
+
+    public init(
+        id: Int64, function: String, arguments: [Value], context: Document, cpuLimit: Double, seed: Int64? = nil,
+        now: Int64? = nil
+    ) {
+        self.id = id
+        self.function = function
+        self.arguments = arguments
+        self.context = context
+        self.cpuLimit = cpuLimit
+        self.seed = seed
+        self.now = now
+    }
+}
+
+/// Something outside JavaScript that a function asks for: a document operation, an HTTP request, an AWS call.
+public struct FunctionEffect: Sendable {
+    /// Counts from 0 within a call: the ordinal of its journal entry.
+    public var ordinal: Int64
+    /// `mongodb-atlas`, `http`, `aws`, …
+    public var service: String
+    /// `find`, `insertOne`, `get`, `s3.PutObject`, …
+    public var action: String
+    public var arguments: Document
+
+    public init(ordinal: Int64, service: String, action: String, arguments: Document) {
+        self.ordinal = ordinal
+        self.service = service
+        self.action = action
+        self.arguments = arguments
+    }
+}
+
+/// Why a function gave no value. The shape of what clients see as well (`error`, `error_code`).
+public struct FunctionFailure: Error, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable {
+        /// The function threw, or an effect that it didn't catch failed.
+        case functionExecutionError = "FunctionExecutionError"
+        case functionNotFound = "FunctionNotFound"
+        case functionSyntaxError = "FunctionSyntaxError"
+        /// CPU time, wall time, memory or output.
+        case executionTimeLimitExceeded = "ExecutionTimeLimitExceeded"
+        case memoryLimitExceeded = "MemoryLimitExceeded"
+        case sizeLimitExceeded = "SizeLimitExceeded"
+        /// The host process ended in the middle of the call.
+        case hostLost = "FunctionHostLost"
+    }
+
+    public var code: Code
+    public var message: String
+    /// The function's name and the line in its source, when they are known.
+    public var function: String?
+    public var line: Int?
+    public var stack: String?
+
+    public init(code: Code, message: String, function: String? = nil, line: Int? = nil, stack: String? = nil) {
+        self.code = code
+        self.message = message
+        self.function = function
+        self.line = line
+        self.stack = stack
+    }
+
+    public var description: String {
+        guard let function else { return "\(code.rawValue): \(message)" }
+        return "\(code.rawValue): \(message) (\(function)\(line.map { ":\($0)" } ?? ""))"
+    }
+}

@@ -1,0 +1,167 @@
+import DocumentModel
+
+// A frame's document: `type` says which message it is.
+
+extension HostRequest {
+    public var document: Document {
+        switch self {
+        case .load(let bundle):
+            let functions = bundle.functions.map {
+                Value.document(["name": .string($0.name), "source": .string($0.text)])
+            }
+            return [
+                "type": .string("load"), "app": .string(bundle.app), "version": .int64(bundle.version),
+                "functions": .array(functions),
+            ]
+        case .call(let call):
+            var document: Document = [
+                "type": .string("call"), "id": .int64(call.id), "function": .string(call.function),
+                "arguments": .array(call.arguments), "context": .document(call.context),
+                "cpuLimit": .double(call.cpuLimit),
+            ]
+            document["seed"] = call.seed.map { .int64($0) }
+            document["now"] = call.now.map { .int64($0) }
+            return document
+        case .answer(let ordinal, .success(let value)):
+            return ["type": .string("answer"), "ordinal": .int64(ordinal), "value": value]
+        case .answer(let ordinal, .failure(let failure)):
+            return ["type": .string("answer"), "ordinal": .int64(ordinal), "error": .document(failure.document)]
+        case .check(let source):
+            return ["type": .string("check"), "name": .string(source.name), "source": .string(source.text)]
+        }
+    }
+
+    /// - Throws: `FunctionProtocolError` when the document is no request.
+    public init(_ document: Document) throws(FunctionProtocolError) {
+        switch try document.text("type") {
+        case "load":
+            var functions: [FunctionBundle.Source] = []
+            for value in document["functions"]?.arrayValue ?? [] {
+                let function = value.documentValue ?? [:]
+                functions.append(.init(name: try function.text("name"), text: try function.text("source")))
+            }
+            self = .load(
+                FunctionBundle(
+                    app: try document.text("app"), version: try document.integer("version"), functions: functions))
+        case "call":
+            self = .call(
+                FunctionCall(
+                    id: try document.integer("id"), function: try document.text("function"),
+                    arguments: document["arguments"]?.arrayValue ?? [],
+                    context: document["context"]?.documentValue ?? [:],
+                    cpuLimit: document["cpuLimit"]?.doubleValue ?? 1, seed: document["seed"]?.int64Value,
+                    now: document["now"]?.int64Value))
+        case "answer":
+            let ordinal = try document.integer("ordinal")
+            if let error = document["error"]?.documentValue {
+                self = .answer(ordinal: ordinal, .failure(EffectFailure(error)))
+            } else {
+                self = .answer(ordinal: ordinal, .success(document["value"] ?? .null))
+            }
+        case "check":
+            self = .check(.init(name: try document.text("name"), text: try document.text("source")))
+        case let type:
+            throw FunctionProtocolError(message: "no request of type \(type)")
+        }
+    }
+}
+
+extension HostReply {
+    public var document: Document {
+        switch self {
+        case .ready: return ["type": .string("ready")]
+        case .effect(let effect):
+            return [
+                "type": .string("effect"), "ordinal": .int64(effect.ordinal), "service": .string(effect.service),
+                "action": .string(effect.action), "arguments": .document(effect.arguments),
+            ]
+        case .log(let level, let message):
+            return ["type": .string("log"), "level": .string(level), "message": .string(message)]
+        case .done(let call, let result, let cpuTime, let memory):
+            var document: Document = [
+                "type": .string("done"), "call": .int64(call), "cpuTime": .double(cpuTime), "memory": .int64(memory),
+            ]
+            switch result {
+            case .success(let value): document["value"] = value
+            case .failure(let failure): document["error"] = .document(failure.document)
+            }
+            return document
+        case .checked(let failure):
+            var document: Document = ["type": .string("checked")]
+            document["error"] = failure.map { .document($0.document) }
+            return document
+        }
+    }
+
+    /// - Throws: `FunctionProtocolError` when the document is no reply.
+    public init(_ document: Document) throws(FunctionProtocolError) {
+        switch try document.text("type") {
+        case "ready": self = .ready
+        case "effect":
+            self = .effect(
+                FunctionEffect(
+                    ordinal: try document.integer("ordinal"), service: try document.text("service"),
+                    action: try document.text("action"), arguments: document["arguments"]?.documentValue ?? [:]))
+        case "log": self = .log(level: try document.text("level"), message: try document.text("message"))
+        case "done":
+            let result: Result<Value, FunctionFailure> =
+                document["error"]?.documentValue.map { .failure(FunctionFailure($0)) }
+                ?? .success(document["value"] ?? .undefined)
+            self = .done(
+                call: try document.integer("call"), result, cpuTime: document["cpuTime"]?.doubleValue ?? 0,
+                memory: document["memory"]?.int64Value ?? 0)
+        case "checked": self = .checked(document["error"]?.documentValue.map { FunctionFailure($0) })
+        case let type: throw FunctionProtocolError(message: "no reply of type \(type)")
+        }
+    }
+}
+
+extension EffectFailure {
+    public var document: Document {
+        var document: Document = ["name": .string(name), "message": .string(message)]
+        document["code"] = code.map { .int64(Int64($0)) }
+        return document
+    }
+
+    init(_ document: Document) {
+        self.init(
+            name: document["name"]?.stringValue ?? "Error", message: document["message"]?.stringValue ?? "",
+            code: document["code"]?.intValue)
+    }
+}
+
+extension FunctionFailure {
+    public var document: Document {
+        var document: Document = ["code": .string(code.rawValue), "message": .string(message)]
+        document["function"] = function.map { .string($0) }
+        document["line"] = line.map { .int64(Int64($0)) }
+        document["stack"] = stack.map { .string($0) }
+        return document
+    }
+
+    public init(_ document: Document) {
+        self.init(
+            code: document["code"]?.stringValue.flatMap(Code.init) ?? .functionExecutionError,
+            message: document["message"]?.stringValue ?? "", function: document["function"]?.stringValue,
+            line: document["line"]?.intValue, stack: document["stack"]?.stringValue)
+    }
+}
+
+/// The other end of the socket said something that is not in this protocol.
+public struct FunctionProtocolError: Error, Sendable, CustomStringConvertible {
+    public let message: String
+    public init(message: String) { self.message = message }
+    public var description: String { "function host protocol: \(message)" }
+}
+
+extension Document {
+    fileprivate func text(_ key: String) throws(FunctionProtocolError) -> String {
+        guard let text = self[key]?.stringValue else { throw FunctionProtocolError(message: "no string \(key)") }
+        return text
+    }
+
+    fileprivate func integer(_ key: String) throws(FunctionProtocolError) -> Int64 {
+        guard let number = self[key]?.int64Value else { throw FunctionProtocolError(message: "no integer \(key)") }
+        return number
+    }
+}

@@ -1,0 +1,107 @@
+public import AppDefinition
+import DocumentModel
+public import DocumentStore
+import EventLoop
+public import FunctionProtocol
+public import Postgres
+
+/// Carries out what a run of a function asks of the document store. One for each run.
+public actor DocumentEffects {
+    private let store: DocumentStore
+    private let app: String
+    /// Called before each read and write with what it looks for: what an answer depends on.
+    private let observe: @Sendable (DocumentCall) async throws -> Void
+    /// Runs in the transaction of each write, with its result: what has to commit together with it.
+    public typealias Alongside = @Sendable (PostgresTransaction, FunctionEffect, Value) async throws -> Void
+
+    private let alongside: Alongside?
+    private var transactions: [Int64: ScriptTransaction] = [:]
+
+    public init(
+        store: DocumentStore, app: String, observe: @escaping @Sendable (DocumentCall) async throws -> Void = { _ in },
+        alongside: Alongside? = nil
+    ) {
+        self.store = store
+        self.app = app
+        self.observe = observe
+        self.alongside = alongside
+    }
+
+    public func perform(_ effect: FunctionEffect) async -> Result<Value, EffectFailure> {
+        do {
+            return .success(try await value(of: effect))
+        } catch {
+            return .failure(EffectFailure(error))
+        }
+    }
+
+    /// Ends transactions that the run left open; nothing of them is written.
+    public func finish() async {
+        for transaction in transactions.values { await transaction.abort() }
+        transactions = [:]
+    }
+
+    private func value(of effect: FunctionEffect) async throws -> Value {
+        if let session = effect.arguments["session"]?.int64Value,
+            effect.action.hasSuffix("Transaction") || effect.action == "endSession"
+        {
+            return try await control(effect.action, session: session)
+        }
+        let call = try DocumentCall(action: effect.action, arguments: effect.arguments)
+        try await observe(call)
+        if let number = call.session, let transaction = transactions[number] {
+            return try await transaction.perform(call, effect)
+        }
+        let namespace = call.namespace
+        guard call.isWrite, let alongside else {
+            return try await call.perform(
+                on: store.collection(namespace.collection, database: namespace.database, app: app))
+        }
+        let result = Locked(Value.undefined)
+        return try await store.withTransaction(
+            app: app, beforeCommit: { try await alongside($0, effect, result.withLock { $0 }) }
+        ) { session in
+            let value = try await call.perform(
+                on: session.collection(namespace.collection, database: namespace.database))
+            result.withLock { $0 = value }
+            return value
+        }
+    }
+
+    private func control(_ action: String, session: Int64) async throws -> Value {
+        switch action {
+        case "startTransaction":
+            guard transactions[session] == nil else {
+                throw EffectFailure(name: "MongoDBError", message: "the session has a transaction already", code: 251)
+            }
+            transactions[session] = ScriptTransaction(store: store, app: app, alongside: alongside)
+        case "commitTransaction": try await transactions.removeValue(forKey: session)?.commit()
+        default: await transactions.removeValue(forKey: session)?.abort()
+        }
+        return .null
+    }
+}
+
+extension EffectFailure {
+    /// What a script sees of an error: MongoDB's name and number where there is one.
+    public init(_ error: any Error) {
+        switch error {
+        case let failure as EffectFailure: self = failure
+        case let error as DocumentStoreError:
+            self.init(name: "MongoDBError", message: error.message, code: error.mongoCode)
+        default: self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
+        }
+    }
+}
+
+extension DocumentEffects {
+    /// Whether an effect may change documents.
+    public static func isWrite(_ effect: FunctionEffect) -> Bool {
+        (try? DocumentCall(action: effect.action, arguments: effect.arguments))?.isWrite ?? false
+    }
+
+    /// Whether an effect is about documents: its service is one of the app's data sources.
+    public static func handles(_ effect: FunctionEffect, app: AppDefinition) -> Bool {
+        effect.service == "mongodb-atlas" || app.dataSources.contains { $0.name == effect.service }
+    }
+}

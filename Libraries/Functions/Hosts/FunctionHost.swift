@@ -1,0 +1,195 @@
+import ChildProcesses
+import DocumentModel
+import EventLoop
+import FunctionProtocol
+import Glibc
+
+/// One host process, as its parent sees it: started, loaded with one app's functions, given one call at a time.
+///
+/// It ends when its process does: after a limit, after a crash, or by `stop`. It is not started again; the pool makes another.
+actor FunctionHost: LoopActor {
+    nonisolated let loop: EventLoop
+    nonisolated let bundle: FunctionBundle
+    private let child: ChildProcess
+    private let descriptor: Int32
+    private var watcher: FDWatcher?
+    private var frames = FrameBuffer()
+    private var unsent: [UInt8] = []
+    private var present: PresentCall?
+    private var checking: CheckedContinuation<FunctionFailure?, Never>?
+    private(set) var isUsable = true
+    /// Resident bytes after the last call.
+    private(set) var memory: Int64 = 0
+
+    private struct PresentCall {
+        let invocation: FunctionInvocation
+        let deadline: LoopTimer
+        let continuation: CheckedContinuation<Value, any Error>
+        var effects: [Task<Void, Never>] = []
+        var isOutOfTime = false
+    }
+
+    /// Starts the process and sends it the functions; it gets ready by itself, and a call waits in its socket until then.
+    init(executable: String, bundle: FunctionBundle, memoryLimit: Int, loop: EventLoop) throws {
+        self.loop = loop
+        self.bundle = bundle
+        var ends: [Int32] = [0, 0]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw ChildProcessError(executable: executable, errno: errno)
+        }
+        defer { Glibc.close(ends[1]) }
+        do {
+            child = try ChildProcess.spawn(executable, ["\(memoryLimit)"], descriptors: [ends[1]])
+        } catch {
+            Glibc.close(ends[0])
+            throw error
+        }
+        _ = fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK)
+        descriptor = ends[0]
+    }
+
+    /// Call once, before anything else.
+    func start() throws {
+        watcher = try FDWatcher(loop, fd: descriptor) { [unowned self] interest in
+            assumeIsolated { host in
+                if interest.contains(.write) { host.flush() }
+                if interest.contains(.read) { host.receive() }
+            }
+        }
+        watcher?.set(.read)
+        send(.load(bundle))
+    }
+
+    /// Runs a function to its end.
+    /// - Throws: `FunctionFailure`.
+    func call(_ invocation: FunctionInvocation) async throws -> Value {
+        guard isUsable, present == nil else {
+            throw FunctionFailure(code: .hostLost, message: "the function host is gone")
+        }
+        return try await withCheckedThrowingContinuation { continuation in
+            let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.ranOutOfTime() } }
+            deadline.start(ms: invocation.limits.wallMilliseconds)
+            present = PresentCall(invocation: invocation, deadline: deadline, continuation: continuation)
+            send(.call(invocation.call))
+        }
+    }
+
+    /// Whether a source is JavaScript; `nil` when it is.
+    func check(_ source: FunctionBundle.Source) async -> FunctionFailure? {
+        guard isUsable, checking == nil else {
+            return FunctionFailure(code: .hostLost, message: "the function host is gone")
+        }
+        return await withCheckedContinuation { continuation in
+            checking = continuation
+            send(.check(source))
+        }
+    }
+
+    /// Ends the process at once: whatever it did for the outside went through its parent.
+    func stop() async {
+        close()
+        child.signal(SIGKILL)
+        _ = await child.wait()
+    }
+
+    private func ranOutOfTime() {
+        present?.isOutOfTime = true
+        child.signal(SIGKILL)  // the end of its socket ends the call
+    }
+
+    private func receive() {
+        withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 8) { buffer in
+            while isUsable {
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                if count > 0 {
+                    frames.append(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
+                    handleFrames()
+                } else if count < 0, errno == EINTR {
+                    continue
+                } else if count < 0, errno == EAGAIN {
+                    return
+                } else {
+                    return close()
+                }
+            }
+        }
+    }
+
+    private func handleFrames() {
+        do {
+            while let document = try frames.next() { handle(try HostReply(document)) }
+        } catch {
+            child.signal(SIGKILL)
+            close()
+        }
+    }
+
+    private func handle(_ reply: HostReply) {
+        switch reply {
+        case .ready: break
+        case .log(let level, let message): present?.invocation.log(level, message)
+        case .checked(let failure):
+            checking?.resume(returning: failure)
+            checking = nil
+        case .effect(let effect):
+            guard let invocation = present?.invocation else { return }
+            // Owned by the present call: cancelled with it.
+            let task = Task {
+                let result = await invocation.perform(effect)
+                answer(effect.ordinal, result, to: invocation.call.id)
+            }
+            present?.effects.append(task)
+        case .done(_, let result, let cpuTime, let memory):
+            self.memory = memory
+            finish(result, cpuTime)
+        }
+    }
+
+    private func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>, to call: Int64) {
+        guard present?.invocation.call.id == call else { return }
+        send(.answer(ordinal: ordinal, result))
+    }
+
+    private func finish(_ result: Result<Value, FunctionFailure>, _ cpuTime: Double) {
+        guard let call = present else { return }
+        present = nil
+        call.deadline.close()
+        for effect in call.effects { effect.cancel() }
+        call.continuation.resume(with: result.mapError { $0 as any Error })
+    }
+
+    private func send(_ request: HostRequest) {
+        guard isUsable else { return }
+        unsent += FrameBuffer.encode(request.document)
+        flush()
+    }
+
+    private func flush() {
+        var sent = 0
+        while sent < unsent.count {
+            let count = unsent[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }  // full; or broken, which the next read finds
+            sent += count
+        }
+        unsent.removeFirst(sent)
+        watcher?.set(unsent.isEmpty ? .read : [.read, .write])
+    }
+
+    private func close() {
+        guard isUsable else { return }
+        isUsable = false
+        watcher?.close()
+        watcher = nil
+        Glibc.close(descriptor)
+        let lost = FunctionFailure(code: .hostLost, message: "the function host ended in the middle of the call")
+        let outOfTime = FunctionFailure(
+            code: .executionTimeLimitExceeded, message: "the function took longer than its time limit",
+            function: present?.invocation.call.function)
+        finish(.failure(present?.isOutOfTime == true ? outOfTime : lost), 0)
+        checking?.resume(returning: lost)
+        checking = nil
+    }
+}

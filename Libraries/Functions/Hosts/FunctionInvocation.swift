@@ -1,0 +1,44 @@
+import DocumentModel
+import FunctionProtocol
+
+/// One run of a function, with what the parent does for it.
+public struct FunctionInvocation: Sendable {
+    /// How much a run may use.
+    public struct Limits: Sendable {
+        /// Seconds of CPU time.
+        public var cpu: Double
+        /// From the call to the result, waiting included.
+        public var wall: Duration
+
+        public init(cpu: Double = 10, wall: Duration = .seconds(90)) {
+            self.cpu = cpu
+            self.wall = wall
+        }
+
+        var wallMilliseconds: UInt64 { UInt64(max(1, wall / .milliseconds(1))) }
+    }
+
+    public var bundle: FunctionBundle
+    public var call: FunctionCall
+    public var limits: Limits
+    /// Carries out what the function asks of the outside.
+    public var perform: @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>
+    /// Takes a line of the function's console: level, text.
+    public var log: @Sendable (String, String) -> Void
+
+    public init(
+        bundle: FunctionBundle, function: String, arguments: [Value] = [], context: Document = [:],
+        limits: Limits = Limits(),
+        seed: Int64? = nil, now: Int64? = nil,
+        perform: @escaping @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>,
+        log: @escaping @Sendable (String, String) -> Void = { _, _ in }
+    ) {
+        self.bundle = bundle
+        call = FunctionCall(
+            id: 1, function: function, arguments: arguments, context: context, cpuLimit: limits.cpu, seed: seed,
+            now: now)
+        self.limits = limits
+        self.perform = perform
+        self.log = log
+    }
+}

@@ -1,0 +1,135 @@
+import CJavaScriptCore
+
+/// A global object with its own globals, in a virtual machine. Only strings cross: what is structured travels as JSON.
+///
+/// Confined to the machine's thread.
+public final class JavaScriptContext {
+    /// A function that scripts can call with strings; it gives a string or `undefined`.
+    public typealias HostFunction = ([String]) -> String?
+
+    private let machine: JavaScriptVirtualMachine
+    private let context: JSGlobalContextRef
+    private let hostClass: JSClassRef
+    /// Seconds of CPU time that scripts in this context have taken.
+    public private(set) var cpuTime = 0.0
+    /// Seconds of CPU time after which a script is ended.
+    public var cpuLimit = Double.infinity
+
+    public init(_ machine: JavaScriptVirtualMachine) throws(JavaScriptError) {
+        var definition = kJSClassDefinitionEmpty
+        definition.callAsFunction = { context, function, _, count, arguments, exception in
+            guard let context, let raw = JSObjectGetPrivate(function) else { return nil }
+            let box = Unmanaged<Box>.fromOpaque(raw).takeUnretainedValue()
+            let texts = (0..<count).map { JavaScriptText.text(arguments?[$0], in: context) ?? "" }
+            guard let answer = box.function(texts) else { return JSValueMakeUndefined(context) }
+            return JavaScriptText.value(answer, in: context)
+        }
+        definition.finalize = { object in
+            if let raw = JSObjectGetPrivate(object) { Unmanaged<Box>.fromOpaque(raw).release() }
+        }
+        guard let hostClass = JSClassCreate(&definition), let context = JSGlobalContextCreateInGroup(machine.group, nil)
+        else { throw JavaScriptError(code: .engine, message: "JavaScriptCore gives no context") }
+        self.machine = machine
+        self.context = context
+        self.hostClass = hostClass
+    }
+
+    deinit {
+        JSGlobalContextRelease(context)
+        JSClassRelease(hostClass)
+    }
+
+    /// Owned by the JavaScript object; its finalizer releases it.
+    private final class Box {
+        let function: HostFunction
+        init(_ function: @escaping HostFunction) { self.function = function }
+    }
+
+    /// Makes a global function of the host's.
+    public func define(_ name: String, _ function: @escaping HostFunction) {
+        let object = JSObjectMake(context, hostClass, Unmanaged.passRetained(Box(function)).toOpaque())
+        JavaScriptText.withString(name) {
+            JSObjectSetProperty(context, JSContextGetGlobalObject(context), $0, object, 0, nil)
+        }
+    }
+
+    /// Runs a script.
+    /// - Parameter name: what errors call the source.
+    public func evaluate(_ source: String, name: String) throws(JavaScriptError) {
+        try enter(name) { exception in
+            JavaScriptText.withString(source) { script in
+                JavaScriptText.withString(name) { JSEvaluateScript(context, script, nil, $0, 1, &exception) }
+            }
+        }
+    }
+
+    /// Compiles the body of a function and keeps the function, unrun, in a global object's property.
+    /// - Parameters:
+    ///   - parameter: the function's one parameter.
+    ///   - table: the name of a global object.
+    /// - Throws: code `syntax`, with the line, when the source is no JavaScript.
+    public func compile(
+        _ body: String, name: String, parameter: String, into table: String
+    ) throws(JavaScriptError) {
+        // All on the body's first line, so that lines are its own. (JSObjectMakeFunction puts two lines before it.)
+        let script = "(function (\(parameter)) {\(body)\n})"
+        var exception: JSValueRef?
+        let function = JavaScriptText.withString(script) { script in
+            JavaScriptText.withString(name) { name in
+                JSCheckScriptSyntax(context, script, name, 1, &exception)
+                    ? JSEvaluateScript(context, script, nil, name, 1, &exception) : nil
+            }
+        }
+        guard let function else { throw error(exception, source: name, code: .syntax) }
+        guard let table = property(table, of: JSContextGetGlobalObject(context)), JSValueIsObject(context, table) else {
+            throw JavaScriptError(code: .engine, message: "no global object \(table)")
+        }
+        JavaScriptText.withString(name) {
+            JSObjectSetProperty(context, JSValueToObject(context, table, nil), $0, function, 0, nil)
+        }
+    }
+
+    /// Calls a global function with strings, and what its microtasks lead to.
+    public func call(_ function: String, _ arguments: [String]) throws(JavaScriptError) {
+        try enter(function) { exception in
+            guard let value = property(function, of: JSContextGetGlobalObject(context)), JSValueIsObject(context, value)
+            else { return nil }
+            let values: [JSValueRef?] = arguments.map { JavaScriptText.value($0, in: context) }
+            return JSObjectCallAsFunction(
+                context, JSValueToObject(context, value, nil), nil, values.count, values, &exception)
+        }
+    }
+
+    private func enter(_ name: String, _ body: (inout JSValueRef?) -> JSValueRef?) throws(JavaScriptError) {
+        var exception: JSValueRef?
+        let (result, seconds) = machine.watchdog.watch(budget: cpuLimit - cpuTime) { body(&exception) }
+        cpuTime += seconds
+        switch machine.watchdog.verdict {
+        case .cpu: throw JavaScriptError(code: .cpuLimit, message: "the CPU time limit of \(cpuLimit) s is used up")
+        case .memory: throw JavaScriptError(code: .memoryLimit, message: "the memory limit is used up")
+        case nil: break
+        }
+        if result == nil || exception != nil { throw error(exception, source: name, code: .exception) }
+    }
+
+    private func property(_ name: String, of object: JSObjectRef?) -> JSValueRef? {
+        JavaScriptText.withString(name) { JSObjectGetProperty(context, object, $0, nil) }
+    }
+
+    private func error(_ exception: JSValueRef?, source: String, code: JavaScriptError.Code) -> JavaScriptError {
+        guard let exception else { return JavaScriptError(code: code, message: "no such function: \(source)") }
+        var error = JavaScriptError(
+            code: code, message: JavaScriptText.text(exception, in: context) ?? "an exception without text")
+        guard JSValueIsObject(context, exception), let object = JSValueToObject(context, exception, nil) else {
+            return error
+        }
+        func text(_ name: String) -> String? {
+            guard let value = property(name, of: object), !JSValueIsUndefined(context, value) else { return nil }
+            return JavaScriptText.text(value, in: context)
+        }
+        error.source = text("sourceURL") ?? source
+        error.line = text("line").flatMap { Int($0) }
+        error.stack = text("stack")
+        return error
+    }
+}

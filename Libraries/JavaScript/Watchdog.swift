@@ -1,0 +1,70 @@
+import CJavaScriptCore
+import Glibc
+
+/// Ends a script that uses too much CPU time or memory. Asked by the engine every few milliseconds of a script's CPU time.
+///
+/// The engine's own limit counts from each entry into the virtual machine, and every continuation of a promise is an entry, so a
+/// call's CPU time is summed here.
+final class Watchdog {
+    enum Verdict { case cpu, memory }
+
+    /// Seconds of CPU time between two looks.
+    private static let interval = 0.01
+    private let group: JSContextGroupRef
+    private let memoryLimit: Int
+    private var deadline = Double.infinity
+    private(set) var verdict: Verdict?
+
+    init(group: JSContextGroupRef, memoryLimit: Int) {
+        self.group = group
+        self.memoryLimit = memoryLimit
+    }
+
+    /// Runs one entry into the virtual machine.
+    /// - Parameter budget: seconds of CPU time that it may take.
+    /// - Returns: what the body gives, and the seconds that it took.
+    func watch<R>(budget: Double, _ body: () -> R) -> (R, Double) {
+        let start = Self.threadTime()
+        deadline = start + budget
+        arm()
+        defer { deadline = .infinity }
+        let result = body()
+        return (result, Self.threadTime() - start)
+    }
+
+    private func arm() {
+        JSContextGroupSetExecutionTimeLimit(
+            group, Self.interval,
+            { _, raw in
+                guard let raw else { return false }
+                return Unmanaged<Watchdog>.fromOpaque(raw).takeUnretainedValue().mustEnd()
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    private func mustEnd() -> Bool {
+        if Self.threadTime() > deadline { verdict = .cpu }
+        if Self.residentBytes() > memoryLimit { verdict = .memory }
+        // The engine doesn't ask again after a `false` (seen with 2.50.6) unless the limit is set anew.
+        if verdict == nil { arm() }
+        return verdict != nil
+    }
+
+    private static func threadTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    /// The process's resident memory; the engine has no limit of its own that holds.
+    static func residentBytes() -> Int {
+        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return 0 }
+        defer { close(descriptor) }
+        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 128) { buffer in
+            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            guard count > 0 else { return 0 }
+            let words = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: " ")
+            return words.count > 1 ? (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+        }
+    }
+}

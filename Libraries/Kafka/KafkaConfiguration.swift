@@ -1,0 +1,46 @@
+/// How a process reaches its brokers.
+public struct KafkaConfiguration: Sendable {
+    /// - `bootstrapServers` (string, required): `host:port` of one or more brokers, separated by commas.
+    public var bootstrapServers: String
+    /// - `clientID` (string, optional, default: "partita"): The name in the brokers' logs and quotas.
+    public var clientID: String
+    /// - `embedded` (bool, optional, default: false): The broker is librdkafka's mock cluster, which has no admin API, creates
+    ///   topics on their first use, and answers an idle fetch only when its wait is over.
+    public var embedded: Bool
+    /// - `properties` (map, optional, default: none): librdkafka properties that win over everything set here (`security.protocol`,
+    ///   `sasl.*`, `ssl.*`, `debug`, …). An unknown name fails the client's start.
+    public var properties: [String: String]
+
+    /// Describes the brokers; connects to nothing.
+    public init(
+        bootstrapServers: String, clientID: String = "partita", embedded: Bool = false,
+        properties: [String: String] = [:]
+    ) {
+        self.bootstrapServers = bootstrapServers
+        self.clientID = clientID
+        self.embedded = embedded
+        self.properties = properties
+    }
+
+    /// What every kind of client is started with; `specific` wins over it, and `properties` over both.
+    func settings(_ specific: [String: String]) -> [String: String] {
+        var settings = [
+            "bootstrap.servers": bootstrapServers,
+            "client.id": clientID,
+            "socket.nagle.disable": "true",
+            "socket.keepalive.enable": "true",
+            // A broker that restarts is back in seconds; the default lets a client wait up to ten after it is.
+            "reconnect.backoff.ms": "50",
+            "reconnect.backoff.max.ms": "1000",
+            "topic.metadata.refresh.fast.interval.ms": "100",
+            // How long a topic may be unknown before that is an error.
+            "topic.metadata.propagation.max.ms": "3000",
+            "allow.auto.create.topics": embedded ? "true" : "false",
+            // Otherwise every idle connection that the broker closes is an error in the log.
+            "log.connection.close": "false",
+        ]
+        settings.merge(specific) { _, new in new }
+        settings.merge(properties) { _, new in new }
+        return settings
+    }
+}

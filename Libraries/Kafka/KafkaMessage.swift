@@ -1,0 +1,107 @@
+/// One partition of one topic.
+public struct KafkaTopicPartition: Hashable, Sendable, CustomStringConvertible {
+    /// The topic's full name.
+    public var topic: String
+    /// 0 and up.
+    public var partition: Int32
+
+    /// Names a partition.
+    public init(topic: String, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    public var description: String { "\(topic)[\(partition)]" }
+}
+
+/// A message to be sent.
+public struct KafkaRecord: Sendable {
+    /// The topic's full name.
+    public var topic: String
+    /// The partition; `nil` lets the key decide (murmur2, as Kafka's own clients do; at random without a key).
+    public var partition: Int32?
+    /// What orders messages: those with the same key are in one partition.
+    public var key: [UInt8]?
+    /// The contents; `nil` is a tombstone, which removes the key from a compacted topic.
+    public var value: [UInt8]?
+    /// Headers, in order.
+    public var headers: KafkaHeaders
+    /// Milliseconds since 1970; `nil` for now.
+    public var timestamp: Int64?
+
+    /// Describes a message; sends nothing.
+    public init(
+        topic: String, partition: Int32? = nil, key: [UInt8]? = nil, value: [UInt8]?,
+        headers: KafkaHeaders = KafkaHeaders(), timestamp: Int64? = nil
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.key = key
+        self.value = value
+        self.headers = headers
+        self.timestamp = timestamp
+    }
+}
+
+/// Where an acknowledged message stands.
+public struct KafkaDelivery: Hashable, Sendable {
+    /// The partition that the message is in.
+    public let partition: Int32
+    /// Its offset there.
+    public let offset: Int64
+}
+
+/// What became of the messages of a batch, in the order in which they were given.
+public struct KafkaBatchOutcome: Sendable {
+    /// A message that was not acknowledged.
+    public struct Failure: Sendable {
+        /// Its place in the batch.
+        public let index: Int
+        /// Why.
+        public let error: KafkaError
+    }
+
+    /// Per message where it stands; `nil` for one that failed.
+    public internal(set) var deliveries: [KafkaDelivery?]
+    /// Those that failed, in no particular order.
+    public internal(set) var failures: [Failure] = []
+
+    /// - Throws: the error of the first message that failed, if any did.
+    public func requireAll() throws(KafkaError) {
+        if let first = failures.min(by: { $0.index < $1.index }) { throw first.error }
+    }
+}
+
+/// A message as it was read.
+public struct KafkaMessage: Sendable {
+    /// Where it was read.
+    public let topicPartition: KafkaTopicPartition
+    /// Its offset.
+    public let offset: Int64
+    /// Milliseconds since 1970: when it was sent, or stored, as the topic says; -1 when unknown.
+    public let timestamp: Int64
+    /// Its key.
+    public let key: [UInt8]?
+    /// Its contents; `nil` for a tombstone.
+    public let value: [UInt8]?
+    /// Its headers.
+    public let headers: KafkaHeaders
+
+    /// The topic's full name.
+    public var topic: String { topicPartition.topic }
+    /// The partition in the topic.
+    public var partition: Int32 { topicPartition.partition }
+
+    /// A message that no broker sent, as tests and repairs need it.
+    public init(
+        topicPartition: KafkaTopicPartition, offset: Int64, timestamp: Int64 = -1, key: [UInt8]?, value: [UInt8]?,
+        headers: KafkaHeaders = KafkaHeaders()
+    ) {
+        self.topicPartition = topicPartition
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}

@@ -1,0 +1,238 @@
+import EventLoop
+import Logging
+
+/// Sends messages: idempotent, acknowledged by all replicas, in order per partition. It lives on a loop, and its delivery
+/// reports arrive there.
+///
+/// Nothing is dropped. When as much is on its way as `KafkaProducerOptions.queueLimit` allows, `send` waits for room; so what is
+/// not acknowledged yet is bounded by the limit and by the callers that wait. Cancelling a waiting task doesn't take its message
+/// back: the call returns when the message is acknowledged or has failed, at the latest after the delivery timeout.
+///
+/// After a fatal error (the broker no longer accepts this producer's sequence) everything under way fails with
+/// `KafkaError.Code.producerFailed`, and a new producer takes the old one's place: callers send again.
+public actor KafkaProducer: LoopActor {
+    public nonisolated let loop: EventLoop
+
+    /// The messages of one call, and who waits for them.
+    private final class Batch {
+        let id: UInt
+        let records: [KafkaRecord]
+        var handedOver = 0
+        var unsettled: Int
+        var outcome: KafkaBatchOutcome
+        let continuation: UnsafeContinuation<KafkaBatchOutcome, Never>
+
+        init(id: UInt, records: [KafkaRecord], continuation: UnsafeContinuation<KafkaBatchOutcome, Never>) {
+            self.id = id
+            self.records = records
+            unsettled = records.count
+            outcome = KafkaBatchOutcome(deliveries: [KafkaDelivery?](repeating: nil, count: records.count))
+            self.continuation = continuation
+        }
+
+        /// True with the last one.
+        func settle(_ index: Int, _ result: Result<KafkaDelivery, KafkaError>) -> Bool {
+            switch result {
+            case .success(let delivery): outcome.deliveries[index] = delivery
+            case .failure(let error): outcome.failures.append(.init(index: index, error: error))
+            }
+            unsettled -= 1
+            return unsettled == 0
+        }
+    }
+
+    /// A message's tag is its batch's id and its place in it; ids begin at 1, so that no tag is a null pointer.
+    private static let indexBits: UInt = 24
+
+    private let settings: [String: String]
+    private let logger: Logger
+    private var producer: RDKafkaProducer?
+    private var isClosed = false
+    private var nextBatch: UInt = 1
+    private var batches: [UInt: Batch] = [:]
+    /// Batches that still have messages to hand over, in order; a queue, of which the first `waitingHead` are done.
+    private var waiting: [Batch] = []
+    private var waitingHead = 0
+    private var flushers: [UnsafeContinuation<Void, Never>] = []
+    private var rebuilds = 0
+
+    /// Describes the producer; it starts with the first message.
+    public init(
+        configuration: KafkaConfiguration, options: KafkaProducerOptions = KafkaProducerOptions(), loop: EventLoop,
+        logger: Logger = Logger(label: "kafka.producer")
+    ) {
+        self.loop = loop
+        self.logger = logger
+        settings = configuration.settings(options.settings)
+    }
+
+    /// Sends one message.
+    /// - Returns: where it stands, once all in-sync replicas have it.
+    /// - Throws: `KafkaError`. After `timedOut` and `producerFailed` the message may still have arrived.
+    @discardableResult
+    public func send(_ record: KafkaRecord) async throws(KafkaError) -> KafkaDelivery {
+        let outcome = try await sendBatch([record])
+        try outcome.requireAll()
+        guard let delivery = outcome.deliveries.first ?? nil else {
+            preconditionFailure("an outcome without failure has all deliveries")
+        }
+        return delivery
+    }
+
+    /// Sends messages, and waits for all of them at once.
+    ///
+    /// Messages for the same partition keep their order, within a batch and with batches sent before. One message's failure does
+    /// not stop the others: look at the outcome, or ask it to `requireAll()`.
+    /// - Throws: `configuration` when the client can't be started, `closed` after `close()`.
+    public func sendBatch(_ records: [KafkaRecord]) async throws(KafkaError) -> KafkaBatchOutcome {
+        guard records.count < 1 << Self.indexBits else {
+            throw KafkaError(.configuration, "a batch of \(records.count) messages is too large")
+        }
+        try start()
+        guard !records.isEmpty else { return KafkaBatchOutcome(deliveries: []) }
+        return await withUnsafeContinuation { continuation in
+            let batch = Batch(id: nextBatch, records: records, continuation: continuation)
+            nextBatch += 1
+            batches[batch.id] = batch
+            waiting.append(batch)
+            handOver()
+        }
+    }
+
+    /// Returns when everything sent so far is acknowledged or has failed.
+    public func flush() async {
+        guard !batches.isEmpty else { return }
+        await withUnsafeContinuation { flushers.append($0) }
+    }
+
+    /// Waits until what was sent is acknowledged, at most `deadline`, fails the rest with `closed`, and ends the client.
+    public func close(deadline: Duration = .seconds(10)) async {
+        guard !isClosed else { return }
+        isClosed = true
+        let flushed = Task { await self.flush() }  // ends at the latest when the rest is failed below
+        let timer = Task {
+            try await Task.sleep(for: deadline)
+            failEverything(KafkaError(.closed, "the producer was closed before the broker acknowledged"))
+        }
+        await flushed.value
+        timer.cancel()
+        await retire()
+    }
+
+    /// How often a fatal error made the producer be rebuilt.
+    public var rebuildCount: Int { rebuilds }
+
+    /// Messages that are not acknowledged yet.
+    public var unacknowledged: Int { batches.values.reduce(0) { $0 + $1.unsettled } }
+
+    // MARK: Starting and ending
+
+    private func start() throws(KafkaError) {
+        guard !isClosed else { throw KafkaError(.closed, "the producer is closed") }
+        guard producer == nil else { return }
+        producer = try RDKafkaProducer(settings: settings, loop: loop, logger: logger) { [weak self] in
+            self?.assumeIsolated { $0.drain() }
+        }
+        // librdkafka tells of a queue that becomes non-empty; what it queued before it was asked to would keep it silent.
+        drain()
+    }
+
+    private func retire() async {
+        guard let producer else { return }
+        self.producer = nil
+        await producer.retire().destroyAside()
+    }
+
+    private func rebuild(after error: KafkaError) {
+        rebuilds += 1
+        logger.error(
+            "the producer failed and is rebuilt",
+            metadata: ["error": "\(error.message)", "error.code": "\(error.nativeCode)"])
+        let failed = producer?.retire()
+        producer = nil  // the next message starts a new one
+        failEverything(
+            KafkaError(.producerFailed, error.message, nativeCode: error.nativeCode, isRetriable: true, isFatal: true))
+        // Nobody waits for it: all that it had has failed above.
+        if let failed { Task { await failed.destroyAside() } }
+    }
+
+    /// For tests: what a broker's answer can cause.
+    func raiseFatalError() { producer?.raiseFatalError() }
+
+    // MARK: Messages
+
+    private func handOver() {
+        guard let producer else { return }
+        while waitingHead < waiting.count {
+            let batch = waiting[waitingHead]
+            while batch.handedOver < batch.records.count {
+                let index = batch.handedOver
+                switch producer.produce(batch.records[index], tag: batch.id << Self.indexBits | UInt(index)) {
+                case nil: break
+                case .queueFull:
+                    if waitingHead > 64 {
+                        waiting.removeFirst(waitingHead)
+                        waitingHead = 0
+                    }
+                    return
+                case .error(let error): settle(batch, index, .failure(error))
+                }
+                batch.handedOver += 1
+            }
+            waitingHead += 1
+        }
+        waiting.removeAll(keepingCapacity: true)
+        waitingHead = 0
+    }
+
+    private func drain() {
+        var fatal: KafkaError?
+        var last: Batch?
+        producer?.drain { event in
+            switch event {
+            case .delivered(let tag, let delivery): settle(tag, .success(delivery), &last)
+            case .failed(let tag, let error):
+                settle(tag, .failure(error), &last)
+                if error.isFatal { fatal = error }
+            case .fatal(let error): fatal = error
+            case .error(let error):
+                logger.debug("the producer reports", metadata: ["error": "\(error.message)"])
+            }
+        }
+        if let fatal { rebuild(after: fatal) } else { handOver() }
+    }
+
+    private func settle(_ tag: UInt, _ result: Result<KafkaDelivery, KafkaError>, _ last: inout Batch?) {
+        let id = tag >> Self.indexBits
+        if last?.id != id { last = batches[id] }
+        guard let batch = last else { return }
+        settle(batch, Int(tag & ((1 << Self.indexBits) - 1)), result)
+    }
+
+    private func settle(_ batch: Batch, _ index: Int, _ result: Result<KafkaDelivery, KafkaError>) {
+        guard batch.settle(index, result) else { return }
+        batches[batch.id] = nil
+        batch.continuation.resume(returning: batch.outcome)
+        resumeFlushers()
+    }
+
+    private func failEverything(_ error: KafkaError) {
+        waiting.removeAll()
+        waitingHead = 0
+        for batch in batches.values {
+            let failed = Set(batch.outcome.failures.map(\.index))
+            for index in batch.records.indices where batch.outcome.deliveries[index] == nil && !failed.contains(index) {
+                batch.outcome.failures.append(.init(index: index, error: error))
+            }
+            batch.continuation.resume(returning: batch.outcome)
+        }
+        batches.removeAll()
+        resumeFlushers()
+    }
+
+    private func resumeFlushers() {
+        guard batches.isEmpty else { return }
+        for flusher in flushers { flusher.resume() }
+        flushers.removeAll()
+    }
+}

@@ -1,0 +1,98 @@
+private import Crdkafka
+import Logging
+
+/// Creates and deletes topics. Every call blocks.
+final class RDKafkaAdmin: Sendable {
+    private let handle: RDKafkaHandle
+
+    init(settings: [String: String], logger: Logger) throws(KafkaError) {
+        handle = try RDKafkaHandle(.producer, settings: settings, events: 0, logger: logger)
+    }
+
+    /// - Returns: per topic what went wrong with it; topics that exist already are not among them.
+    func create(_ topics: [KafkaTopic], timeout: Duration) throws(KafkaError) -> [String: KafkaError] {
+        var natives: [OpaquePointer?] = []
+        defer { for native in natives { rd_kafka_NewTopic_destroy(native) } }
+        var text = [CChar](repeating: 0, count: 512)
+        for topic in topics {
+            guard
+                let native = rd_kafka_NewTopic_new(
+                    topic.name, Int32(clamping: topic.partitions), Int32(clamping: topic.replicationFactor ?? -1),
+                    &text, text.count)
+            else { throw KafkaError(.configuration, "topic \(topic.name): \(cString(text))") }
+            natives.append(native)
+            for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(native, name, value) }
+        }
+        let event = try request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout, context: "create topics") {
+            options, queue in
+            rd_kafka_CreateTopics(handle.pointer, &natives, natives.count, options, queue)
+        }
+        defer { rd_kafka_event_destroy(event) }
+        var count = 0
+        let results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count)
+        return errors(results, count, except: RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+    }
+
+    /// - Returns: per topic what went wrong with it; topics that don't exist are not among them.
+    func delete(_ topics: [String], timeout: Duration) throws(KafkaError) -> [String: KafkaError] {
+        var natives: [OpaquePointer?] = topics.map { rd_kafka_DeleteTopic_new($0) }
+        defer { for native in natives { rd_kafka_DeleteTopic_destroy(native) } }
+        let event = try request(RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout: timeout, context: "delete topics") {
+            options, queue in
+            rd_kafka_DeleteTopics(handle.pointer, &natives, natives.count, options, queue)
+        }
+        defer { rd_kafka_event_destroy(event) }
+        var count = 0
+        let results = rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), &count)
+        return errors(results, count, except: RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    }
+
+    func metadata(_ topic: String, timeout: Duration) throws(KafkaError) -> KafkaTopicMetadata {
+        try RDKafkaMetadata.fetch(handle, topic: topic, timeout: timeout)
+    }
+
+    func destroy() { handle.destroy() }
+
+    private func request(
+        _ operation: rd_kafka_admin_op_t, timeout: Duration, context: String,
+        _ send: (OpaquePointer?, OpaquePointer?) -> Void
+    ) throws(KafkaError) -> OpaquePointer {
+        let options = rd_kafka_AdminOptions_new(handle.pointer, operation)
+        defer { rd_kafka_AdminOptions_destroy(options) }
+        var text = [CChar](repeating: 0, count: 512)
+        let milliseconds = timeout.nativeMilliseconds
+        for error in [
+            rd_kafka_AdminOptions_set_request_timeout(options, milliseconds, &text, text.count),
+            rd_kafka_AdminOptions_set_operation_timeout(options, milliseconds, &text, text.count),
+        ] where error != RD_KAFKA_RESP_ERR_NO_ERROR {
+            throw KafkaError(.configuration, "\(context): \(cString(text))", nativeCode: error.rawValue)
+        }
+        let queue = rd_kafka_queue_new(handle.pointer)
+        defer { rd_kafka_queue_destroy(queue) }
+        send(options, queue)
+        guard let event = rd_kafka_queue_poll(queue, Int32(clamping: Int64(milliseconds) + 5_000)) else {
+            throw KafkaError(.timedOut, "\(context): no answer", isRetriable: true)
+        }
+        let error = rd_kafka_event_error(event)
+        guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            let detail = rd_kafka_event_error_string(event).map { String(cString: $0) }
+            rd_kafka_event_destroy(event)
+            throw KafkaError(native: error.rawValue, context: context, detail: detail)
+        }
+        return event
+    }
+
+    private func errors(
+        _ results: UnsafeMutablePointer<OpaquePointer?>?, _ count: Int, except expected: rd_kafka_resp_err_t
+    ) -> [String: KafkaError] {
+        var errors: [String: KafkaError] = [:]
+        for result in UnsafeBufferPointer(start: results, count: count) {
+            let error = rd_kafka_topic_result_error(result)
+            guard error != RD_KAFKA_RESP_ERR_NO_ERROR, error != expected else { continue }
+            let name = String(cString: rd_kafka_topic_result_name(result))
+            let detail = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
+            errors[name] = KafkaError(native: error.rawValue, context: name, detail: detail)
+        }
+        return errors
+    }
+}

@@ -1,0 +1,103 @@
+private import Crdkafka
+import Dispatch
+import EventLoop
+import Logging
+
+/// Owns one `rd_kafka_t`, and what its callbacks need.
+///
+/// `@unchecked Sendable`: librdkafka documents its handles as safe to use from any thread; the rest is immutable or locked.
+final class RDKafkaHandle: @unchecked Sendable {
+    enum Kind { case producer, consumer }
+
+    let pointer: OpaquePointer
+    private let log: LogSink
+    private let isDestroyed = Locked(false)
+
+    /// - Throws: `.configuration` that names the property when one is unknown or out of range.
+    init(_ kind: Kind, settings: [String: String], events: Int32, logger: Logger) throws(KafkaError) {
+        guard let configuration = rd_kafka_conf_new() else { throw KafkaError(.configuration, "out of memory") }
+        var text = [CChar](repeating: 0, count: 512)
+        for (name, value) in settings.sorted(by: { $0.key < $1.key }) {
+            guard rd_kafka_conf_set(configuration, name, value, &text, text.count) == RD_KAFKA_CONF_OK else {
+                rd_kafka_conf_destroy(configuration)
+                throw KafkaError(.configuration, "\(name): \(cString(text))", nativeCode: -186)
+            }
+        }
+        let log = LogSink(logger)
+        rd_kafka_conf_set_opaque(configuration, Unmanaged.passUnretained(log).toOpaque())
+        rd_kafka_conf_set_log_cb(configuration) { handle, level, facility, line in
+            guard let handle, let opaque = rd_kafka_opaque(handle), let line else { return }
+            Unmanaged<LogSink>.fromOpaque(opaque).takeUnretainedValue()
+                .write(level: level, facility: facility.map { String(cString: $0) } ?? "", String(cString: line))
+        }
+        rd_kafka_conf_set_events(configuration, events)
+        let type = kind == .producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER
+        guard let pointer = rd_kafka_new(type, configuration, &text, text.count) else {
+            rd_kafka_conf_destroy(configuration)  // rd_kafka_new takes it over only when it succeeds
+            throw KafkaError(.configuration, cString(text), nativeCode: -186)
+        }
+        self.pointer = pointer
+        self.log = log
+    }
+
+    /// Ends the handle and all of its threads. Blocks until they have ended; nothing may be called on the handle any more.
+    func destroy() {
+        guard
+            isDestroyed.withLock({ destroyed in
+                defer { destroyed = true }; return !destroyed
+            })
+        else { return }
+        rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    }
+
+    /// `destroy`, on a thread that may block.
+    func destroyAside() async {
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            DispatchQueue.global().async {
+                self.destroy()
+                continuation.resume()
+            }
+        }
+    }
+
+    deinit {
+        guard !isDestroyed.withLock({ $0 }) else { return }
+        // Dropped without close(): whoever let go must not wait for librdkafka's threads.
+        let remains = Remains(pointer: pointer, log: log)
+        DispatchQueue.global().async { remains.destroy() }
+    }
+
+    /// What is left of a dropped handle; `@unchecked`: touched by the one closure that gets it.
+    private struct Remains: @unchecked Sendable {
+        let pointer: OpaquePointer
+        let log: LogSink
+        func destroy() {
+            withExtendedLifetime(log) { rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) }
+        }
+    }
+}
+
+/// Takes librdkafka's log lines from its threads.
+private final class LogSink: Sendable {
+    private let logger: Logger
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    /// - Parameter level: a syslog level. Lines of level "error" are conditions that librdkafka goes on to repair by itself: what
+    ///   it can't repair reaches the caller as an error.
+    func write(level: Int32, facility: String, _ line: String) {
+        let level: Logger.Level =
+            switch level {
+            case ...2: .error
+            case 3, 4: .warning
+            case 5, 6: .debug
+            default: .trace
+            }
+        logger.log(level: level, "librdkafka", metadata: ["kafka.facility": "\(facility)", "kafka.line": "\(line)"])
+    }
+}
+
+/// The text of a buffer that C wrote a terminated string into.
+func cString(_ buffer: [CChar]) -> String {
+    String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,51 @@
+import Foundation
+import SQLite
+
+/// A user who is signed in, as the device keeps it.
+struct SavedSession: Sendable {
+    var userId: String
+    var refreshToken: String
+    var accessToken: String
+}
+
+/// The sessions of an app on this device.
+struct SessionStore: Sendable {
+    private let database: SQLiteDatabase
+
+    static func open(path: String) async throws -> SessionStore {
+        do {
+            let database = try await SQLiteDatabase.open(path: path)
+            try await database.migrate([
+                """
+                CREATE TABLE sessions(
+                    user_id TEXT PRIMARY KEY, refresh_token TEXT NOT NULL, access_token TEXT NOT NULL,
+                    saved_at INTEGER NOT NULL
+                ) WITHOUT ROWID
+                """
+            ])
+            return SessionStore(database: database)
+        } catch {
+            throw PartitaError(code: .store, message: "\(error)")
+        }
+    }
+
+    /// The one that was saved last.
+    func current() async throws -> SavedSession? {
+        let rows = try await database.query(
+            "SELECT user_id, refresh_token, access_token FROM sessions ORDER BY saved_at DESC LIMIT 1")
+        return try rows.first.map {
+            SavedSession(userId: try $0.decode(0), refreshToken: try $0.decode(1), accessToken: try $0.decode(2))
+        }
+    }
+
+    func save(_ session: SavedSession) async throws {
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        _ = try await database.execute(
+            "REPLACE INTO sessions(user_id, refresh_token, access_token, saved_at) VALUES (?, ?, ?, ?)",
+            [.text(session.userId), .text(session.refreshToken), .text(session.accessToken), .integer(now)])
+    }
+
+    func remove(_ userId: String) async throws {
+        _ = try await database.execute("DELETE FROM sessions WHERE user_id = ?", [.text(userId)])
+    }
+}

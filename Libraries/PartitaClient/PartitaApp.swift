@@ -1,0 +1,110 @@
+import DocumentModel
+import Foundation
+import SQLite
+
+/// An app's backend, and the session of the user who is signed in to it on this device.
+///
+/// ```swift
+/// let app = try await PartitaApp(configuration)
+/// let session = try await app.logIn(.emailPassword(email: email, password: password))
+/// let conversation = try await session.openPartition("conversation=64f0")
+/// try await conversation.write { $0.insert("ChatMessage", ["_id": .objectId(ObjectId()), "text": "hello"]) }
+/// ```
+public actor PartitaApp {
+    private let configuration: PartitaConfiguration
+    private let api: AccountAPI
+    private let sessions: SessionStore
+    private var current: Session?
+
+    /// Opens the app's store on this device.
+    ///
+    /// - Throws: `PartitaError` with code `store`.
+    public init(_ configuration: PartitaConfiguration) async throws {
+        self.configuration = configuration
+        api = AccountAPI(
+            appId: configuration.appId, baseURL: configuration.baseURL, http: configuration.http)
+        sessions = try await SessionStore.open(
+            path: "\(configuration.directory)/\(FileName.of(configuration.appId)).sqlite")
+    }
+
+    /// Makes an account with email and password. Whether it must be confirmed first is the app's setting.
+    public func register(email: String, password: String) async throws {
+        try await api.register(email: email, password: password)
+    }
+
+    /// Signs a user in, and connects. A session that was open is closed, with its data kept.
+    ///
+    /// - Throws: `PartitaError`: `refused`, with the backend's `serverCode`, or `unreachable`.
+    public func logIn(_ credentials: Credentials) async throws -> Session {
+        let signIn = try await api.logIn(credentials, device: Self.device(appId: configuration.appId))
+        try await close()
+        try await sessions.save(
+            SavedSession(
+                userId: signIn.userId, refreshToken: signIn.refreshToken, accessToken: signIn.accessToken))
+        return try await open(signIn.userId, refresh: signIn.refreshToken, access: signIn.accessToken)
+    }
+
+    /// The session of the user who is signed in, also after a restart and offline; `nil` when nobody is.
+    public func session() async throws -> Session? {
+        if let current { return current }
+        guard let saved = try await sessions.current() else { return nil }
+        return try await open(saved.userId, refresh: saved.refreshToken, access: saved.accessToken)
+    }
+
+    /// Signs the user out: on this device at once, and on the server if it can be reached.
+    ///
+    /// - Parameter keepingData: Whether the user's documents and unsent writes stay on the device.
+    public func logOut(keepingData: Bool = false) async throws {
+        guard let session = try await session() else { return }
+        current = nil
+        try await sessions.remove(session.userId)
+        await session.end()
+        do {
+            try await session.tokens.logOut()
+        } catch {
+            // The session on the server ends with its refresh token; on this device it is over anyway.
+        }
+        if !keepingData { try StoreFiles.remove(path(of: session.userId)) }
+    }
+
+    /// Closes the connection and the store; the user stays signed in.
+    public func close() async throws {
+        guard let session = current else { return }
+        current = nil
+        await session.end()
+    }
+
+    private func open(_ userId: String, refresh: String, access: String) async throws -> Session {
+        let (api, sessions, configuration) = (api, sessions, configuration)
+        let tokens = SessionTokens(api: api, refreshToken: refresh, accessToken: access) { accessToken in
+            try await sessions.save(
+                SavedSession(userId: userId, refreshToken: refresh, accessToken: accessToken))
+        }
+        let store = try await LocalStore.open(path: path(of: userId))
+        let client = try await SyncClient(configuration: configuration, store: store, tokens: tokens) {
+            let host =
+                if let syncURL = configuration.syncURL { syncURL } else { try await api.syncHost() }
+            return host + SyncAddress.path(appId: configuration.appId)
+        }
+        let session = Session(userId: userId, client: client, tokens: tokens, api: api)
+        await client.goOnline()
+        // Another call may have opened it meanwhile: the first one counts, a file has one owner.
+        if let current {
+            await session.end()
+            return current
+        }
+        current = session
+        return session
+    }
+
+    private func path(of userId: String) -> String {
+        "\(configuration.directory)/\(FileName.of(configuration.appId))-\(FileName.of(userId)).sqlite"
+    }
+
+    private static func device(appId: String) -> Document {
+        [
+            "appId": .string(appId), "sdk": "PartitaClient",
+            "platform": .string(ProcessInfo.processInfo.operatingSystemVersionString),
+        ]
+    }
+}

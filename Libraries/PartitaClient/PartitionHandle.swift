@@ -1,0 +1,97 @@
+import DocumentModel
+import QueryLanguage
+import SyncEngine
+
+/// A partition that the app has open: its documents on this device, which sync while the session is connected.
+public final class PartitionHandle: Sendable {
+    /// Which partition.
+    public let partition: Partition
+    private let client: SyncClient
+
+    init(partition: Partition, client: SyncClient) {
+        self.partition = partition
+        self.client = client
+    }
+
+    // MARK: Reading
+
+    /// The documents of a collection that match a filter, the device's own unsent writes included.
+    ///
+    /// - Throws: `PartitaError`: `revoked`, `closed`, `store`; `QueryError` for a malformed filter.
+    public func find(_ collection: String, _ filter: Document = [:]) async throws -> [Document] {
+        try await client.find(partition, collection, Filter(filter))
+    }
+
+    /// One document; `nil` when there is none.
+    public func document(_ collection: String, id: Value) async throws -> Document? {
+        guard let key = DocumentKey(collection: collection, id: id) else { return nil }
+        return try await client.document(partition, key)
+    }
+
+    /// The documents of a collection that match a filter, now and after every change. A slow reader gets the newest state, with
+    /// the changes since the one that it read before.
+    public func observe(_ collection: String, _ filter: Document = [:]) async throws -> DocumentSnapshots {
+        DocumentSnapshots(stream: try await client.observe(partition, collection, Filter(filter)))
+    }
+
+    // MARK: Writing
+
+    /// Writes on this device, at once and durably, online or not; the server gets it as one changeset.
+    ///
+    /// - Parameter body: Says what to write. When it throws, nothing is written.
+    /// - Returns: The changeset's version; `nil` when there was nothing to do.
+    /// - Throws: `PartitaError` with code `badWrite` for what can't be applied; nothing is written then.
+    @discardableResult
+    public func write(_ body: (inout WriteTransaction) throws -> Void) async throws -> Int64? {
+        var transaction = WriteTransaction()
+        try body(&transaction)
+        if transaction.operations.isEmpty { return nil }
+        return try await client.write(partition, transaction.operations)
+    }
+
+    /// The changesets that the server's state on this device doesn't contain yet.
+    public func pending() async throws -> [PendingChangeset] {
+        try await client.opened(partition).bookkeeping.pending
+    }
+
+    /// The changesets that the server refused and the app hasn't decided about.
+    public func rejected() async throws -> [RejectedChangeset] { try await client.rejected(partition) }
+
+    /// Writes the operations of a rejected changeset again, as a new one.
+    ///
+    /// - Returns: The new version.
+    @discardableResult
+    public func retry(_ rejected: RejectedChangeset) async throws -> Int64? { try await client.retry(rejected) }
+
+    /// Takes a rejected changeset off the list.
+    public func discard(_ rejected: RejectedChangeset) async throws { try await client.discard(rejected) }
+
+    // MARK: Sync
+
+    /// Where the partition stands, now and after every change; a slow reader gets the newest.
+    public func states() async throws -> AsyncStream<PartitionState> { try await client.states(of: partition) }
+
+    /// Waits until the device has shown the partition's whole state once.
+    ///
+    /// - Throws: `PartitaError` with code `revoked` or `closed`; `CancellationError`.
+    public func waitForFirstSync() async throws { try await wait { $0.isSynced } }
+
+    /// Waits until the server has answered every write.
+    ///
+    /// - Throws: As `waitForFirstSync`.
+    public func waitForUploads() async throws { try await wait { $0.unanswered == 0 } }
+
+    private func wait(until condition: (PartitionState) -> Bool) async throws {
+        for await state in try await states() {
+            if let reason = state.revoked {
+                throw PartitaError(code: .revoked, message: "the partition may not be read", serverCode: reason)
+            }
+            if condition(state) { return }
+        }
+        try Task.checkCancellation()
+        throw PartitaError(code: .closed, message: "the partition was closed")
+    }
+
+    /// Closes this handle; the last one of a partition ends its sync. The data stays on the device.
+    public func close() async { await client.close(partition) }
+}

@@ -1,0 +1,36 @@
+/// Streams of one source. Each keeps a bounded number of the newest elements for a reader that is slow.
+struct Broadcast<Element: Sendable>: Sendable {
+    private var continuations: [Int: AsyncStream<Element>.Continuation] = [:]
+    private var next = 0
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    /// A new stream.
+    ///
+    /// - Parameters:
+    ///   - first: Its first element.
+    ///   - forget: Called with the stream's number when its reader has gone.
+    mutating func stream(
+        first: Element? = nil, forget: @escaping @Sendable (Int) -> Void
+    ) -> AsyncStream<Element> {
+        let number = next
+        next += 1
+        let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(limit))
+        continuation.onTermination = { _ in forget(number) }
+        continuations[number] = continuation
+        if let first { continuation.yield(first) }
+        return stream
+    }
+
+    mutating func remove(_ number: Int) { continuations[number] = nil }
+
+    func send(_ element: Element) {
+        for continuation in continuations.values { continuation.yield(element) }
+    }
+
+    mutating func finish() {
+        for continuation in continuations.values { continuation.finish() }
+        continuations = [:]
+    }
+}

@@ -1,0 +1,189 @@
+import DocumentModel
+import QueryLanguage
+import SyncEngine
+import SyncProtocol
+
+/// A query whose results the app watches.
+struct Observation {
+    let partition: Partition
+    let collection: String
+    let filter: Filter
+    let continuation: AsyncStream<[Document]>.Continuation
+    var matching: [DocumentKey: Document] = [:]
+
+    /// The results, by the order of the texts of their `_id`s.
+    var documents: [Document] { matching.sorted { $0.key < $1.key }.map(\.value) }
+}
+
+extension SyncClient {
+    // MARK: Opening
+
+    func open(_ partition: Partition) throws {
+        if partitions[partition] != nil, partitions[partition]?.revoked == nil {
+            partitions[partition]?.handles += 1
+            return
+        }
+        let handles = partitions[partition]?.handles ?? 0
+        var open = OpenPartition(
+            bookkeeping: try store.partition(partition),
+            backoff: Backoff(base: .seconds(1), limit: .seconds(60), seed: .random(in: 0 ... .max)))
+        open.handles = handles + 1
+        if let former = partitions[partition] { open.states = former.states }
+        partitions[partition] = open
+        publishState(of: partition)
+        subscribe(partition)
+    }
+
+    func close(_ partition: Partition) {
+        guard let open = partitions[partition] else { return }
+        if open.handles > 1 {
+            partitions[partition]?.handles -= 1
+            return
+        }
+        if open.revoked == nil { send(.unsubscribe(partition: partition)) }
+        uploads.forget(partition)
+        partitions[partition]?.states.finish()
+        partitions[partition] = nil
+        for (number, observation) in observations where observation.partition == partition {
+            observation.continuation.finish()
+            observations[number] = nil
+        }
+    }
+
+    func publishState(of partition: Partition) {
+        guard let open = partitions[partition] else { return }
+        open.states.send(open.state)
+    }
+
+    func states(of partition: Partition) throws -> AsyncStream<PartitionState> {
+        let first = try opened(partition).state
+        let stream = partitions[partition]?.states.stream(first: first) { [weak self] number in
+            // The reader has gone, on whatever thread; forgetting it is all that is left to do.
+            Task { await self?.forgetStates(number, of: partition) }
+        }
+        return stream ?? AsyncStream { $0.finish() }
+    }
+
+    private func forgetStates(_ number: Int, of partition: Partition) { partitions[partition]?.states.remove(number) }
+
+    func opened(_ partition: Partition) throws -> OpenPartition {
+        guard let open = partitions[partition] else {
+            throw PartitaError(code: .closed, message: "the partition was closed")
+        }
+        if let reason = open.revoked {
+            throw PartitaError(code: .revoked, message: "the partition may not be read", serverCode: reason)
+        }
+        return open
+    }
+
+    // MARK: Reading
+
+    func find(_ partition: Partition, _ collection: String, _ filter: Filter) throws -> [Document] {
+        _ = try opened(partition)
+        return try store.shownDocuments(partition, collection: collection, where: filter).map(\.document)
+    }
+
+    func document(_ partition: Partition, _ key: DocumentKey) throws -> Document? {
+        _ = try opened(partition)
+        return try store.shownDocument(partition, key)
+    }
+
+    func observe(_ partition: Partition, _ collection: String, _ filter: Filter) throws -> AsyncStream<[Document]> {
+        _ = try opened(partition)
+        // One element is enough: a snapshot makes the one before it obsolete.
+        let (stream, continuation) = AsyncStream.makeStream(of: [Document].self, bufferingPolicy: .bufferingNewest(1))
+        let number = nextObservation
+        nextObservation += 1
+        var observation = Observation(
+            partition: partition, collection: collection, filter: filter, continuation: continuation)
+        observation.matching = try matching(observation)
+        continuation.onTermination = { [weak self] _ in
+            // As above.
+            Task { await self?.forgetObservation(number) }
+        }
+        observations[number] = observation
+        continuation.yield(observation.documents)
+        return stream
+    }
+
+    private func forgetObservation(_ number: Int) { observations[number] = nil }
+
+    private func matching(_ observation: Observation) throws -> [DocumentKey: Document] {
+        let rows = try store.shownDocuments(
+            observation.partition, collection: observation.collection, where: observation.filter)
+        return Dictionary(rows.map { ($0.key, $0.document) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Brings the observed queries up to date.
+    func refresh(_ partition: Partition, _ changes: ShownChanges) {
+        for (number, observation) in observations where observation.partition == partition {
+            do {
+                try refresh(number, observation, changes)
+            } catch {
+                events.send(.error(code: "store", message: "\(error)"))
+            }
+        }
+    }
+
+    private func refresh(_ number: Int, _ observation: Observation, _ changes: ShownChanges) throws {
+        var updated = observation
+        switch changes {
+        case .all: updated.matching = try matching(observation)
+        case .some(let keys):
+            let own = keys.filter { $0.collection == observation.collection }
+            if own.isEmpty { return }
+            for key in own {
+                let document = try store.shownDocument(observation.partition, key)
+                updated.matching[key] = document.flatMap { observation.filter.matches($0) ? $0 : nil }
+            }
+        }
+        observations[number] = updated
+        updated.continuation.yield(updated.documents)
+    }
+
+    // MARK: Writing
+
+    /// Commits what the app wrote, as one changeset.
+    ///
+    /// - Returns: Its version; `nil` when there was nothing to do.
+    func write(_ partition: Partition, _ operations: [Operation]) throws -> Int64? {
+        let open = try opened(partition)
+        var batch = WriteBatch(bookkeeping: open.bookkeeping)
+        for operation in operations {
+            guard let key = operation.key else {
+                throw PartitaError(code: .badWrite, message: "an _id is a string, ObjectId, UUID or integer")
+            }
+            try batch.add(
+                operation, key, server: try store.serverDocument(partition, key),
+                shown: try store.shownDocument(partition, key))
+        }
+        if batch.operations.isEmpty { return nil }
+        let version = open.bookkeeping.nextVersion
+        let reading = clock.tick(milliseconds: Self.milliseconds)
+        var after = open.bookkeeping
+        let effects = after.write(batch.operations, clock: reading)
+        let (store, before, saved) = (store, open.bookkeeping, after)
+        let changes = try store.transaction { _ in
+            try store.set("clock", String(reading.bits))
+            return try store.commit(partition, from: before, to: saved, effects, now: Self.milliseconds)
+        }
+        partitions[partition]?.bookkeeping = after
+        publishState(of: partition)
+        refresh(partition, changes)
+        flush()
+        return version
+    }
+
+    // MARK: What was refused
+
+    func rejected(_ partition: Partition) throws -> [RejectedChangeset] { try store.rejected(partition) }
+
+    func discard(_ rejected: RejectedChangeset) throws { try store.discardRejected(rejected.id) }
+
+    /// Writes the operations of a rejected changeset again, as a new one.
+    func retry(_ rejected: RejectedChangeset) throws -> Int64? {
+        let version = try write(rejected.partition, rejected.changeset.operations)
+        try store.discardRejected(rejected.id)
+        return version
+    }
+}

@@ -1,0 +1,187 @@
+import DocumentModel
+import Foundation
+import SyncEngine
+import SyncProtocol
+
+extension SyncClient {
+    /// Takes a frame of the present connection.
+    func take(_ frame: GatewayFrame, number: Int) throws {
+        switch frame {
+        case .welcome, .pong: break
+        case .subscribed(let subscribed): try take(subscribed, number: number)
+        case .ack(let ack):
+            uploads.answered(ack.partition, ack.version)
+            try step(ack.partition) { bookkeeping in
+                bookkeeping.acknowledge(version: ack.version, revision: ack.revision, lost: ack.lost)
+            }
+            flush()
+        case .rejected(let rejection):
+            uploads.answered(rejection.partition, rejection.version)
+            try step(rejection.partition) { bookkeeping in
+                bookkeeping.reject(version: rejection.version, rejection.reason)
+            }
+            flush()
+        case .download(let partition, let download): try take(download, of: partition, number: number)
+        case .revoked(let partition, let reason):
+            guard partitions[partition] != nil else { return }
+            partitions[partition]?.revoked = reason
+            partitions[partition]?.progress = nil
+            try step(partition) { bookkeeping in
+                bookkeeping.revoke(OperationRejection(code: .notPermitted, reason: reason))
+            }
+            events.send(.revoked(partition, reason: reason))
+        case .forked: try fork(number: number)
+        case .presence(let report): presences.send(UserPresence(report))
+        case .error(let report):
+            events.send(.error(code: report.code.rawValue, message: report.message))
+            take(report, number: number)
+        }
+    }
+
+    private func take(_ report: GatewayFrame.ErrorReport, number: Int) {
+        guard let partition = report.partition, report.action != .reauthenticate else {
+            return reconnect(report.action, number: number)
+        }
+        partitions[partition]?.isRequested = false
+        if report.action == .retry { tryLater(partition) }
+    }
+
+    private func take(_ subscribed: GatewayFrame.Subscribed, number: Int) throws {
+        let partition = subscribed.partition
+        let retained = try store.retained(partition, after: subscribed.lastVersion)
+        do {
+            try step(partition) { bookkeeping in
+                try bookkeeping.subscribed(
+                    access: subscribed.access, lastVersion: subscribed.lastVersion, retained: retained)
+            }
+        } catch DevicePartition.Fault.forked {
+            return try fork(number: number)
+        }
+        partitions[partition]?.backoff.succeed()
+        flush()
+    }
+
+    private func take(_ download: Download, of partition: Partition, number: Int) throws {
+        // What was under way when the partition was closed or subscribed again.
+        guard let open = partitions[partition], open.bookkeeping.isSubscribed else { return }
+        if let catchUp = download.catchUp {
+            partitions[partition]?.progress = catchUp.isFinal ? nil : catchUp.progress
+        }
+        let device = device
+        do {
+            try step(partition) { try $0.receive(download, device: device) }
+        } catch DevicePartition.Fault.gap {
+            partitions[partition]?.bookkeeping.disconnected()
+            partitions[partition]?.isRequested = false
+            uploads.forget(partition)
+            send(.unsubscribe(partition: partition))
+            subscribe(partition)
+        }
+    }
+
+    /// One step of a partition's bookkeeping: decided, saved and told in one piece.
+    func step(
+        _ partition: Partition, _ body: (inout DevicePartition) throws -> [DevicePartition.Effect]
+    ) throws {
+        guard let before = partitions[partition]?.bookkeeping else { return }
+        var after = before
+        let effects = try body(&after)
+        let changes = try store.commit(partition, from: before, to: after, effects, now: Self.milliseconds)
+        partitions[partition]?.bookkeeping = after
+        announce(effects, of: partition)
+        publishState(of: partition)
+        refresh(partition, changes)
+    }
+
+    private func announce(_ effects: [DevicePartition.Effect], of partition: Partition) {
+        for effect in effects {
+            switch effect {
+            case .report(let version, let lost): events.send(.lost(partition, version: version, lost))
+            case .reject(let changeset, let reason):
+                events.send(.rejected(partition, version: changeset.version, reason))
+            default: break
+            }
+        }
+    }
+
+    // MARK: Partitions on the gateway
+
+    func subscribe(_ partition: Partition) {
+        guard connection.phase == .online, let open = partitions[partition], open.revoked == nil, !open.isRequested
+        else { return }
+        partitions[partition]?.isRequested = true
+        send(.subscribe(partition: partition, checkpoint: open.bookkeeping.received))
+    }
+
+    private func tryLater(_ partition: Partition) {
+        guard let wait = partitions[partition]?.backoff.fail() else { return }
+        run { client in
+            do {
+                try await Task.sleep(for: wait)
+            } catch {
+                return  // the session stops
+            }
+            await client.subscribe(partition)
+        }
+    }
+
+    /// Uploads what the window allows, one changeset in a frame: the gateway commits many together anyhow.
+    func flush() {
+        guard connection.phase == .online else { return }
+        for partition in partitions.keys {
+            while uploads.hasRoom(for: Int(limits.uploadWindow)), let changeset = nextUpload(of: partition) {
+                let frame = DeviceFrame.upload(
+                    .init(partition: partition, sentAt: Self.milliseconds, changesets: [changeset])
+                ).encoded()
+                if frame.count <= limits.frameBytes {
+                    uploads.sent(partition, changeset.version, byteCount: frame.count)
+                    send(text: frame)
+                } else {
+                    refuse(changeset, of: partition)
+                }
+            }
+        }
+    }
+
+    private func nextUpload(of partition: Partition) -> Changeset? {
+        guard let sent = partitions[partition]?.bookkeeping.sentCount else { return nil }
+        return partitions[partition]?.bookkeeping.takeUploads(window: sent + 1).first
+    }
+
+    /// What doesn't fit in a frame would never arrive: it is rejected here.
+    private func refuse(_ changeset: Changeset, of partition: Partition) {
+        let reason = OperationRejection(code: .documentTooLarge, reason: "the changeset is larger than a frame may be")
+        do {
+            try step(partition) { $0.reject(version: changeset.version, reason) }
+        } catch {
+            events.send(.error(code: "store", message: "\(error)"))
+        }
+    }
+
+    // MARK: A new id
+
+    /// The device was restored from a backup or cloned: it takes a new id, in one transaction with all of its versions.
+    private func fork(number: Int) throws {
+        let store = store
+        let fresh = UUID().uuidString.lowercased()
+        let open = partitions.mapValues(\.bookkeeping)
+        let forked = try store.transaction { _ in
+            var forked: [Partition: DevicePartition] = [:]
+            try store.set("device", fresh)
+            for partition in try store.partitions() {
+                let before = try open[partition] ?? store.partition(partition)
+                var after = before
+                let effects = after.fork()
+                _ = try store.commit(partition, from: before, to: after, effects, now: Self.milliseconds)
+                forked[partition] = after
+            }
+            return forked
+        }
+        device = fresh
+        for (partition, bookkeeping) in forked where partitions[partition] != nil {
+            partitions[partition]?.bookkeeping = bookkeeping
+            refresh(partition, .all)
+        }
+        reconnect(.retry, number: number)
+    }
+}

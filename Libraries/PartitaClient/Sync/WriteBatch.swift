@@ -1,0 +1,46 @@
+import DocumentModel
+import QueryLanguage
+import SyncEngine
+
+/// The operations of one write, checked against what the device shows.
+struct WriteBatch {
+    let bookkeeping: DevicePartition
+    private(set) var operations: [Operation] = []
+    private var shown: [DocumentKey: Document?] = [:]
+
+    init(bookkeeping: DevicePartition) { self.bookkeeping = bookkeeping }
+
+    /// Adds an operation.
+    ///
+    /// - Parameters:
+    ///   - server: The server's document.
+    ///   - shown: The document that is shown before the write.
+    /// - Throws: `badWrite` for what can't be applied to the document as it is shown.
+    mutating func add(
+        _ operation: Operation, _ key: DocumentKey, server: ServerDocument?, shown before: Document?
+    ) throws(PartitaError) {
+        let present = shown[key] ?? before
+        let stamped = bookkeeping.stamped(operation, server: server, after: operations)
+        switch operation.kind {
+        case .insert(let document):
+            guard document["_id"]?.keyText == key.idText else {
+                throw PartitaError(code: .badWrite, message: "a document is inserted with its _id")
+            }
+            shown[key] = document
+        case .update(let operators, let arrayFilters):
+            guard var updated = present else {
+                throw PartitaError(code: .badWrite, message: "there is no document \(key.collection)/\(key.idText)")
+            }
+            do throws(QueryError) {
+                _ = try Update(operators, arrayFilters: arrayFilters).apply(to: &updated)
+            } catch {
+                throw PartitaError(code: .badWrite, message: error.message)
+            }
+            shown[key] = updated
+        case .delete:
+            if present == nil { return }  // nothing to do
+            shown[key] = .some(nil)
+        }
+        operations.append(stamped)
+    }
+}

@@ -1,0 +1,33 @@
+/// A call over HTTP.
+public struct HTTPCall: Sendable {
+    public var method: String
+    public var url: String
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+
+    public init(method: String, url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// Its answer.
+public struct HTTPAnswer: Sendable {
+    public var status: Int
+    public var body: [UInt8]
+
+    public init(status: Int, body: [UInt8] = []) {
+        self.status = status
+        self.body = body
+    }
+}
+
+/// Makes calls over HTTP: our own client on Linux, URLSession on Apple platforms.
+public protocol HTTPTransport: Sendable {
+    /// Makes a call. An answer with any status is an answer.
+    ///
+    /// - Throws: When there is none.
+    func send(_ call: HTTPCall) async throws -> HTTPAnswer
+}

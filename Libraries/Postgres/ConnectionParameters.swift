@@ -1,0 +1,92 @@
+private import Clibpq
+
+/// The keywords and values that libpq connects with: the URL's, and ours where the URL says nothing.
+struct ConnectionParameters: Sendable {
+    private var values: [(keyword: String, value: String)]
+
+    init(_ configuration: PostgresConfiguration) throws(PostgresError) {
+        var values = try Self.parse(configuration.url)
+        func defaultTo(_ keyword: String, _ value: String) {
+            if !values.contains(where: { $0.keyword == keyword }) { values.append((keyword, value)) }
+        }
+        defaultTo("application_name", configuration.applicationName)
+        defaultTo("client_encoding", "UTF8")
+        // A peer that vanished is noticed in half a minute.
+        defaultTo("keepalives_idle", "15")
+        defaultTo("keepalives_interval", "5")
+        defaultTo("keepalives_count", "3")
+        defaultTo("tcp_user_timeout", "30000")
+        var options = configuration.settings.sorted { $0.key < $1.key }.map { Self.option($0.key, $0.value) }
+        if let timeout = configuration.statementTimeout, configuration.settings["statement_timeout"] == nil {
+            options.insert(Self.option("statement_timeout", "\(timeout.milliseconds)"), at: 0)
+        }
+        if !options.isEmpty {
+            // The URL's own options come last and so win.
+            let index = values.firstIndex { $0.keyword == "options" }
+            let given = index.map { values.remove(at: $0).value }
+            values.append(("options", (options + (given.map { [$0] } ?? [])).joined(separator: " ")))
+        }
+        self.values = values
+    }
+
+    private static func option(_ name: String, _ value: String) -> String {
+        var escaped = ""
+        for character in value {
+            if character == "\\" || character == " " { escaped.append("\\") }
+            escaped.append(character)
+        }
+        return "-c \(name)=\(escaped)"
+    }
+
+    private static func parse(_ url: String) throws(PostgresError) -> [(keyword: String, value: String)] {
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(url, &message) else {
+            // libpq's text quotes the URL, which may hold a password.
+            PQfreemem(message)
+            throw PostgresError(.invalidConfiguration, "the Postgres URL can't be read")
+        }
+        defer { PQconninfoFree(options) }
+        var values: [(keyword: String, value: String)] = []
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { values.append((String(cString: keyword), String(cString: value))) }
+            option += 1
+        }
+        return values
+    }
+
+    /// The connection that libpq has begun.
+    struct Started: @unchecked Sendable {
+        // Handed from the thread that began it to the loop that owns it, once.
+        let pointer: OpaquePointer?
+    }
+
+    /// Begins to connect on a thread that may block.
+    func start() async -> Started {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Started, Never>) in
+            BlockingWork.run {
+                continuation.resume(returning: begin())
+            }
+        }
+    }
+
+    private func begin() -> Started {
+        var keywords: [UnsafePointer<CChar>?] = [], texts: [UnsafePointer<CChar>?] = []
+        var copies: [UnsafeMutablePointer<CChar>?] = []
+        defer { for copy in copies { copy?.deallocate() } }
+        func copy(_ text: String) -> UnsafePointer<CChar>? {
+            let bytes = text.utf8CString
+            let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
+            for (index, byte) in bytes.enumerated() { copy[index] = byte }
+            copies.append(copy)
+            return UnsafePointer(copy)
+        }
+        for (keyword, value) in values {
+            keywords.append(copy(keyword))
+            texts.append(copy(value))
+        }
+        keywords.append(nil)
+        texts.append(nil)
+        return Started(pointer: PQconnectStartParams(keywords, texts, 0))
+    }
+}

@@ -1,0 +1,249 @@
+public import EventLoop
+public import Lifecycle
+public import Logging
+
+/// A pool of connections spread over a group of loops.
+///
+/// `run` keeps the connections up, reconnecting with growing, jittered pauses; calls made before it wait for it. Single statements
+/// share connections when none is idle, and leave together (see ``PostgresConnection``); transactions have one to themselves. On
+/// graceful shutdown the client waits for the holders of its connections, at most 10 s, then closes.
+public final class PostgresClient: Service, PostgresQuerying {
+    public let configuration: PostgresConfiguration
+    private let loops: LoopGroup
+    private let logger: Logger
+    private let pool: Locked<ConnectionPool>
+    private let metrics = PostgresMetrics()
+
+    public init(configuration: PostgresConfiguration, on loops: LoopGroup, logger: Logger = Logger(label: "postgres")) {
+        self.configuration = configuration
+        self.loops = loops
+        self.logger = logger
+        pool = Locked(
+            ConnectionPool(
+                maximumShared: max(configuration.maximumSharedStatements, 1),
+                maximumWaiters: configuration.maximumWaiters))
+    }
+
+    // MARK: Statements
+
+    /// Runs one statement, committed when this returns.
+    public func query(_ statement: PostgresStatement) async throws -> PostgresRows {
+        try await withUsable(.shared) { try await $0.query(statement) }
+    }
+
+    /// Sends all statements in one write over one connection: one round trip.
+    public func pipeline(_ statements: [PostgresStatement], in mode: PostgresPipelineMode) async throws
+        -> [PostgresRows]
+    {
+        try await withUsable(.exclusive) { try await $0.pipeline(statements, in: mode) }
+    }
+
+    public func results(of statements: [PostgresStatement]) async throws -> [Result<PostgresRows, PostgresError>] {
+        try await withUsable(.exclusive) { try await $0.results(of: statements) }
+    }
+
+    /// Runs `body` with a connection of its own. What it leaves open is rolled back; session settings it leaves behind.
+    @discardableResult
+    nonisolated(nonsending) public func withConnection<R>(
+        _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        try await withLease(.exclusive) { connection in
+            do {
+                let result = try await body(connection)
+                await connection.endLease()
+                return result
+            } catch {
+                await connection.endLease()
+                throw error
+            }
+        }
+    }
+
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. Trying again
+    /// (``PostgresError/isRetriable``) is the caller's.
+    @discardableResult
+    nonisolated(nonsending) public func withTransaction<R>(
+        isolation: PostgresIsolation = .readCommitted,
+        _ body: nonisolated(nonsending) (PostgresTransaction) async throws -> R
+    ) async throws -> R {
+        try await withLease(.exclusive) { connection in
+            try await connection.withTransaction(isolation: isolation, body)
+        }
+    }
+
+    /// Copies rows into a table and returns how many. All or nothing; memory stays bounded however many there are.
+    ///
+    /// - Parameters:
+    ///   - table: as in SQL, quoted where it needs to be.
+    ///   - columns: plain names; they are quoted here.
+    @discardableResult
+    nonisolated(nonsending) public func copy(
+        into table: String, columns: [String],
+        _ body: nonisolated(nonsending) (inout PostgresCopyWriter) async throws -> Void
+    ) async throws -> Int {
+        try await withConnection { try await $0.copy(into: table, columns: columns, body) }
+    }
+
+    /// Throws unless the server answers.
+    public func check() async throws { _ = try await query("SELECT 1") }
+
+    /// How many connections are up.
+    public var connectionCount: Int { pool.withLock { $0.connectionCount } }
+
+    // MARK: Leases
+
+    /// For what is sent in one go: if the connection turns out to have ended before, nothing was sent, and another one is taken.
+    nonisolated(nonsending) private func withUsable<R>(
+        _ use: ConnectionPool.Use, _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        while true {
+            do {
+                return try await withLease(use) { connection in
+                    do {
+                        return try await body(connection)
+                    } catch let error as PostgresError where error.code == .closed {
+                        remove(connection)
+                        throw error
+                    }
+                }
+            } catch let error as PostgresError where error.code == .closed {
+                if pool.withLock({ $0.isClosed }) { throw error }
+            }
+        }
+    }
+
+    nonisolated(nonsending) private func withLease<R>(
+        _ use: ConnectionPool.Use, _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R
+    ) async throws -> R {
+        let connection = try await lease(use)
+        defer { for resumption in pool.withLock({ $0.release(connection) }) { resumption.perform() } }
+        return try await body(connection)
+    }
+
+    nonisolated(nonsending) private func lease(_ use: ConnectionPool.Use) async throws -> PostgresConnection {
+        let start = ContinuousClock.now
+        switch pool.withLock({ $0.lease(use, deadline: start + configuration.leaseTimeout) }) {
+        case .connection(let connection):
+            metrics.poolWait.record(.zero)
+            return connection
+        case .refuse(let error):
+            metrics.refused.increment()
+            throw error
+        case .wait(let id):
+            do {
+                let connection = try await wait(id)
+                metrics.poolWait.record(ContinuousClock.now - start)
+                return connection
+            } catch {
+                if error is PostgresError { metrics.refused.increment() }
+                throw error
+            }
+        }
+    }
+
+    nonisolated(nonsending) private func wait(_ id: UInt64) async throws -> PostgresConnection {
+        try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                pool.withLock { $0.park(id, continuation) }?.perform()
+            }
+        } onCancel: {
+            for resumption in pool.withLock({ $0.giveUp(id) }) { resumption.perform() }
+        }
+    }
+
+    // MARK: Running
+
+    /// Keeps the connections up until graceful shutdown or cancellation.
+    public func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<max(configuration.connections, 1) {
+                let loop = loops.next()
+                group.addTask { await self.keepConnected(on: loop) }
+            }
+            group.addTask { await self.expireWaiters() }
+            // Returns at graceful shutdown, throws when the task is cancelled: either way the end begins.
+            try? await gracefulShutdown()
+            await drain()
+            group.cancelAll()
+        }
+        for resumption in pool.withLock({ $0.close() }) { resumption.perform() }
+    }
+
+    private func keepConnected(on loop: EventLoop) async {
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            let connection = PostgresConnection(configuration: configuration, on: loop, logger: logger)
+            do {
+                try await connection.connect()
+                backoff.reset()
+                add(connection)
+                defer { remove(connection) }
+                try await withTaskCancellationHandler {
+                    try await connection.waitUntilClosed()
+                } onCancel: {
+                    connection.loop.execute { connection.assumeIsolated { $0.close() } }
+                }
+            } catch {
+                await connection.close()
+                if Task.isCancelled { return }
+                metrics.connectionFailures.increment()
+                pool.withLock { $0.lastFailure = error }
+                logger.debug("postgres connection failed", metadata: ["error": "\(error)"])
+            }
+            // Cancelled: the loop's condition ends it.
+            try? await Task.sleep(for: backoff.next())
+        }
+    }
+
+    private func add(_ connection: PostgresConnection) {
+        let resumptions = pool.withLock { $0.add(connection) }
+        metrics.connections.set(connectionCount)
+        for resumption in resumptions { resumption.perform() }
+    }
+
+    private func remove(_ connection: PostgresConnection) {
+        pool.withLock { $0.remove(connection) }
+        metrics.connections.set(connectionCount)
+    }
+
+    private func expireWaiters() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(100))
+            for resumption in pool.withLock({ $0.expire(.now) }) { resumption.perform() }
+        }
+    }
+
+    /// Waits for those who hold or await a connection.
+    private func drain() async {
+        let deadline = ContinuousClock.now + .seconds(10)
+        while !Task.isCancelled, ContinuousClock.now < deadline, pool.withLock({ $0.leaseCount + $0.waiterCount }) > 0 {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Runs a client as long as `body` takes: for tools and tests, where no service group does.
+    @discardableResult
+    public static func withClient<R: Sendable>(
+        _ configuration: PostgresConfiguration, on loops: LoopGroup,
+        _ body: @Sendable (PostgresClient) async throws -> R
+    ) async throws -> R {
+        let client = PostgresClient(configuration: configuration, on: loops)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            defer { group.cancelAll() }
+            return try await body(client)
+        }
+    }
+}
+
+/// Growing pauses between attempts, each between half and the whole of its step, so that clients don't come all at once.
+struct Backoff {
+    private var step = Duration.milliseconds(50)
+
+    mutating func next() -> Duration {
+        defer { step = min(step * 2, .seconds(2)) }
+        return step * Double.random(in: 0.5...1)
+    }
+
+    mutating func reset() { step = .milliseconds(50) }
+}

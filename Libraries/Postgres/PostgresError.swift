@@ -1,0 +1,133 @@
+/// What went wrong in this library or on the server.
+///
+/// `description` is safe to log: it names the code, the SQLSTATE and the object, never values. The server's texts and the
+/// statement, which may quote data, are in `debugDescription` and in the fields.
+public struct PostgresError: Error, Sendable {
+    /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String {
+            case server, connectionFailed, connectionLost, closed, busy, aborted, transactionRolledBack
+            case poolTimeout, poolExhausted, timeout, invalidConfiguration, invalidParameter, decoding, migration,
+                protocolViolation
+        }
+        private let base: Base
+        private init(_ base: Base) { self.base = base }
+
+        /// The server answered with an error; `sqlstate` tells which.
+        public static let server = Code(.server)
+        /// No connection could be made.
+        public static let connectionFailed = Code(.connectionFailed)
+        /// The connection ended with the statement unanswered; whether it took effect is unknown.
+        public static let connectionLost = Code(.connectionLost)
+        /// The connection or the client was closed before.
+        public static let closed = Code(.closed)
+        /// The connection is in a COPY and takes no statements.
+        public static let busy = Code(.busy)
+        /// Not run, because an earlier statement of the same pipeline failed; that error is `underlyingError`.
+        public static let aborted = Code(.aborted)
+        /// COMMIT was sent, and the server rolled back, because an earlier statement of the transaction had failed.
+        public static let transactionRolledBack = Code(.transactionRolledBack)
+        /// No connection became free in time; the last failure to connect, if any, is `underlyingError`.
+        public static let poolTimeout = Code(.poolTimeout)
+        /// Too many callers wait for a connection already.
+        public static let poolExhausted = Code(.poolExhausted)
+        /// The server gave no answer in time, and the connection was closed.
+        public static let timeout = Code(.timeout)
+        /// The URL or a setting is wrong.
+        public static let invalidConfiguration = Code(.invalidConfiguration)
+        /// A parameter can't be sent: too many of them, or a NUL character in a text.
+        public static let invalidParameter = Code(.invalidParameter)
+        /// A column is missing, null, or not of the type that was asked for.
+        public static let decoding = Code(.decoding)
+        /// A migration that was applied differs from the one in the program.
+        public static let migration = Code(.migration)
+        /// The server's answers are not in the order of the statements: a defect.
+        public static let protocolViolation = Code(.protocolViolation)
+
+        public var description: String { base.rawValue }
+    }
+
+    public var code: Code
+    /// The server's primary message, or ours. May quote data.
+    public var message: String
+    /// The five characters of the server's error, e.g. `23505`.
+    public var sqlstate: String?
+    /// The server's detail. May quote data.
+    public var detail: String?
+    /// The server's hint.
+    public var hint: String?
+    /// Where in PL/pgSQL it happened.
+    public var context: String?
+    public var schema: String?
+    public var table: String?
+    public var column: String?
+    public var constraint: String?
+    /// The statement, without its parameters.
+    public var sql: String?
+    /// The place of the statement in its pipeline, counted from 0.
+    public var statementIndex: Int?
+    public var underlyingError: (any Error)?
+    public var file: String
+    public var line: Int
+
+    public init(
+        _ code: Code, _ message: String, sqlstate: String? = nil, sql: String? = nil, underlying: (any Error)? = nil,
+        file: String = #fileID, line: Int = #line
+    ) {
+        self.code = code
+        self.message = message
+        self.sqlstate = sqlstate
+        self.sql = sql
+        self.underlyingError = underlying
+        self.file = file
+        self.line = line
+    }
+
+    /// Whether the same work, begun again from its start, may succeed: serialization failure, deadlock, lock not
+    /// available, a lost or refused connection, a server that is shutting down or starting, a plan that a migration outdated.
+    public var isRetriable: Bool {
+        if code == .aborted, let cause = underlyingError as? PostgresError { return cause.isRetriable }
+        // It was lost before, and this statement wasn't sent.
+        if code == .closed, let cause = underlyingError as? PostgresError { return cause.code != .closed }
+        if code == .connectionFailed || code == .connectionLost || code == .timeout || code == .poolTimeout {
+            return true
+        }
+        guard let sqlstate else { return false }
+        switch sqlstate {
+        case "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05", "53300", "26000": return true
+        case "0A000": return message.hasPrefix("cached plan")
+        default: return sqlstate.hasPrefix("08")
+        }
+    }
+
+    /// Whether the statement may have taken effect although it failed.
+    public var isOutcomeUnknown: Bool { code == .connectionLost || code == .timeout }
+
+    /// Whether a unique or exclusion constraint, or a primary key, refused the row.
+    public var isUniqueViolation: Bool { sqlstate == "23505" || sqlstate == "23P01" }
+}
+
+extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
+    public var description: String {
+        var text = "PostgresError(\(code)"
+        if let sqlstate { text += ", sqlstate: \(sqlstate)" }
+        if let table { text += ", table: \(table)" }
+        if let constraint { text += ", constraint: \(constraint)" }
+        if let statementIndex { text += ", statement: \(statementIndex)" }
+        // Texts of our own name no data.
+        if sqlstate == nil { text += ", \(message)" }
+        return text + ")"
+    }
+
+    public var debugDescription: String {
+        var text = "PostgresError(\(code)"
+        let fields: [(String, String?)] = [
+            ("sqlstate", sqlstate), ("message", message), ("detail", detail), ("hint", hint), ("context", context),
+            ("schema", schema), ("table", table), ("column", column), ("constraint", constraint), ("sql", sql),
+            ("statement", statementIndex.map(String.init)),
+            ("underlying", underlyingError.map { String(reflecting: $0) }),
+        ]
+        for case (let name, let value?) in fields { text += ", \(name): \(value)" }
+        return text + ", at \(file):\(line))"
+    }
+}

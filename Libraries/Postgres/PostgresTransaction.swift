@@ -1,0 +1,114 @@
+private import Clibpq
+
+/// An open transaction, on a connection of its own. Not to be used after the closure that it was given to.
+public struct PostgresTransaction: PostgresQuerying {
+    let connection: PostgresConnection
+
+    public func query(_ statement: PostgresStatement) async throws -> PostgresRows {
+        try await connection.query(statement)
+    }
+
+    /// Sends all statements in one write. A failure skips the rest and fails the transaction.
+    public func pipeline(_ statements: [PostgresStatement], in mode: PostgresPipelineMode) async throws
+        -> [PostgresRows]
+    {
+        if case .explicit = mode { return try await connection.pipeline(statements, in: .implicit) }
+        return try await connection.pipeline(statements, in: mode)
+    }
+
+    public func results(of statements: [PostgresStatement]) async throws -> [Result<PostgresRows, PostgresError>] {
+        try await connection.results(of: statements)
+    }
+
+    /// Sends a statement without waiting for the answers of those before it, nor for its own.
+    public func send(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> PostgresReply {
+        try await connection.send(PostgresStatement(sql, parameters))
+    }
+
+    /// Sends a statement without waiting for the answers of those before it, nor for its own.
+    public func send(_ statement: PostgresStatement) async throws -> PostgresReply {
+        try await connection.send(statement)
+    }
+
+    /// The rows of a SELECT through a cursor: at most two batches of `batch` rows are in memory.
+    public func stream(_ sql: String, _ parameters: [PostgresValue] = [], batch: Int = 256) -> PostgresRowStream {
+        PostgresRowStream(connection: connection, statement: PostgresStatement(sql, parameters), batch: max(batch, 1))
+    }
+
+    /// Copies rows into a table: see ``PostgresClient/copy(into:columns:_:)``.
+    @discardableResult
+    nonisolated(nonsending) public func copy(
+        into table: String, columns: [String],
+        _ body: nonisolated(nonsending) (inout PostgresCopyWriter) async throws -> Void
+    ) async throws -> Int {
+        try await connection.copy(into: table, columns: columns, body)
+    }
+
+    /// Runs a script of several statements without parameters, by the simple protocol.
+    public func runScript(_ sql: String) async throws { try await connection.runScript(sql) }
+}
+
+extension PostgresConnection {
+    /// Runs `body` in a transaction: BEGIN goes with its first statement, COMMIT when it returns, ROLLBACK when it throws.
+    /// Nobody else may use the connection meanwhile.
+    @discardableResult
+    nonisolated(nonsending) public func withTransaction<R>(
+        isolation: PostgresIsolation = .readCommitted,
+        _ body: nonisolated(nonsending) (PostgresTransaction) async throws -> R
+    ) async throws -> R {
+        await begin(isolation.begin)
+        let result: R
+        do {
+            result = try await body(PostgresTransaction(connection: self))
+        } catch {
+            await rollBack()
+            throw error
+        }
+        try await commit()
+        return result
+    }
+
+    private func begin(_ sql: String) { deferredBegin = sql }
+
+    private func commit() async throws {
+        if deferredBegin != nil {  // nothing was sent
+            deferredBegin = nil
+            return
+        }
+        let group = try enqueue(["COMMIT"])
+        // The commit is on its way: a cancelled task still learns what became of it.
+        await outcome(of: group)
+        if let failure = group.failure { throw failure }
+        guard case .success(let rows) = group.results[0], rows.commandTag == "COMMIT" else {
+            throw PostgresError(.transactionRolledBack, "a statement of the transaction had failed")
+        }
+    }
+
+    private func rollBack() async {
+        if deferredBegin != nil {
+            deferredBegin = nil
+            return
+        }
+        // A connection that can't roll back is lost, and its transaction with it.
+        guard let group = try? enqueue(["ROLLBACK"]) else { return }
+        await outcome(of: group)
+        if group.failure != nil { lose(PostgresError(.connectionLost, "ROLLBACK failed", underlying: group.failure)) }
+    }
+
+    /// Makes the connection fit for the next holder: waits for what was sent, and rolls back what was left open.
+    func endLease() async {
+        deferredBegin = nil
+        guard mode == .pipeline else {
+            if mode != .closed { lose(PostgresError(.connectionLost, "left in the middle of a COPY")) }
+            return
+        }
+        if !pending.isEmpty {
+            guard let group = try? enqueue([]) else { return }
+            await outcome(of: group)
+        }
+        guard let handle, pending.isEmpty else { return }
+        // Only an idle libpq tells the transaction's state; the last Sync leaves it one call short of idle.
+        while let result = PQgetResult(handle) { PQclear(result) }
+        if PQtransactionStatus(handle) != PQTRANS_IDLE { await rollBack() }
+    }
+}

@@ -1,0 +1,89 @@
+import DocumentModel
+import Foundation
+
+/// How strings are compared where bytes are not enough: without regard to case, or to accents.
+public struct Collation: Sendable {
+    /// The language, such as `en`; `simple` means bytes. Only the simple rules that all languages share are applied.
+    public let locale: String
+    /// 1: letters only; 2: letters and accents; 3: letters, accents and case.
+    public let strength: Int
+    /// Whether runs of digits compare as numbers.
+    public let numericOrdering: Bool
+
+    /// Reads a collation document.
+    /// - Returns: `nil` for the locale `simple`.
+    public init?(_ document: Document) throws(QueryError) {
+        guard case .string(let locale)? = document["locale"] else {
+            throw .failedToParse("BSON field 'collation.locale' is missing but a required field")
+        }
+        var strength: Int64 = 3
+        var numericOrdering = false
+        for field in document.fields {
+            switch field.key {
+            case "locale": break
+            case "strength":
+                guard let number = field.value.int64Value, (1...5).contains(number) else {
+                    throw .badValue(
+                        "Enumeration value '\(field.value)' for field 'collation.strength' is not a valid value.")
+                }
+                strength = min(number, 3)
+            case "numericOrdering": numericOrdering = field.value.boolValue ?? false
+            case "caseLevel", "normalization", "backwards":
+                guard field.value.boolValue == false else { throw .notSupported("collation.\(field.key)") }
+            case "caseFirst":
+                guard field.value.stringValue == "off" else { throw .notSupported("collation.caseFirst") }
+            case "alternate":
+                guard field.value.stringValue == "non-ignorable" else { throw .notSupported("collation.alternate") }
+            case "maxVariable", "version": break
+            default: throw .failedToParse("BSON field 'collation.\(field.key)' is an unknown field.")
+            }
+        }
+        if locale == "simple" { return nil }
+        self.locale = locale
+        self.strength = Int(strength)
+        self.numericOrdering = numericOrdering
+    }
+
+    /// As `Value.compare`, with strings by this collation, also inside of documents and arrays.
+    public func compare(_ a: Value, _ b: Value) -> Int {
+        switch (a, b) {
+        case (.string(let a), .string(let b)): return compare(a, b)
+        case (.array(let a), .array(let b)):
+            for (left, right) in zip(a, b) {
+                let order = compare(left, right)
+                if order != 0 { return order }
+            }
+            return a.count - b.count
+        case (.document(let a), .document(let b)):
+            for (left, right) in zip(a.fields, b.fields) {
+                if left.value.typeRank != right.value.typeRank { return left.value.typeRank - right.value.typeRank }
+                let names = ByteOrder.compare(left.key, right.key)
+                if names != 0 { return names }
+                let order = compare(left.value, right.value)
+                if order != 0 { return order }
+            }
+            return a.count - b.count
+        default: return Value.compare(a, b)
+        }
+    }
+
+    /// Negative, zero or positive as `a` sorts before, like or after `b`.
+    public func compare(_ a: String, _ b: String) -> Int {
+        var options: String.CompareOptions =
+            strength == 1 ? [.caseInsensitive, .diacriticInsensitive] : [.caseInsensitive]
+        if numericOrdering { options.insert(.numeric) }
+        let order = a.compare(b, options: options, range: nil, locale: Locale(identifier: locale)).rawValue
+        if order != 0 || strength < 3 { return order }
+        // Lower case sorts first where only the case differs.
+        return -ByteOrder.compare(a, b)
+    }
+
+    /// The form that is equal for strings that this collation holds equal; for hashing.
+    public func key(of text: String) -> String {
+        switch strength {
+        case 1: text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: Locale(identifier: locale))
+        case 2: text.folding(options: [.caseInsensitive], locale: Locale(identifier: locale))
+        default: text
+        }
+    }
+}

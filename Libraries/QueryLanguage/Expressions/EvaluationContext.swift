@@ -1,0 +1,60 @@
+import DocumentModel
+
+/// What an expression sees: the document, the variables and the moment.
+public struct EvaluationContext: Sendable {
+    /// `$$ROOT`.
+    public let root: Value
+    /// `$$CURRENT`, which field paths begin at.
+    var current: Value?
+    /// Variables of `$let`, `$map` and their like, and those a pipeline was given.
+    public var variables: [String: Value] = [:]
+    /// `$$NOW`, in milliseconds since 1970.
+    public let now: Int64
+    let collation: Collation?
+
+    /// A context for a value that stands for the document.
+    init(value: Value, _ other: EvaluationContext) {
+        root = value
+        current = value
+        variables = other.variables
+        now = other.now
+        collation = other.collation
+    }
+
+    /// A context for one document.
+    public init(root: Document, variables: [String: Value] = [:], now: Int64 = 0, collation: Collation? = nil) {
+        self.root = .document(root)
+        current = .document(root)
+        self.variables = variables
+        self.now = now
+        self.collation = collation
+    }
+
+    func binding(_ name: String, to value: Value?) -> EvaluationContext {
+        var context = self
+        if name == "CURRENT" { context.current = value } else { context.variables[name] = value }
+        return context
+    }
+
+    func compare(_ a: Value, _ b: Value) -> Int { collation.map { $0.compare(a, b) } ?? Value.compare(a, b) }
+}
+
+extension Value {
+    /// Whether an expression counts this as true: everything but false, null, undefined and zero.
+    var isTruthy: Bool {
+        switch self {
+        case .bool(let flag): flag
+        case .null, .undefined: false
+        case .int32(let number): number != 0
+        case .int64(let number): number != 0
+        case .double(let number): number != 0
+        case .decimal128(let number): Decimal128.compare(number, .zero) != 0
+        default: true
+        }
+    }
+}
+
+extension Value? {
+    /// As for a value; what is missing is false.
+    var isTruthy: Bool { self?.isTruthy ?? false }
+}

@@ -1,0 +1,86 @@
+import DocumentModel
+
+/// A query filter: parsed once, matched against many documents.
+public struct Filter: Sendable {
+    /// The parsed tree.
+    public let node: FilterNode
+    /// The document it was made from.
+    public let document: Document
+    /// How strings are compared; `nil` by their bytes.
+    public let collation: Collation?
+    /// What `$near` orders the results by, if the filter has one.
+    public let nearness: (path: Path, condition: GeoCondition)?
+
+    /// Parses a filter. Operators that are unknown or not supported are refused by name.
+    /// - Parameter variables: the names of variables that `$expr` may use, without `$$`.
+    public init(_ document: Document, collation: Collation? = nil, variables: Set<String> = []) throws(QueryError) {
+        var parser = FilterParser(variables: variables)
+        node = try parser.parse(document)
+        self.document = document
+        self.collation = collation
+        nearness = parser.nearness
+    }
+
+    /// The filter that matches every document.
+    public static let all = Filter()
+
+    private init() {
+        node = .and([])
+        document = Document()
+        collation = nil
+        nearness = nil
+    }
+
+    /// Whether a document matches. A fault in the evaluation of `$expr`, or a regular expression beyond its limits, counts as no match;
+    /// `evaluate` reports it.
+    public func matches(_ document: Document) -> Bool {
+        // Documented above: who needs the reason calls `evaluate`.
+        (try? evaluate(document)) ?? false
+    }
+
+    /// Whether a document matches.
+    /// - Parameters:
+    ///   - variables: the variables of `$expr`.
+    ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
+    public func evaluate(_ document: Document, variables: [String: Value] = [:], now: Int64 = 0) throws(QueryError)
+        -> Bool
+    {
+        var position: Int?
+        return try FilterMatcher(collation: collation, variables: variables, now: now).matches(
+            node, document, &position)
+    }
+
+    /// The index of the element that made an array match: what the positional operator `$` stands for. `nil` where the document doesn't
+    /// match, or matches without searching an array.
+    public func positionalIndex(in document: Document) throws(QueryError) -> Int? {
+        var position: Int?
+        return try FilterMatcher(collation: collation, now: 0).matches(node, document, &position) ? position : nil
+    }
+
+    /// Whether this very value satisfies conditions such as `{$gt: 5}`, as `$pull` tests the elements of an array.
+    static func matches(_ conditions: [FieldCondition], element: Value) throws(QueryError) -> Bool {
+        let matcher = FilterMatcher(collation: nil, now: 0)
+        for condition in conditions where try !matcher.matches(condition, element) { return false }
+        return true
+    }
+
+    /// The fields that a document must have to match: the conditions `$eq` (also in `$and`) by path, as an upsert takes them over.
+    public var equalities: [(path: Path, value: Value)] {
+        var found: [(path: Path, value: Value)] = []
+        Self.collect(node, into: &found)
+        return found
+    }
+
+    private static func collect(_ node: FilterNode, into found: inout [(path: Path, value: Value)]) {
+        switch node {
+        case .and(let nodes): for node in nodes { collect(node, into: &found) }
+        case .or(let nodes) where nodes.count == 1: collect(nodes[0], into: &found)
+        case .field(let path, .equal(let value)): found.append((path, value))
+        case .field(let path, .in(let values, let expressions)) where values.count == 1 && expressions.isEmpty:
+            found.append((path, values[0]))
+        case .field(let path, .allOf(let conditions)) where conditions.count == 1:
+            if case .equal(let value) = conditions[0] { found.append((path, value)) }
+        default: break
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import DocumentModel
+
+/// Walks a dotted path through a document as MongoDB's matcher does.
+///
+/// On the way, an array stands for each of its elements that is a document, and for the element whose index is the path's next name. At the
+/// end, an array stands for each of its elements and then for itself. What is missing in a document is visited as `nil`; elements that are no
+/// documents are passed over.
+struct PathVisitor {
+    /// Whether an array at the end stands for its elements too.
+    var entersFinalArray = true
+    /// Sees each value with the index in the outermost array that the path led through; answers whether to stop.
+    let visit: (Value?, Int?) throws(QueryError) -> Bool
+
+    typealias Components = ArraySlice<Path.Component>
+
+    /// Whether a visit stopped the walk.
+    func walk(_ document: Document, _ path: Components, _ outer: Int? = nil) throws(QueryError) -> Bool {
+        guard let first = path.first else { return false }
+        guard let index = document.index(of: first.name) else { return try visit(nil, outer) }
+        let rest = path.dropFirst()
+        return try step(document.fields[index].value, rest, outer)
+    }
+
+    private func step(_ value: Value, _ rest: Components, _ outer: Int?) throws(QueryError) -> Bool {
+        switch value {
+        case .array(let elements):
+            return try rest.isEmpty ? finish(value, elements, outer) : search(elements, rest, outer)
+        case .document(let document) where !rest.isEmpty: return try walk(document, rest, outer)
+        default: return try visit(rest.isEmpty ? value : nil, outer)
+        }
+    }
+
+    private func finish(_ value: Value, _ elements: [Value], _ outer: Int?) throws(QueryError) -> Bool {
+        if entersFinalArray {
+            for (index, element) in elements.enumerated() where try visit(element, outer ?? index) { return true }
+        }
+        return try visit(value, outer)
+    }
+
+    private func search(_ elements: [Value], _ rest: Components, _ outer: Int?) throws(QueryError) -> Bool {
+        let place = rest.first?.index
+        for (index, element) in elements.enumerated() {
+            let outer = outer ?? index
+            if case .document(let document) = element, try walk(document, rest, outer) { return true }
+            guard index == place else { continue }
+            let below = rest.dropFirst()
+            if below.isEmpty {
+                if try visit(element, outer) { return true }
+            } else if case .document(let document) = element {
+                if try walk(document, below, outer) { return true }
+            } else if case .array(let nested) = element, try search(nested, below, outer) {
+                return true
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,166 @@
+import DocumentModel
+
+/// The state of one accumulator of a group.
+struct Accumulator: Sendable {
+    private enum State: Sendable {
+        case sum(Sum)
+        case average(Sum, count: Int64)
+        case extreme(Value?, sign: Int)
+        case first(Value?, isSet: Bool)
+        case last(Value?)
+        case push([Value])
+        case addToSet(Set<Value>)
+        case deviation(count: Int64, mean: Double, squares: Double, isSample: Bool, isFinite: Bool)
+        case merge(Document)
+        case count(Int64)
+    }
+
+    /// A sum that keeps the type of what it added: exact in integers, compensated in doubles.
+    private struct Sum: Sendable {
+        var integers: Int64 = 0
+        var double = 0.0
+        var compensation = 0.0
+        var decimal: Decimal128?
+        var hasDouble = false
+        var hasLong = false
+
+        mutating func add(_ value: Value) {
+            switch value {
+            case .int32(let number): add(integer: Int64(number))
+            case .int64(let number):
+                hasLong = true
+                add(integer: number)
+            case .double(let number):
+                hasDouble = true
+                add(double: number)
+            case .decimal128(let number): decimal = decimal?.adding(number) ?? number
+            default: break
+            }
+        }
+
+        private mutating func add(integer: Int64) {
+            let (sum, overflow) = integers.addingReportingOverflow(integer)
+            if overflow {
+                hasDouble = true
+                add(double: Double(integers))
+                integers = integer
+            } else {
+                integers = sum
+            }
+        }
+
+        /// Neumaier's compensated summation.
+        private mutating func add(double number: Double) {
+            let sum = double + number
+            if sum.isFinite {
+                compensation += abs(double) >= abs(number) ? (double - sum) + number : (number - sum) + double
+            }
+            double = sum
+        }
+
+        var doubleTotal: Double { double.isFinite ? double + compensation + Double(integers) : double }
+
+        var value: Value {
+            if let decimal {
+                var total = decimal.adding(Decimal128(integers))
+                if hasDouble { total = total.adding(Decimal128(rounding: doubleTotal - Double(integers))) }
+                return .decimal128(total)
+            }
+            if hasDouble { return .double(doubleTotal) }
+            return hasLong ? .int64(integers) : .integer(integers)
+        }
+    }
+
+    private var state: State
+    private let collation: Collation?
+
+    /// - Throws: for a name that is no accumulator.
+    init(_ name: String, _ collation: Collation?) throws(QueryError) {
+        self.collation = collation
+        switch name {
+        case "$sum": state = .sum(Sum())
+        case "$avg": state = .average(Sum(), count: 0)
+        case "$min": state = .extreme(nil, sign: -1)
+        case "$max": state = .extreme(nil, sign: 1)
+        case "$first": state = .first(nil, isSet: false)
+        case "$last": state = .last(nil)
+        case "$push": state = .push([])
+        case "$addToSet": state = .addToSet([])
+        case "$stdDevPop", "$stdDevSamp":
+            state = .deviation(count: 0, mean: 0, squares: 0, isSample: name == "$stdDevSamp", isFinite: true)
+        case "$mergeObjects": state = .merge(Document())
+        case "$count": state = .count(0)
+        default: throw QueryError(code: 15952, message: "unknown group operator '\(name)'")
+        }
+    }
+
+    mutating func add(_ value: Value?) throws(QueryError) {
+        switch state {
+        case .sum(var sum):
+            if let value { sum.add(value) }
+            state = .sum(sum)
+        case .average(var sum, let count):
+            guard let value, value.isNumber else { return }
+            sum.add(value)
+            state = .average(sum, count: count + 1)
+        case .extreme(let best, let sign):
+            guard let value, !value.isNull else { return }
+            let order = best.map { collation?.compare(value, $0) ?? Value.compare(value, $0) } ?? sign
+            if order.signum() == sign { state = .extreme(value, sign: sign) }
+        case .first(_, let isSet): if !isSet { state = .first(value ?? .null, isSet: true) }
+        case .last: state = .last(value ?? .null)
+        case .push(var elements):
+            // The state gives its array away first, so that appending doesn't copy it.
+            state = .count(0)
+            if let value { elements.append(value) }
+            state = .push(elements)
+        case .addToSet(var elements):
+            state = .count(0)
+            if let value { elements.insert(value) }
+            state = .addToSet(elements)
+        case .deviation: addToDeviation(value)
+        case .merge(var document):
+            if value.isNullish { return }
+            guard case .document(let other)? = value else {
+                throw QueryError(
+                    code: 40400, message: "$mergeObjects requires object inputs, but input is of type \(value.typeName)"
+                )
+            }
+            for field in other.fields { document[field.key] = field.value }
+            state = .merge(document)
+        case .count(let count): state = .count(count + 1)
+        }
+    }
+
+    /// Welford's method.
+    private mutating func addToDeviation(_ value: Value?) {
+        guard case .deviation(let count, let mean, let squares, let isSample, let isFinite) = state,
+            let number = value?.doubleValue
+        else { return }
+        let delta = number - mean
+        let next = mean + delta / Double(count + 1)
+        state = .deviation(
+            count: count + 1, mean: next, squares: squares + delta * (number - next), isSample: isSample,
+            isFinite: isFinite && number.isFinite)
+    }
+
+    var result: Value? {
+        switch state {
+        case .sum(let sum): return sum.value
+        case .average(let sum, let count):
+            if count == 0 { return .null }
+            if case .decimal128(let total) = sum.value { return .decimal128(total.divided(by: Decimal128(count))) }
+            return .double(sum.doubleTotal / Double(count))
+        case .extreme(let best, _): return best ?? .null
+        case .first(let value, _), .last(let value): return value ?? .null
+        case .push(let elements): return .array(elements)
+        case .addToSet(let elements): return .array(elements.sorted())
+        case .deviation(let count, _, let squares, let isSample, let isFinite):
+            let divisor = isSample ? count - 1 : count
+            if divisor <= 0 || !isFinite { return .null }
+            return .double((squares / Double(divisor)).squareRoot())
+        case .merge(let document): return .document(document)
+        case .count(let count): return .integer(count)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import DocumentModel
+
+/// An accumulator of `$group` with its own arguments: the plain ones, and those that keep several elements or sort.
+struct GroupAccumulator: Sendable {
+    private enum Kind: Sendable {
+        case plain(Accumulator)
+        /// The first or the last elements.
+        case elements([Value], count: Int, keepsLast: Bool)
+        /// The smallest or largest elements.
+        case extremes([Value], count: Int, isAscending: Bool)
+        /// The first or last by an order.
+        case sorted([(keys: [Value], value: Value)], sort: Sort, count: Int, isTop: Bool, isSingle: Bool)
+    }
+
+    private var kind: Kind
+
+    init(_ specification: AccumulatorSpecification, _ context: EvaluationContext) throws(QueryError) {
+        switch specification.name {
+        case "$firstN", "$lastN":
+            kind = .elements(
+                [], count: try Self.count(specification, context), keepsLast: specification.name == "$lastN")
+        case "$minN", "$maxN":
+            kind = .extremes(
+                [], count: try Self.count(specification, context), isAscending: specification.name == "$minN")
+        case "$top", "$bottom", "$topN", "$bottomN":
+            guard let sort = specification.sort else { throw .badValue("\(specification.name) needs 'sortBy'") }
+            let isSingle = specification.count == nil
+            kind = .sorted(
+                [], sort: sort, count: isSingle ? 1 : try Self.count(specification, context),
+                isTop: specification.name.hasPrefix("$top"),
+                isSingle: isSingle)
+        default: kind = .plain(try Accumulator(specification.name, context.collation))
+        }
+    }
+
+    private static func count(_ specification: AccumulatorSpecification, _ context: EvaluationContext)
+        throws(QueryError) -> Int
+    {
+        guard let count = try specification.count?.evaluate(context)?.intValue, count > 0 else {
+            throw QueryError(code: 5_787_908, message: "'n' must be greater than 0")
+        }
+        return count
+    }
+
+    mutating func add(_ specification: AccumulatorSpecification, _ context: EvaluationContext) throws(QueryError) {
+        let value = try specification.argument.evaluate(context)
+        switch kind {
+        case .plain(var accumulator):
+            // Given away first, so that adding doesn't copy what it holds.
+            kind = .elements([], count: 0, keepsLast: false)
+            try accumulator.add(value)
+            kind = .plain(accumulator)
+        case .elements(var elements, let count, let keepsLast):
+            if !keepsLast, elements.count == count { return }
+            kind = .elements([], count: 0, keepsLast: false)
+            elements.append(value ?? .null)
+            if elements.count > count { elements.removeFirst() }
+            kind = .elements(elements, count: count, keepsLast: keepsLast)
+        case .extremes(var elements, let count, let isAscending):
+            guard let value, !value.isNull else { return }
+            kind = .elements([], count: 0, keepsLast: false)
+            let place =
+                elements.firstIndex { isAscending ? context.compare(value, $0) < 0 : context.compare(value, $0) > 0 }
+                ?? elements.count
+            elements.insert(value, at: place)
+            if elements.count > count { elements.removeLast() }
+            kind = .extremes(elements, count: count, isAscending: isAscending)
+        case .sorted(var entries, let sort, let count, let isTop, let isSingle):
+            kind = .elements([], count: 0, keepsLast: false)
+            let keys = sort.sortKeys(context.root)
+            let place = entries.firstIndex { sort.compare(keys, $0.keys) < 0 } ?? entries.count
+            entries.insert((keys, value ?? .null), at: place)
+            if entries.count > count { if isTop { entries.removeLast() } else { entries.removeFirst() } }
+            kind = .sorted(entries, sort: sort, count: count, isTop: isTop, isSingle: isSingle)
+        }
+    }
+
+    var result: Value? {
+        switch kind {
+        case .plain(let accumulator): accumulator.result
+        case .elements(let elements, _, _), .extremes(let elements, _, _): .array(elements)
+        case .sorted(let entries, _, _, _, let isSingle):
+            isSingle ? entries.first?.value ?? .null : .array(entries.map(\.value))
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import DocumentModel
+
+/// An aggregation pipeline, parsed once.
+public struct Pipeline: Sendable {
+    /// The stages in their order.
+    public let stages: [Stage]
+
+    /// The most stages that a pipeline may have.
+    public static let maximumStages = 1000
+
+    /// Parses a pipeline. Unknown stages and those that are not supported are refused by name.
+    /// - Parameter variables: the names of variables that the context will define, without `$$`.
+    public init(_ stages: [Document], variables: Set<String> = []) throws(QueryError) {
+        try self.init(stages, variables: variables, depth: 0)
+    }
+
+    /// Parses an array of stages.
+    public init(_ value: Value, variables: Set<String> = []) throws(QueryError) {
+        try self.init(try Self.documents(value), variables: variables)
+    }
+
+    init(_ stages: [Document], variables: Set<String>, depth: Int) throws(QueryError) {
+        guard stages.count <= Self.maximumStages else {
+            throw QueryError(
+                code: 7_749_501, message: "Pipeline length must be no longer than \(Self.maximumStages) stages")
+        }
+        guard depth <= 20 else {
+            throw QueryError(code: 232, message: "Maximum number of nested sub-pipelines exceeded. Limit is 20")
+        }
+        let parser = StageParser(variables: variables, depth: depth)
+        var parsed: [Stage] = []
+        for document in stages { parsed += try parser.parse(document) }
+        for (index, stage) in parsed.enumerated() {
+            switch stage {
+            case .output(let name, _) where index != parsed.count - 1:
+                throw QueryError(code: 40601, message: "\(name) can only be the final stage in the pipeline")
+            case .search, .documents, .geoNear:
+                guard index == 0 else {
+                    throw QueryError(
+                        code: 40602, message: "\(stage.name) is only valid as the first stage in a pipeline")
+                }
+            default: break
+            }
+        }
+        self.stages = parsed
+    }
+
+    private init(parsed: [Stage]) { stages = parsed }
+
+    /// The stages from a place on: what is left when the first ones ran elsewhere.
+    public func dropFirst(_ count: Int) -> Pipeline { Pipeline(parsed: Array(stages.dropFirst(count))) }
+
+    static func documents(_ value: Value) throws(QueryError) -> [Document] {
+        guard case .array(let elements) = value else { throw .typeMismatch("A pipeline must be an array of objects") }
+        var stages: [Document] = []
+        for element in elements {
+            guard case .document(let stage) = element else {
+                throw .typeMismatch("Each element of the 'pipeline' array must be an object")
+            }
+            stages.append(stage)
+        }
+        return stages
+    }
+
+    /// Runs over documents that are all there.
+    /// - Throws: `QueryError`, or what the source throws.
+    public func run(_ documents: [Document], context: PipelineContext) async throws -> [Document] {
+        var run = PipelineRun(self, context: context)
+        var results: [Document] = []
+        var rest = documents[...]
+        while !rest.isEmpty, !run.isDone {
+            results += try await run.process(Array(rest.prefix(PipelineContext.batchSize)))
+            rest = rest.dropFirst(PipelineContext.batchSize)
+        }
+        return results + (try await run.finish())
+    }
+}
+
+/// What a pipeline needs from around it.
+public struct PipelineContext: Sendable {
+    /// A good number of documents to give at once.
+    public static let batchSize = 256
+
+    /// Gives documents of other collections, for `$lookup`, `$graphLookup` and `$unionWith`.
+    public typealias Source = @Sendable (_ collection: String, _ filter: Filter) async throws -> [Document]
+
+    /// The moment of `$$NOW`, in milliseconds since 1970.
+    public var now: Int64
+    /// Variables that stages may use.
+    public var variables: [String: Value]
+    /// How strings are compared.
+    public var collation: Collation?
+    /// The bytes that a stage may hold at once; beyond them the run fails with 292.
+    public var memoryLimit: Int
+    let source: Source
+
+    /// A context; without a source, stages that ask for other collections see them empty.
+    public init(
+        now: Int64 = 0, variables: [String: Value] = [:], collation: Collation? = nil, memoryLimit: Int = 100 << 20,
+        source: @escaping Source = { _, _ in [] }
+    ) {
+        self.now = now
+        self.variables = variables
+        self.collation = collation
+        self.memoryLimit = memoryLimit
+        self.source = source
+    }
+
+    func evaluation(_ document: Document) -> EvaluationContext {
+        EvaluationContext(root: document, variables: variables, now: now, collation: collation)
+    }
+}
+
+/// A pipeline at work: takes documents in batches and gives results as they come, so that memory stays bounded.
+public struct PipelineRun: Sendable {
+    private var steps: [any PipelineStep] = []
+    private let context: PipelineContext
+
+    /// Begins a run.
+    public init(_ pipeline: Pipeline, context: PipelineContext) {
+        self.context = context
+        for (index, stage) in pipeline.stages.enumerated() {
+            steps.append(Self.step(for: stage, followedBy: pipeline.stages.dropFirst(index + 1)))
+        }
+    }
+
+    /// Whether no further document can change the result, as behind a `$limit` that is reached.
+    public var isDone: Bool { steps.contains { $0.isDone } }
+
+    /// Takes documents and gives the results that are certain by now.
+    public mutating func process(_ batch: [Document]) async throws -> [Document] {
+        try await pass(batch, from: 0)
+    }
+
+    /// Says that there are no more documents and gives the remaining results.
+    public mutating func finish() async throws -> [Document] {
+        var results: [Document] = []
+        for index in steps.indices {
+            let rest = try await steps[index].finish(context)
+            results += try await pass(rest, from: index + 1)
+        }
+        return results
+    }
+
+    private mutating func pass(_ batch: [Document], from first: Int) async throws -> [Document] {
+        var batch = batch
+        for index in first..<steps.count {
+            if batch.isEmpty { break }
+            batch = try await steps[index].process(batch, context)
+        }
+        return batch
+    }
+
+    private static func step(for stage: Stage, followedBy next: ArraySlice<Stage>) -> any PipelineStep {
+        switch stage {
+        case .match(let filter): MatchStep(filter: filter)
+        case .project(let projection): ProjectStep(projection: projection)
+        case .group(let group): GroupStep(group)
+        case .sort(let sort): SortStep(sort, limit: limit(next))
+        case .skip(let count): SkipStep(rest: count)
+        case .limit(let count): LimitStep(rest: count)
+        case .count(let field): CountStep(field: field)
+        case .unwind(let unwind): UnwindStep(specification: unwind)
+        case .lookup(let lookup): LookupStep(specification: lookup)
+        case .graphLookup(let graph): GraphLookupStep(specification: graph)
+        case .facet(let facets): FacetStep(facets)
+        case .bucket(let bucket): BucketStep(bucket)
+        case .bucketAuto(let bucket): BucketAutoStep(specification: bucket)
+        case .replaceRoot(let expression): ReplaceRootStep(expression: expression)
+        case .sample(let count): SampleStep(count: count)
+        case .unionWith(let collection, let pipeline): UnionStep(collection: collection, pipeline: pipeline)
+        case .redact(let expression): RedactStep(expression: expression)
+        case .window(let window): WindowStep(specification: window)
+        case .geoNear(let near): GeoNearStep(specification: near)
+        case .documents(let expression): DocumentsStep(expression: expression)
+        case .search(let name, _): UnsupportedStep(name: name)
+        case .output: PassStep()
+        }
+    }
+
+    /// How many documents are wanted of a sort that a limit follows.
+    private static func limit(_ next: ArraySlice<Stage>) -> Int? {
+        var skipped = 0
+        for stage in next {
+            switch stage {
+            case .skip(let count): skipped += count
+            case .limit(let count): return skipped + count
+            default: return nil
+            }
+        }
+        return nil
+    }
+}
+
+/// A stage at work.
+protocol PipelineStep: Sendable {
+    /// Whether it needs no further documents.
+    var isDone: Bool { get }
+    mutating func process(_ batch: [Document], _ context: PipelineContext) async throws -> [Document]
+    mutating func finish(_ context: PipelineContext) async throws -> [Document]
+}
+
+extension PipelineStep {
+    var isDone: Bool { false }
+    mutating func finish(_ context: PipelineContext) async throws -> [Document] { [] }
+}
+
+/// Counts what a stage holds.
+struct MemoryBudget: Sendable {
+    private(set) var used = 0
+
+    mutating func add(_ document: Document, _ context: PipelineContext) throws(QueryError) {
+        used += Value.document(document).approximateSize
+        guard used <= context.memoryLimit else {
+            throw QueryError(
+                code: 292,
+                message: "Exceeded memory limit of \(context.memoryLimit) bytes, and spilling to disk is not supported")
+        }
+    }
+}
+
+extension Value {
+    /// About how much memory a value takes.
+    var approximateSize: Int {
+        switch self {
+        case .string(let text), .symbol(let text): 24 + text.utf8.count
+        case .document(let document):
+            document.fields.reduce(48) { $0 + 16 + $1.key.utf8.count + $1.value.approximateSize }
+        case .array(let elements): elements.reduce(48) { $0 + $1.approximateSize }
+        case .binary(let binary): 48 + binary.bytes.count
+        default: 24
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import DocumentModel
+
+/// Sorts all documents, or keeps only as many as a following limit wants.
+struct SortStep: PipelineStep {
+    private let sort: Sort
+    private let limit: Int?
+    private var entries: [(keys: [Value], document: Document)] = []
+    private var budget = MemoryBudget()
+
+    init(_ sort: Sort, limit: Int?) {
+        self.sort = sort
+        self.limit = limit
+    }
+
+    mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
+        for document in batch { entries.append((sort.sortKeys(.document(document)), document)) }
+        if let limit {
+            // Cut only now and then, so that each document is sorted a few times at most.
+            if entries.count > max(2 * limit, limit + 1024) { cut(to: limit) }
+            if limit < 100_000 { return [] }
+        }
+        for document in batch { try budget.add(document, context) }
+        return []
+    }
+
+    private mutating func cut(to limit: Int) {
+        entries.sort { sort.compare($0.keys, $1.keys) < 0 }
+        if entries.count > limit { entries.removeLast(entries.count - limit) }
+    }
+
+    mutating func finish(_ context: PipelineContext) -> [Document] {
+        defer { entries = [] }
+        cut(to: limit ?? Int.max)
+        return entries.map(\.document)
+    }
+}
+
+/// `$geoNear`: matches, measures and sorts.
+struct GeoNearStep: PipelineStep {
+    let specification: GeoNearSpecification
+    private var found: [(distance: Double, document: Document)] = []
+    private var budget = MemoryBudget()
+
+    init(specification: GeoNearSpecification) { self.specification = specification }
+
+    mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
+        for document in batch
+        where try specification.filter.evaluate(document, variables: context.variables, now: context.now) {
+            guard let distance = specification.filter.distance(of: document) else { continue }
+            var copy = document
+            copy.set(.double(distance * specification.multiplier), at: specification.distanceField)
+            if let field = specification.locationField, let path = specification.filter.nearness?.path,
+                let place = document.value(at: path)
+            {
+                copy.set(place, at: field)
+            }
+            try budget.add(copy, context)
+            found.append((distance, copy))
+        }
+        return []
+    }
+
+    mutating func finish(_ context: PipelineContext) -> [Document] {
+        found.sorted { $0.distance < $1.distance }.map(\.document)
+    }
+}

@@ -1,0 +1,163 @@
+import DocumentModel
+
+/// Stages that look at other collections or run pipelines of their own.
+extension StageParser {
+    private static let known: Set<String> = [
+        "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$densify", "$fill", "$indexStats",
+        "$listLocalSessions",
+        "$listSessions", "$planCacheStats", "$querySettings", "$rankFusion", "$scoreFusion", "$vectorSearch",
+        "$listSampledQueries",
+    ]
+
+    func parseJoin(_ name: String, _ value: Value) throws(QueryError) -> Stage {
+        switch name {
+        case "$lookup": return .lookup(try lookup(value))
+        case "$graphLookup": return .graphLookup(try graphLookup(value))
+        case "$facet": return .facet(try facet(value))
+        case "$bucket": return .bucket(try bucket(value))
+        case "$bucketAuto": return .bucketAuto(try bucketAuto(value))
+        case "$unionWith": return try union(value)
+        case "$setWindowFields": return .window(try window(value))
+        case "$geoNear": return .geoNear(try geoNear(value))
+        default:
+            if Self.known.contains(name) { throw .notSupported(name) }
+            throw QueryError(code: 40324, message: "Unrecognized pipeline stage name: '\(name)'")
+        }
+    }
+
+    private func pipeline(_ value: Value, variables names: [String] = []) throws(QueryError) -> Pipeline {
+        let pipeline = try Pipeline(try Pipeline.documents(value), variables: variables.union(names), depth: depth + 1)
+        for stage in pipeline.stages {
+            if case .output(let name, _) = stage {
+                throw QueryError(code: 51047, message: "\(name) is not allowed within a sub-pipeline")
+            }
+        }
+        return pipeline
+    }
+
+    private func text(_ stage: String, _ name: String, _ document: Document) throws(QueryError) -> String {
+        guard let value = document[name] else { throw .failedToParse("\(stage) argument '\(name)' is missing") }
+        guard case .string(let text) = value, !text.isEmpty else {
+            throw .failedToParse("\(stage) argument '\(name)' must be a string, found \(value.typeName)")
+        }
+        return text
+    }
+
+    private func lookup(_ value: Value) throws(QueryError) -> LookupSpecification {
+        let document = try object("$lookup", value, 9)
+        for field in document.fields
+        where !["from", "localField", "foreignField", "as", "let", "pipeline"].contains(field.key) {
+            throw .failedToParse("unknown argument to $lookup: \(field.key)")
+        }
+        var variables: [(name: String, value: Expression)] = []
+        if let value = document["let"] {
+            guard case .document(let definitions) = value else {
+                throw .failedToParse("$lookup argument 'let' must be an object")
+            }
+            for field in definitions.fields { variables.append((field.key, try expression(field.value))) }
+        }
+        var inner: Pipeline?
+        if let stages = document["pipeline"] { inner = try pipeline(stages, variables: variables.map(\.name)) }
+        var fields: (local: Path, foreign: Path)?
+        if document["localField"] != nil || document["foreignField"] != nil || inner == nil {
+            fields = (
+                Path(try text("$lookup", "localField", document)), Path(try text("$lookup", "foreignField", document))
+            )
+        }
+        return LookupSpecification(
+            collection: try text("$lookup", "from", document), fields: fields, variables: variables, pipeline: inner,
+            output: Path(try text("$lookup", "as", document)))
+    }
+
+    private func graphLookup(_ value: Value) throws(QueryError) -> GraphLookupSpecification {
+        let document = try object("$graphLookup", value, 40327)
+        let allowed = [
+            "from", "startWith", "connectFromField", "connectToField", "as", "maxDepth", "depthField",
+            "restrictSearchWithMatch",
+        ]
+        for field in document.fields where !allowed.contains(field.key) {
+            throw QueryError(code: 40104, message: "Unknown argument to $graphLookup: \(field.key)")
+        }
+        guard let start = document["startWith"] else {
+            throw QueryError(code: 40105, message: "$graphLookup requires 'startWith'")
+        }
+        var maximumDepth: Int?
+        if let value = document["maxDepth"] {
+            guard let number = value.intValue, number >= 0 else {
+                throw QueryError(code: 40101, message: "maxDepth requires a nonnegative argument, found: \(value)")
+            }
+            maximumDepth = number
+        }
+        var restriction: Filter?
+        if let value = document["restrictSearchWithMatch"] {
+            restriction = try Filter(try object("restrictSearchWithMatch", value, 40185))
+        }
+        return GraphLookupSpecification(
+            collection: try text("$graphLookup", "from", document), start: try expression(start),
+            connectFrom: Path(try text("$graphLookup", "connectFromField", document)),
+            connectTo: Path(try text("$graphLookup", "connectToField", document)),
+            output: Path(try text("$graphLookup", "as", document)),
+            maximumDepth: maximumDepth, depthField: document["depthField"]?.stringValue.map { Path($0) },
+            restriction: restriction)
+    }
+
+    private func facet(_ value: Value) throws(QueryError) -> [(name: String, pipeline: Pipeline)] {
+        let document = try object("$facet", value, 40169)
+        guard !document.isEmpty else {
+            throw QueryError(code: 40169, message: "the $facet specification must be a non-empty object")
+        }
+        var facets: [(name: String, pipeline: Pipeline)] = []
+        for field in document.fields {
+            let inner = try pipeline(field.value)
+            for stage in inner.stages {
+                switch stage {
+                case .facet, .search, .geoNear, .documents:
+                    throw QueryError(
+                        code: 40600, message: "\(stage.name) is not allowed to be used within a $facet stage")
+                default: break
+                }
+            }
+            facets.append((field.key, inner))
+        }
+        return facets
+    }
+
+    private func union(_ value: Value) throws(QueryError) -> Stage {
+        if case .string(let collection) = value {
+            return .unionWith(collection: collection, pipeline: try pipeline(.array([])))
+        }
+        let document = try object("$unionWith", value, 9)
+        for field in document.fields where field.key != "coll" && field.key != "pipeline" {
+            throw .failedToParse("BSON field '$unionWith.\(field.key)' is an unknown field.")
+        }
+        return .unionWith(
+            collection: try text("$unionWith", "coll", document),
+            pipeline: try pipeline(document["pipeline"] ?? .array([])))
+    }
+
+    private func geoNear(_ value: Value) throws(QueryError) -> GeoNearSpecification {
+        let document = try object("$geoNear", value, 10065)
+        guard let near = document["near"] else {
+            throw QueryError(code: 5_860_400, message: "$geoNear requires a 'near' argument")
+        }
+        guard case .string(let distance)? = document["distanceField"] else {
+            throw QueryError(code: 16606, message: "$geoNear requires a 'distanceField' option as a String")
+        }
+        guard case .string(let key)? = document["key"] else { throw .notSupported("$geoNear without 'key'") }
+        var condition = Document()
+        if near["type"] != nil {
+            var parts: Document = ["$geometry": near]
+            for name in ["minDistance", "maxDistance"] { parts["$\(name)"] = document[name] }
+            condition["$nearSphere"] = .document(parts)
+        } else {
+            condition[document["spherical"]?.boolValue == true ? "$nearSphere" : "$near"] = near
+            for name in ["minDistance", "maxDistance"] { condition["$\(name)"] = document[name] }
+        }
+        var filter: Document = [key: .document(condition)]
+        if case .document(let query)? = document["query"] { filter = ["$and": [.document(query), .document(filter)]] }
+        return GeoNearSpecification(
+            filter: try Filter(filter), distanceField: Path(distance),
+            locationField: document["includeLocs"]?.stringValue.map { Path($0) },
+            multiplier: document["distanceMultiplier"]?.doubleValue ?? 1)
+    }
+}

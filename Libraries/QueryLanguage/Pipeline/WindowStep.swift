@@ -1,0 +1,169 @@
+import DocumentModel
+
+/// `$setWindowFields`.
+struct WindowStep: PipelineStep {
+    let specification: WindowSpecification
+    private var documents: [Document] = []
+    private var budget = MemoryBudget()
+
+    init(specification: WindowSpecification) { self.specification = specification }
+
+    mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
+        for document in batch {
+            try budget.add(document, context)
+            documents.append(document)
+        }
+        return []
+    }
+
+    mutating func finish(_ context: PipelineContext) throws -> [Document] {
+        var partitions: [(key: Value, documents: [Document])] = []
+        var places: [Value: Int] = [:]
+        for document in documents {
+            let key = try specification.partition?.evaluate(context.evaluation(document)) ?? .null
+            if case .array = key {
+                throw QueryError(
+                    code: 14, message: "An expression used to partition cannot evaluate to value of type array")
+            }
+            if let place = places[key] {
+                partitions[place].documents.append(document)
+            } else {
+                places[key] = partitions.count
+                partitions.append((key, [document]))
+            }
+        }
+        documents = []
+        var results: [Document] = []
+        for partition in partitions.sorted(by: { Value.compare($0.key, $1.key) < 0 }) {
+            var members = partition.documents
+            specification.sort?.sort(&members)
+            results += try compute(members, context)
+        }
+        return results
+    }
+
+    private func compute(_ members: [Document], _ context: PipelineContext) throws(QueryError) -> [Document] {
+        let contexts = members.map { context.evaluation($0) }
+        let keys = members.map { specification.sort?.sortKeys(.document($0)) ?? [] }
+        var results = members
+        for output in specification.outputs {
+            let values = try self.values(output, contexts, keys)
+            for index in results.indices { if let value = values[index] { results[index].set(value, at: output.path) } }
+        }
+        return results
+    }
+
+    private func values(
+        _ output: WindowSpecification.Output, _ contexts: [EvaluationContext], _ keys: [[Value]]
+    ) throws(QueryError) -> [Value?] {
+        switch output.function {
+        case .documentNumber: return contexts.indices.map { .integer($0 + 1) }
+        case .rank, .denseRank:
+            var rank = 0, dense = 0
+            return contexts.indices.map { index in
+                if index == 0 || specification.sort?.compare(keys[index - 1], keys[index]) != 0 {
+                    rank = index + 1
+                    dense += 1
+                }
+                if case .rank = output.function { return .integer(rank) }
+                return .integer(dense)
+            }
+        case .shift(let expression, let distance, let otherwise):
+            var values: [Value?] = []
+            for index in contexts.indices {
+                let place = index + distance
+                values.append(
+                    contexts.indices.contains(place) ? try expression.evaluate(contexts[place]) ?? .null : otherwise)
+            }
+            return values
+        case .lastObserved(let expression):
+            var last = Value.null
+            var values: [Value?] = []
+            for context in contexts {
+                if let value = try expression.evaluate(context), !value.isNull { last = value }
+                values.append(last)
+            }
+            return values
+        case .accumulator(let accumulator): return try accumulate(accumulator, output.window, contexts, keys)
+        }
+    }
+
+    private func accumulate(
+        _ specification: AccumulatorSpecification, _ window: WindowSpecification.Window,
+        _ contexts: [EvaluationContext], _ keys: [[Value]]
+    ) throws(QueryError) -> [Value?] {
+        var values: [Value?] = []
+        var whole: Value??
+        var running: GroupAccumulator?
+        for index in contexts.indices {
+            switch window {
+            case .documents(nil, nil):
+                // The same for all.
+                if let whole { values.append(whole); continue }
+                let value = try total(specification, contexts[...])
+                whole = .some(value)
+                values.append(value)
+            case .documents(nil, 0):
+                var accumulator: GroupAccumulator
+                if let present = running {
+                    accumulator = present
+                } else {
+                    accumulator = try GroupAccumulator(specification, contexts[index])
+                }
+                running = nil
+                try accumulator.add(specification, contexts[index])
+                values.append(accumulator.result)
+                running = accumulator
+            case .documents(let lower, let upper):
+                let first = lower.map { max(0, index + $0) } ?? 0
+                let last = upper.map { min(contexts.count - 1, index + $0) } ?? contexts.count - 1
+                values.append(try total(specification, first <= last ? contexts[first...last] : []))
+            case .range:
+                let members = try rangeMembers(window, at: index, keys)
+                values.append(try total(specification, ArraySlice(members.map { contexts[$0] })))
+            }
+        }
+        return values
+    }
+
+    private func total(_ specification: AccumulatorSpecification, _ contexts: ArraySlice<EvaluationContext>)
+        throws(QueryError) -> Value?
+    {
+        guard let first = contexts.first else {
+            return ["$push", "$addToSet"].contains(specification.name)
+                ? .array([]) : ["$sum", "$count"].contains(specification.name) ? .int32(0) : .null
+        }
+        var accumulator = try GroupAccumulator(specification, first)
+        for context in contexts { try accumulator.add(specification, context) }
+        return accumulator.result
+    }
+
+    private func rangeMembers(_ window: WindowSpecification.Window, at index: Int, _ keys: [[Value]]) throws(QueryError)
+        -> [Int]
+    {
+        guard case .range(let lower, let upper, let isCurrentLower, let isCurrentUpper, let unit) = window,
+            let own = keys[index].first
+        else { return [] }
+        func bound(_ offset: Value?, _ isCurrent: Bool) throws(QueryError) -> Value? {
+            if isCurrent { return own }
+            guard let offset else { return nil }
+            if case .date(let moment) = own {
+                guard let unit, let amount = offset.int64Value else {
+                    throw QueryError(code: 5_429_513, message: "A range-based window over dates needs a unit")
+                }
+                return .date(try DateUnit(.string(unit), "$setWindowFields").adding(amount, to: moment, in: .utc))
+            }
+            guard own.isNumber, unit == nil else {
+                throw QueryError(
+                    code: 5_429_413,
+                    message: "Invalid range: Expected the sortBy field to be a number, but it was \(own.typeName)")
+            }
+            return try Arithmetic.add(own, offset)
+        }
+        let from = try bound(lower, isCurrentLower), to = try bound(upper, isCurrentUpper)
+        return keys.indices.filter { place in
+            guard let key = keys[place].first, key.typeRank == own.typeRank else { return false }
+            return from.map { Value.compare(key, $0) >= 0 } ?? true && to.map { Value.compare(key, $0) <= 0 } ?? true
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import DocumentModel
+
+/// What a query returns of each document.
+public struct Projection: Sendable {
+    /// What happens to fields that the specification doesn't name.
+    public enum Mode: Sendable {
+        /// Only what is named stays, and `_id` unless it is excluded.
+        case inclusion
+        /// What is not named stays.
+        case exclusion
+        /// Everything stays, and values are added (`$addFields`).
+        case addition
+    }
+
+    /// The parsed tree.
+    public let children: [ProjectionNode.Child]
+    /// What happens to other fields.
+    public let mode: Mode
+
+    /// Parses the projection of a `find`.
+    public init(_ document: Document) throws(QueryError) { try self.init(document, isStage: false, variables: []) }
+
+    /// Parses the projection of a `find`, or of a `$project`, where `$slice` and `$elemMatch` are no projections.
+    init(_ document: Document, isStage: Bool, variables: Set<String>) throws(QueryError) {
+        var parser = ProjectionParser(isStage: isStage, variables: variables)
+        (children, mode) = try parser.parse(document)
+    }
+
+    /// Parses what `$addFields` adds.
+    init(adding document: Document, variables: Set<String>) throws(QueryError) {
+        var parser = ProjectionParser(isStage: true, variables: variables)
+        children = try parser.parseAddition(document)
+        mode = .addition
+    }
+
+    /// Drops the fields at these paths (`$unset`).
+    init(removing paths: [String]) throws(QueryError) {
+        var parser = ProjectionParser(isStage: true, variables: [])
+        (children, mode) = try parser.parse(Document(paths.map { ($0, .bool(false)) }))
+    }
+
+    /// The projected document.
+    /// - Parameters:
+    ///   - filter: the filter that found the document; needed for `field.$`.
+    ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
+    public func apply(to document: Document, filter: Filter? = nil, now: Int64 = 0) throws(QueryError) -> Document {
+        try apply(to: document, filter: filter, context: EvaluationContext(root: document, now: now))
+    }
+
+    func apply(to document: Document, filter: Filter? = nil, context: EvaluationContext) throws(QueryError) -> Document
+    {
+        let run = ProjectionRun(mode: mode, context: context, position: try filter?.positionalIndex(in: document))
+        return try run.apply(children, to: document)
+    }
+}
+
+/// One projection of one document.
+private struct ProjectionRun {
+    let mode: Projection.Mode
+    let context: EvaluationContext
+    let position: Int?
+
+    func apply(_ children: [ProjectionNode.Child], to document: Document) throws(QueryError) -> Document {
+        var result = Document()
+        for field in document.fields {
+            guard let child = children.first(where: { $0.name.hasSameBytes(as: field.key) }) else {
+                if mode != .inclusion { result.fields.append(field) }
+                continue
+            }
+            if let value = try apply(child.node, to: field.value) {
+                result.fields.append(Document.Field(field.key, value))
+            }
+        }
+        for child in children where child.node.hasComputed {
+            switch child.node {
+            case .computed(let expression):
+                if mode == .addition, document.index(of: child.name) != nil { continue }
+                if let value = try expression.evaluate(context) { result[child.name] = value }
+            case .children(let below) where document.index(of: child.name) == nil:
+                result[child.name] = .document(try apply(below, to: Document()))
+            default: break
+            }
+        }
+        return result
+    }
+
+    /// The value that stays at the place of this one; `nil` if none does, or if it is put at the end.
+    private func apply(_ node: ProjectionNode, to value: Value) throws(QueryError) -> Value? {
+        switch node {
+        case .include: return value
+        case .exclude: return nil
+        case .computed(let expression): return mode == .addition ? try expression.evaluate(context) : nil
+        case .children(let children): return try apply(children, to: value, computes: node.hasComputed)
+        case .slice(let skip, let limit):
+            guard case .array(let elements) = value else { return value }
+            return .array(Self.slice(elements, skip, limit))
+        case .elementMatch(let condition):
+            guard case .array(let elements) = value else { return nil }
+            let matcher = FilterMatcher(collation: context.collation, now: context.now)
+            for element in elements where try matcher.matches(condition, .array([element])) { return .array([element]) }
+            return nil
+        case .positional:
+            guard case .array(let elements) = value else { return value }
+            guard let position, position < elements.count else {
+                throw QueryError(
+                    code: 51246,
+                    message:
+                        "Executor error during find command: positional operator '.$' couldn't find a matching element in the array"
+                )
+            }
+            return .array([elements[position]])
+        }
+    }
+
+    private func apply(_ children: [ProjectionNode.Child], to value: Value, computes: Bool) throws(QueryError) -> Value?
+    {
+        switch value {
+        case .document(let document): return .document(try apply(children, to: document))
+        case .array(let elements):
+            var results: [Value] = []
+            for element in elements {
+                if let result = try apply(children, to: element, computes: computes) { results.append(result) }
+            }
+            return .array(results)
+        default:
+            if computes { return .document(try apply(children, to: Document())) }
+            return mode == .inclusion ? nil : value
+        }
+    }
+
+    private static func slice(_ elements: [Value], _ skip: Int?, _ limit: Int) -> [Value] {
+        guard let skip else {
+            return limit < 0 ? Array(elements.suffix(-max(limit, -elements.count))) : Array(elements.prefix(limit))
+        }
+        let start = skip < 0 ? max(0, elements.count + max(skip, -elements.count)) : min(skip, elements.count)
+        return Array(elements[start...].prefix(limit))
+    }
+}

@@ -1,0 +1,177 @@
+import DocumentModel
+
+/// Makes a projection's tree from its document.
+struct ProjectionParser {
+    let isStage: Bool
+    let variables: Set<String>
+    private var includes: String?
+    private var excludes: String?
+    private var keepsOthers = false
+    private var keepsId: Bool?
+
+    init(isStage: Bool, variables: Set<String>) {
+        self.isStage = isStage
+        self.variables = variables
+    }
+
+    mutating func parse(_ document: Document) throws(QueryError) -> ([ProjectionNode.Child], Projection.Mode) {
+        if isStage, document.isEmpty {
+            throw QueryError(code: 51272, message: "projection specification must have at least one field")
+        }
+        var children: [ProjectionNode.Child] = []
+        for field in document.fields {
+            if field.key == "_id", let keeps = Self.flag(field.value) {
+                keepsId = keeps
+                continue
+            }
+            try add(field.value, at: field.key, to: &children)
+        }
+        if let includes, let excludes {
+            throw QueryError(
+                code: 31254,
+                message: "Cannot do exclusion on field \(excludes) in inclusion projection (of \(includes))")
+        }
+        // Without other fields `_id` decides; otherwise it has a say of its own. `$slice` alone keeps everything.
+        let isInclusion = includes != nil || excludes == nil && !keepsOthers && keepsId == true
+        if isInclusion {
+            if keepsId != false { children.insert(ProjectionNode.Child(name: "_id", node: .include), at: 0) }
+            return (children.filter { if case .exclude = $0.node { false } else { true } }, .inclusion)
+        }
+        if keepsId == false { children.append(ProjectionNode.Child(name: "_id", node: .exclude)) }
+        return (children, .exclusion)
+    }
+
+    mutating func parseAddition(_ document: Document) throws(QueryError) -> [ProjectionNode.Child] {
+        guard !document.isEmpty else {
+            throw QueryError(code: 40177, message: "$addFields specification must have at least one field")
+        }
+        var children: [ProjectionNode.Child] = []
+        for field in document.fields { try addAddition(field.value, at: field.key, to: &children) }
+        return children
+    }
+
+    private mutating func addAddition(_ value: Value, at path: String, to children: inout [ProjectionNode.Child])
+        throws(QueryError)
+    {
+        if case .document(let document) = value, let first = document.fields.first,
+            first.key.utf8.first != UInt8(ascii: "$")
+        {
+            for field in document.fields { try addAddition(field.value, at: "\(path).\(field.key)", to: &children) }
+            return
+        }
+        try insert(.computed(try Expression(value, variables: variables)), at: path, into: &children)
+    }
+
+    private static func flag(_ value: Value) -> Bool? {
+        switch value {
+        case .bool(let flag): flag
+        case .int32, .int64, .double, .decimal128: value.isTruthy
+        default: nil
+        }
+    }
+
+    private mutating func add(_ value: Value, at path: String, to children: inout [ProjectionNode.Child])
+        throws(QueryError)
+    {
+        if let flag = Self.flag(value) {
+            if path.hasSuffix(".$"), !isStage {
+                guard flag else {
+                    throw QueryError(code: 31395, message: "positional projection cannot be used with exclusion")
+                }
+                includes = includes ?? path
+                return try insert(.positional, at: String(path.dropLast(2)), into: &children)
+            }
+            if flag { includes = includes ?? path } else { excludes = excludes ?? path }
+            return try insert(flag ? .include : .exclude, at: path, into: &children)
+        }
+        if case .document(let document) = value, let first = document.fields.first {
+            if !isStage, try addOperator(first, document, at: path, to: &children) { return }
+            if first.key.utf8.first != UInt8(ascii: "$") {
+                for field in document.fields { try add(field.value, at: "\(path).\(field.key)", to: &children) }
+                return
+            }
+        }
+        if case .document(let document) = value, document.isEmpty {
+            throw QueryError(
+                code: 51270, message: "An empty sub-projection is not a valid value. Found empty object at path")
+        }
+        includes = includes ?? path
+        try insert(.computed(try Expression(value, variables: variables)), at: path, into: &children)
+    }
+
+    private mutating func addOperator(
+        _ first: Document.Field, _ document: Document, at path: String, to children: inout [ProjectionNode.Child]
+    ) throws(QueryError) -> Bool {
+        switch first.key {
+        case "$slice":
+            // With an array as its first argument this is the expression of the same name.
+            if case .array(let parts) = first.value {
+                guard parts.count == 2, let skip = parts[0].intValue, let limit = parts[1].intValue else {
+                    return false
+                }
+                guard limit > 0 else { throw QueryError(code: 28724, message: "$slice limit must be positive") }
+                try insert(.slice(skip: skip, limit: limit), at: path, into: &children)
+            } else {
+                guard let limit = first.value.intValue else {
+                    throw QueryError(code: 28667, message: "Invalid $slice syntax")
+                }
+                try insert(.slice(skip: nil, limit: limit), at: path, into: &children)
+            }
+            keepsOthers = true
+            return true
+        case "$elemMatch":
+            guard !path.utf8.contains(UInt8(ascii: ".")) else {
+                throw QueryError(code: 31255, message: "Cannot use $elemMatch projection on a nested field.")
+            }
+            guard case .document = first.value else {
+                throw QueryError(
+                    code: 31274,
+                    message: "elemMatch: Invalid argument, object required, but got \(first.value.typeName)")
+            }
+            var parser = FilterParser()
+            guard let condition = try parser.conditions(document, at: nil).first else { return false }
+            includes = includes ?? path
+            try insert(.elementMatch(condition), at: path, into: &children)
+            return true
+        case "$meta": throw .notSupported("$meta")
+        default: return false
+        }
+    }
+
+    private func insert(_ node: ProjectionNode, at path: String, into children: inout [ProjectionNode.Child])
+        throws(QueryError)
+    {
+        let components = Path(path).components
+        for component in components {
+            guard !component.name.isEmpty else {
+                throw QueryError(code: 40352, message: "FieldPath field names may not be empty strings.")
+            }
+            guard component.name.utf8.first != UInt8(ascii: "$") || ["$id", "$ref", "$db"].contains(component.name)
+            else {
+                throw QueryError(
+                    code: 16410,
+                    message: "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
+            }
+        }
+        try Self.insert(node, components[...], path, into: &children)
+    }
+
+    private static func insert(
+        _ node: ProjectionNode, _ path: ArraySlice<Path.Component>, _ text: String,
+        into children: inout [ProjectionNode.Child]
+    ) throws(QueryError) {
+        guard let first = path.first else { return }
+        let rest = path.dropFirst()
+        guard let index = children.firstIndex(where: { $0.name.hasSameBytes(as: first.name) }) else {
+            var below: [ProjectionNode.Child] = []
+            if !rest.isEmpty { try insert(node, rest, text, into: &below) }
+            children.append(ProjectionNode.Child(name: first.name, node: rest.isEmpty ? node : .children(below)))
+            return
+        }
+        guard !rest.isEmpty, case .children(var below) = children[index].node else {
+            throw QueryError(code: 31250, message: "Path collision at \(text)")
+        }
+        try insert(node, rest, text, into: &below)
+        children[index].node = .children(below)
+    }
+}

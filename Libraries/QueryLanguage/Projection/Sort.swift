@@ -1,0 +1,104 @@
+import DocumentModel
+
+/// An order of documents by the values at some paths.
+public struct Sort: Sendable {
+    /// One path of the order.
+    public struct Key: Sendable {
+        /// Where the value stands; `nil` for the whole element (`$push` with `$sort: 1`).
+        public let path: Path?
+        /// From the smallest to the largest.
+        public let ascending: Bool
+    }
+
+    /// The paths, the most significant first.
+    public let keys: [Key]
+    let collation: Collation?
+
+    /// Reads `{path: 1, other: -1}`.
+    public init(_ document: Document, collation: Collation? = nil) throws(QueryError) {
+        var keys: [Key] = []
+        for field in document.fields {
+            if case .document(let meta) = field.value, meta["$meta"] != nil { throw .notSupported("$meta in a sort") }
+            guard let direction = field.value.int64Value, direction == 1 || direction == -1 else {
+                throw QueryError(
+                    code: 15975, message: "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+            }
+            guard !field.key.isEmpty, !field.key.split(separator: ".", omittingEmptySubsequences: false).contains("")
+            else {
+                throw QueryError(code: 40352, message: "FieldPath field names may not be empty strings.")
+            }
+            keys.append(Key(path: Path(field.key), ascending: direction == 1))
+        }
+        self.keys = keys
+        self.collation = collation
+    }
+
+    init(wholeElementAscending ascending: Bool) {
+        keys = [Key(path: nil, ascending: ascending)]
+        collation = nil
+    }
+
+    /// Sorts documents; those that are equal keep their order.
+    public func sort(_ documents: inout [Document]) {
+        var values = documents.map { Value.document($0) }
+        sort(&values)
+        documents = values.compactMap(\.documentValue)
+    }
+
+    /// Whether `a` sorts before, like or after `b`.
+    public func compare(_ a: Document, _ b: Document) -> Int { compare(sortKeys(.document(a)), sortKeys(.document(b))) }
+
+    /// Sorts elements, which may also be other values than documents.
+    func sort(_ elements: inout [Value]) {
+        let keyed = elements.map { (keys: sortKeys($0), value: $0) }
+        elements = keyed.sorted { compare($0.keys, $1.keys) < 0 }.map(\.value)
+    }
+
+    func compare(_ a: [Value], _ b: [Value]) -> Int {
+        for (index, key) in keys.enumerated() {
+            let order = collation.map { $0.compare(a[index], b[index]) } ?? Value.compare(a[index], b[index])
+            if order != 0 { return key.ascending ? order : -order }
+        }
+        return 0
+    }
+
+    /// The value that each key sees: of an array its smallest element, or the largest where the order descends; null for what is missing.
+    func sortKeys(_ value: Value) -> [Value] {
+        keys.map { key in
+            guard let path = key.path else { return value }
+            guard case .document(let document) = value else { return .null }
+            var best: Value?
+            func offer(_ value: Value) {
+                guard let present = best else { best = value; return }
+                let order = collation.map { $0.compare(value, present) } ?? Value.compare(value, present)
+                if key.ascending ? order < 0 : order > 0 { best = value }
+            }
+            Self.collect(.document(document), path.components[...], offer)
+            return best ?? .null
+        }
+    }
+
+    private static func collect(_ value: Value, _ path: ArraySlice<Path.Component>, _ offer: (Value) -> Void) {
+        guard let first = path.first else {
+            // An empty array sorts before null.
+            guard case .array(let elements) = value else { offer(value); return }
+            if elements.isEmpty { offer(.undefined) } else { for element in elements { offer(element) } }
+            return
+        }
+        switch value {
+        case .document(let document):
+            guard let index = document.index(of: first.name) else { offer(.null); return }
+            collect(document.fields[index].value, path.dropFirst(), offer)
+        case .array(let elements):
+            if let index = first.index, index < elements.count {
+                collect(elements[index], path.dropFirst(), offer)
+                return
+            }
+            if elements.isEmpty { offer(.undefined) }
+            for element in elements {
+                if case .document = element { collect(element, path, offer) } else { offer(.null) }
+            }
+        default: offer(.null)
+        }
+    }
+}

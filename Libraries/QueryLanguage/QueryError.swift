@@ -1,0 +1,38 @@
+/// What MongoDB refuses, with its error code, name and message.
+public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// MongoDB's numeric error code, such as 2 for `BadValue`; 40324-like numbers where MongoDB has no name for it.
+    public let code: Int
+    /// What is wrong, in MongoDB's words where they are known.
+    public let message: String
+
+    /// An error with one of MongoDB's numbers.
+    public init(code: Int, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// MongoDB's name of the code; `Location<code>` where it has none.
+    public var codeName: String { Self.names[code] ?? "Location\(code)" }
+
+    /// Name, number and message.
+    public var description: String { "\(codeName) (\(code)): \(message)" }
+
+    private static let names: [Int: String] = [
+        2: "BadValue", 9: "FailedToParse", 14: "TypeMismatch", 15: "Overflow", 16: "InvalidLength", 28: "PathNotViable",
+        40: "ConflictingUpdateOperators", 51: "InvalidRegex", 52: "DollarPrefixedFieldName", 56: "EmptyFieldName",
+        66: "ImmutableField",
+        115: "CommandNotSupported", 121: "DocumentValidationFailure", 168: "InvalidPipelineOperator",
+        238: "NotImplemented",
+        241: "ConversionFailure", 292: "QueryExceededMemoryLimitNoDiskUseAllowed", 146: "ExceededMemoryLimit",
+    ]
+
+    static func badValue(_ message: String) -> QueryError { QueryError(code: 2, message: message) }
+    static func failedToParse(_ message: String) -> QueryError { QueryError(code: 9, message: message) }
+    static func typeMismatch(_ message: String) -> QueryError { QueryError(code: 14, message: message) }
+    static func pathNotViable(_ message: String) -> QueryError { QueryError(code: 28, message: message) }
+
+    /// The answer to an operator that MongoDB has and this engine doesn't.
+    static func notSupported(_ name: String) -> QueryError {
+        QueryError(code: 115, message: "\(name) is not supported")
+    }
+}

@@ -1,0 +1,56 @@
+import DocumentModel
+
+/// The least change that makes one document into another, as a change stream shows it for replacements by pipelines.
+public enum DocumentDifference {
+    /// Fields that are new or differ, fields that are gone, arrays that became shorter. Documents inside are compared field by field, arrays
+    /// element by element.
+    public static func between(_ old: Document, _ new: Document) -> UpdateDescription {
+        var description = UpdateDescription()
+        compare(old, new, "", &description)
+        return description
+    }
+
+    private static func compare(
+        _ old: Document, _ new: Document, _ path: String, _ description: inout UpdateDescription
+    ) {
+        for field in old.fields where new.index(of: field.key) == nil {
+            description.removedFields.append(path + field.key)
+        }
+        for field in new.fields {
+            let place = path + field.key
+            guard let before = old[field.key] else { description.updatedFields[place] = field.value; continue }
+            compare(before, field.value, place, &description)
+        }
+    }
+
+    private static func compare(_ old: Value, _ new: Value, _ place: String, _ description: inout UpdateDescription) {
+        if old.isIdentical(to: new) { return }
+        switch (old, new) {
+        case (.document(let old), .document(let new)) where keepsOrder(old, new):
+            compare(old, new, place + ".", &description)
+        case (.array(let old), .array(let new)) where !new.isEmpty && !old.isEmpty:
+            compare(old, new, place, &description)
+        default: description.updatedFields[place] = new
+        }
+    }
+
+    /// Whether the fields that both have stand in the same order, and new ones behind them: what names alone can describe.
+    private static func keepsOrder(_ old: Document, _ new: Document) -> Bool {
+        let kept = old.fields.filter { new.index(of: $0.key) != nil }
+        return zip(kept, new.fields).allSatisfy { $0.key.hasSameBytes(as: $1.key) } && new.count >= kept.count
+    }
+
+    private static func compare(_ old: [Value], _ new: [Value], _ place: String, _ description: inout UpdateDescription)
+    {
+        if new.count < old.count {
+            description.truncatedArrays.append(UpdateDescription.TruncatedArray(field: place, newSize: new.count))
+        }
+        for index in new.indices {
+            if index < old.count {
+                compare(old[index], new[index], "\(place).\(index)", &description)
+            } else {
+                description.updatedFields["\(place).\(index)"] = new[index]
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import DocumentModel
+
+/// One operator applied to one path.
+public struct UpdateOperation: Sendable {
+    /// The update operators.
+    public enum Operator: String, Sendable, CaseIterable {
+        case set = "$set"
+        case unset = "$unset"
+        case setOnInsert = "$setOnInsert"
+        case increment = "$inc"
+        case multiply = "$mul"
+        case minimum = "$min"
+        case maximum = "$max"
+        case rename = "$rename"
+        case currentDate = "$currentDate"
+        case push = "$push"
+        case pull = "$pull"
+        case pullAll = "$pullAll"
+        case addToSet = "$addToSet"
+        case pop = "$pop"
+        case bit = "$bit"
+    }
+
+    /// The operator.
+    public let `operator`: Operator
+    /// The path that it applies to.
+    public let path: UpdatePath
+    /// The operand as it was written.
+    public let value: Value
+    let action: UpdateAction
+
+    init(_ operator: Operator, _ path: UpdatePath, _ value: Value) throws(QueryError) {
+        self.operator = `operator`
+        self.path = path
+        self.value = value
+        action = try UpdateAction(`operator`, path, value)
+    }
+}

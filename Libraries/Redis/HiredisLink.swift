@@ -1,0 +1,238 @@
+private import Chiredis
+import EventLoop
+
+/// A hiredis context on a loop: hiredis says what it wants to do with the socket, the loop says when it may. Loop only.
+///
+/// What is written in one turn of the loop leaves in one `write` at its end. hiredis frees its context by itself when the
+/// connection fails, in the middle of a read or a write; `cleanup` is its last word.
+final class HiredisLink: TickFlushable {
+    /// Answers that are awaited.
+    private(set) var unanswered = 0
+    /// When the last answer came, or the first of the commands that wait was sent, in the loop's milliseconds.
+    private(set) var quietSince: UInt64 = 0
+    /// A message of a channel: pattern, channel, payload.
+    var onMessage: (([UInt8]?, [UInt8], [UInt8]) -> Void)?
+    var onSubscribed: (() -> Void)?
+
+    private let loop: EventLoop
+    private var context: UnsafeMutablePointer<redisAsyncContext>?
+    private var watcher: FDWatcher?
+    private var isConnected = false
+    private var isDirty = false
+    private var isWriting = false
+    private var wantsWrite = false
+    private let onConnected: (RedisError?) -> Void
+    private let onClosed: () -> Void
+
+    /// A context that has begun to connect; handed from the thread that made it to the loop, once.
+    struct Started: @unchecked Sendable {
+        fileprivate let context: UnsafeMutablePointer<redisAsyncContext>?
+    }
+
+    /// Begins to connect, on a thread that may block, since names are resolved here.
+    static func start(_ configuration: RedisConfiguration) async -> Started {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Started, Never>) in
+            BlockingWork.run {
+                let context =
+                    if let path = configuration.path {
+                        redisAsyncConnectUnix(path)
+                    } else {
+                        redisAsyncConnect(configuration.host, Int32(configuration.port))
+                    }
+                continuation.resume(returning: Started(context: context))
+            }
+        }
+    }
+
+    static func discard(_ started: Started) {
+        if let context = started.context { redisAsyncFree(context) }
+    }
+
+    /// - Parameters:
+    ///   - onConnected: called once, unless `init` throws.
+    ///   - onClosed: called when the context is gone, whatever the reason.
+    init(
+        _ started: Started, on loop: EventLoop, onConnected: @escaping (RedisError?) -> Void,
+        onClosed: @escaping () -> Void
+    ) throws {
+        guard let context = started.context else { throw RedisError(.connectionFailed, "out of memory") }
+        self.loop = loop
+        self.onConnected = onConnected
+        self.onClosed = onClosed
+        if context.pointee.err != 0 {
+            let error = Self.error(.connectionFailed, context)
+            redisAsyncFree(context)
+            throw error
+        }
+        redisEnableKeepAlive(&context.pointee.c)
+        do {
+            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [weak self] in self?.isReady($0) }
+            self.watcher = watcher
+            watcher.set([.read, .write])
+        } catch {
+            redisAsyncFree(context)
+            throw error
+        }
+        self.context = context
+        context.pointee.data = Unmanaged.passUnretained(self).toOpaque()
+        context.pointee.ev.data = Unmanaged.passRetained(self).toOpaque()  // until `cleanup`
+        context.pointee.ev.addRead = { _ in }  // reading is always wanted
+        context.pointee.ev.delRead = { _ in }
+        context.pointee.ev.addWrite = { HiredisLink.of($0)?.addWrite() }
+        context.pointee.ev.delWrite = { _ in }
+        context.pointee.ev.cleanup = { pointer in
+            guard let pointer else { return }
+            Unmanaged<HiredisLink>.fromOpaque(pointer).takeRetainedValue().cleanUp()
+        }
+        redisAsyncSetConnectCallback(context) { context, status in
+            guard let context, let link = HiredisLink.of(context.pointee.data) else { return }
+            link.isConnected = status == REDIS_OK
+            link.onConnected(status == REDIS_OK ? nil : HiredisLink.error(.connectionFailed, context))
+        }
+    }
+
+    private static func of(_ pointer: UnsafeMutableRawPointer?) -> HiredisLink? {
+        pointer.map { Unmanaged<HiredisLink>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    private static func error(_ code: RedisError.Code, _ context: UnsafePointer<redisAsyncContext>) -> RedisError {
+        RedisError(code, context.pointee.errstr.map { String(cString: $0) } ?? "unknown")
+    }
+
+    /// Closes; awaited answers come as lost.
+    func close() {
+        guard let context else { return }
+        self.context = nil
+        redisAsyncFree(context)
+    }
+
+    // MARK: Commands
+
+    /// Sends a command; `batch` gets its answer, or word that there will be none. `false`: it wasn't sent.
+    func send(_ wire: [UInt8], to batch: ReplyBatch) -> Bool {
+        guard let context else { return false }
+        let box = Unmanaged.passRetained(batch)
+        let status = wire.withUnsafeBytes { bytes in
+            redisAsyncFormattedCommand(
+                context,
+                { context, reply, box in
+                    guard let box else { return }
+                    let batch = Unmanaged<ReplyBatch>.fromOpaque(box).takeRetainedValue()
+                    if let context { HiredisLink.of(context.pointee.data)?.answered() }
+                    batch.take(reply.map { HiredisLink.value($0.assumingMemoryBound(to: redisReply.self)) })
+                }, box.toOpaque(), bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+        guard status == REDIS_OK else {
+            box.release()
+            return false
+        }
+        if unanswered == 0 { quietSince = loop.now }
+        unanswered += 1
+        return true
+    }
+
+    private func answered() {
+        unanswered -= 1
+        quietSince = loop.now
+    }
+
+    /// Subscribes; from then on the connection takes no other commands.
+    func subscribe(_ wire: [UInt8]) -> Bool {
+        guard let context else { return false }
+        let status = wire.withUnsafeBytes { bytes in
+            redisAsyncFormattedCommand(
+                context,
+                { context, reply, _ in
+                    guard let context, let reply, let link = HiredisLink.of(context.pointee.data) else { return }
+                    link.received(HiredisLink.value(reply.assumingMemoryBound(to: redisReply.self)))
+                }, nil, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
+        }
+        return status == REDIS_OK
+    }
+
+    private func received(_ value: RedisValue) {
+        guard let parts = value.array, let kind = parts.first?.string else { return }
+        switch (kind, parts.count) {
+        case ("message", 3): onMessage?(nil, parts[1].bytes ?? [], parts[2].bytes ?? [])
+        case ("pmessage", 4): onMessage?(parts[1].bytes, parts[2].bytes ?? [], parts[3].bytes ?? [])
+        case ("subscribe", _), ("psubscribe", _): onSubscribed?()
+        default: break
+        }
+    }
+
+    private static func value(_ reply: UnsafePointer<redisReply>) -> RedisValue {
+        let reply = reply.pointee
+        let bytes = UnsafeRawBufferPointer(start: reply.str, count: reply.str == nil ? 0 : reply.len)
+        return switch reply.type {
+        case REDIS_REPLY_INTEGER: .integer(reply.integer)
+        case REDIS_REPLY_NIL: .null
+        case REDIS_REPLY_STATUS: .status(String(decoding: bytes, as: UTF8.self))
+        case REDIS_REPLY_ERROR: .error(RedisError(.server, String(decoding: bytes, as: UTF8.self)))
+        case REDIS_REPLY_ARRAY: .array((0..<reply.elements).map { reply.element[$0].map { value($0) } ?? .null })
+        default: .bytes(Array(bytes))
+        }
+    }
+
+    // MARK: The socket
+
+    private func isReady(_ interest: FDWatcher.Interest) {
+        // Either call may free the context, and release this.
+        withExtendedLifetime(self) {
+            if interest.contains(.read), let context { redisAsyncHandleRead(context) }
+            if interest.contains(.write) { write() }
+        }
+    }
+
+    private func addWrite() {
+        if isWriting || !isConnected {
+            wantsWrite = true
+            if !isConnected { watcher?.set([.read, .write]) }
+        } else if !isDirty {
+            isDirty = true
+            loop.markDirty(self)
+        }
+    }
+
+    func flushTick() {
+        isDirty = false
+        write()
+    }
+
+    private func write() {
+        guard let context, watcher != nil else { return }
+        isWriting = true
+        wantsWrite = false
+        redisAsyncHandleWrite(context)
+        isWriting = false
+        watcher?.set(wantsWrite ? [.read, .write] : .read)
+    }
+
+    /// Before hiredis closes the descriptor.
+    private func cleanUp() {
+        watcher?.close()
+        watcher = nil
+        context = nil
+        onClosed()
+    }
+}
+
+/// The answers of commands that were sent together. Touched on its connection's loop only.
+final class ReplyBatch {
+    private var values: [RedisValue] = []
+    private var missing: Int
+    private var isLost = false
+    private let completion: ([RedisValue]?) -> Void
+
+    /// - Parameter completion: gets the answers in order, or `nil` if one will never come.
+    init(count: Int, completion: @escaping ([RedisValue]?) -> Void) {
+        missing = count
+        self.completion = completion
+        values.reserveCapacity(count)
+    }
+
+    func take(_ value: RedisValue?) {
+        if let value { values.append(value) } else { isLost = true }
+        missing -= 1
+        if missing == 0 { completion(isLost ? nil : values) }
+    }
+}

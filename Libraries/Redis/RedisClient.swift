@@ -1,0 +1,234 @@
+public import EventLoop
+public import Lifecycle
+public import Logging
+
+/// Redis, by one or more connections that are kept up.
+///
+/// `run` keeps the connections up, reconnecting with growing, jittered pauses; calls made while there is none wait a moment
+/// (`unavailableTimeout`), then fail. Commands are never sent twice by this client.
+public final class RedisClient: Service {
+    public let configuration: RedisConfiguration
+    private let loops: LoopGroup
+    private let logger: Logger
+    private let state = Locked(State())
+    private let metrics = RedisMetrics()
+
+    private struct State {
+        var connections: [RedisConnection] = []
+        var next = 0
+        var waiters: [UInt64: Waiter] = [:]
+        var nextID: UInt64 = 0
+        var lastFailure: RedisError?
+        var isClosed = false
+
+        mutating func choose() -> RedisConnection? {
+            if connections.isEmpty { return nil }
+            // One on the caller's own loop costs no change of thread.
+            if let near = connections.first(where: { $0.loop.inLoop }) { return near }
+            next = (next + 1) % connections.count
+            return connections[next]
+        }
+    }
+
+    private struct Waiter {
+        let deadline: ContinuousClock.Instant
+        let continuation: UnsafeContinuation<RedisConnection, any Error>
+    }
+
+    public init(configuration: RedisConfiguration, on loops: LoopGroup, logger: Logger = Logger(label: "redis")) {
+        self.configuration = configuration
+        self.loops = loops
+        self.logger = logger
+    }
+
+    // MARK: Commands
+
+    /// Runs one command: `try await client.command(["GET", key])`. Throws the server's error.
+    @discardableResult
+    public func command(_ arguments: [any RedisArgument]) async throws -> RedisValue {
+        try await pipeline([RedisCommand(arguments)])[0].get()
+    }
+
+    /// Runs commands one right after the other on one connection, in one write; errors of the server stand in their places.
+    @discardableResult
+    public func pipeline(_ commands: [RedisCommand]) async throws -> [RedisValue] {
+        do {
+            return try await connection().send(commands)
+        } catch {
+            if error is RedisError { metrics.failures.increment() }
+            throw error
+        }
+    }
+
+    /// Runs commands in MULTI … EXEC and returns their results. Throws if the server refused the transaction as a whole.
+    @discardableResult
+    public func transaction(_ commands: [RedisCommand]) async throws -> [RedisValue] {
+        if commands.isEmpty { return [] }
+        // Inside MULTI a script can't be tried again by its source, so that is sent at once.
+        let plain = commands.map { $0.fallback.map(RedisCommand.init(wire:)) ?? $0 }
+        let values = try await pipeline([RedisCommand(["MULTI"])] + plain + [RedisCommand(["EXEC"])])
+        guard let last = values.last, case .array(let results) = try last.get() else {
+            throw RedisError(.unexpectedReply, "EXEC didn't answer with an array")
+        }
+        return results
+    }
+
+    /// Runs a script: by its digest, and by its source where the server doesn't know it.
+    @discardableResult
+    public func eval(_ script: RedisScript, keys: [String] = [], arguments: [any RedisArgument] = []) async throws
+        -> RedisValue
+    {
+        try await pipeline([RedisCommand(script, keys: keys, arguments: arguments)])[0].get()
+    }
+
+    /// Throws unless the server answers.
+    public func check() async throws { try await command(["PING"]) }
+
+    /// How many connections are up.
+    public var connectionCount: Int { state.withLock { $0.connections.count } }
+
+    // MARK: Connections
+
+    private func connection() async throws -> RedisConnection {
+        if let connection = state.withLock({ $0.choose() }) { return connection }
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let deadline = ContinuousClock.now + configuration.unavailableTimeout
+        let limit = configuration.maximumPending
+        return try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { continuation in
+                let outcome: Result<RedisConnection, any Error>? = state.withLock { state in
+                    if let connection = state.choose() { return .success(connection) }
+                    if state.isClosed { return .failure(RedisError(.closed, "the client is closed")) }
+                    if Task.isCancelled { return .failure(CancellationError()) }
+                    if state.waiters.count >= limit {
+                        return .failure(RedisError(.overloaded, "too many commands wait for a connection"))
+                    }
+                    state.waiters[id] = Waiter(deadline: deadline, continuation: continuation)
+                    return nil
+                }
+                if let outcome { continuation.resume(with: outcome) }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: id) }?.continuation.resume(throwing: CancellationError())
+        }
+    }
+
+    private func add(_ connection: RedisConnection) {
+        let waiters = state.withLock { state in
+            state.connections.append(connection)
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        metrics.connections.set(connectionCount)
+        for waiter in waiters { waiter.continuation.resume(returning: connection) }
+    }
+
+    private func remove(_ connection: RedisConnection) {
+        state.withLock { $0.connections.removeAll { $0 === connection } }
+        metrics.connections.set(connectionCount)
+    }
+
+    // MARK: Running
+
+    /// Keeps the connections up until graceful shutdown or cancellation.
+    public func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<max(configuration.connections, 1) {
+                let loop = loops.next()
+                group.addTask { await self.keepConnected(on: loop) }
+            }
+            group.addTask { await self.expireWaiters() }
+            // Returns at graceful shutdown, throws when the task is cancelled: either way the end begins. What is under way
+            // is a fraction of a second from its answer.
+            try? await gracefulShutdown()
+            await drain()
+            group.cancelAll()
+        }
+        let waiters = state.withLock { state in
+            state.isClosed = true
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.continuation.resume(throwing: RedisError(.closed, "the client is closed")) }
+    }
+
+    private func keepConnected(on loop: EventLoop) async {
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            let connection = RedisConnection(configuration: configuration, on: loop)
+            do {
+                try await connection.connect()
+                backoff.reset()
+                add(connection)
+                defer { remove(connection) }
+                try await withTaskCancellationHandler {
+                    try await connection.waitUntilClosed()
+                } onCancel: {
+                    connection.loop.execute { connection.assumeIsolated { $0.close() } }
+                }
+            } catch {
+                await connection.close()
+                if Task.isCancelled { return }
+                metrics.connectionFailures.increment()
+                state.withLock { $0.lastFailure = error as? RedisError }
+                logger.debug("redis connection failed", metadata: ["error": "\(error)"])
+            }
+            // Cancelled: the loop's condition ends it.
+            try? await Task.sleep(for: backoff.next())
+        }
+    }
+
+    private func expireWaiters() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(100))
+            let now = ContinuousClock.now
+            let (expired, failure) = state.withLock { state in
+                let expired = state.waiters.filter { $0.value.deadline <= now }
+                for id in expired.keys { state.waiters[id] = nil }
+                return (Array(expired.values), state.lastFailure)
+            }
+            let error = RedisError(
+                .unavailable, "no connection; the last attempt: \(failure?.message ?? "none was made")")
+            for waiter in expired { waiter.continuation.resume(throwing: error) }
+        }
+    }
+
+    /// Waits for the answers to what was sent.
+    private func drain() async {
+        let deadline = ContinuousClock.now + .seconds(2)
+        while !Task.isCancelled, ContinuousClock.now < deadline {
+            var unanswered = 0
+            for connection in state.withLock({ $0.connections }) { unanswered += await connection.unanswered }
+            if unanswered == 0 { return }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+    }
+
+    /// Runs a client as long as `body` takes: for tools and tests, where no service group does.
+    @discardableResult
+    public static func withClient<R: Sendable>(
+        _ configuration: RedisConfiguration, on loops: LoopGroup, _ body: @Sendable (RedisClient) async throws -> R
+    ) async throws -> R {
+        let client = RedisClient(configuration: configuration, on: loops)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await client.run() }
+            defer { group.cancelAll() }
+            return try await body(client)
+        }
+    }
+}
+
+/// Growing pauses between attempts, each between half and the whole of its step, so that clients don't come all at once.
+struct Backoff {
+    private var step = Duration.milliseconds(50)
+
+    mutating func next() -> Duration {
+        defer { step = min(step * 2, .seconds(2)) }
+        return step * Double.random(in: 0.5...1)
+    }
+
+    mutating func reset() { step = .milliseconds(50) }
+}

@@ -1,0 +1,89 @@
+/// Where Redis is, and the limits of a client.
+public struct RedisConfiguration: Sendable {
+    /// A host's name or address; for a Unix socket `path` instead.
+    public var host = "127.0.0.1"
+    public var port = 6379
+    /// A Unix socket.
+    public var path: String?
+    public var username: String?
+    public var password: String?
+    public var database = 0
+    /// Shown in `CLIENT LIST`; no spaces.
+    public var clientName = "partita"
+    /// Connections of a client; each takes the commands of any number of tasks.
+    public var connections = 1
+    /// For one attempt to connect and sign in.
+    public var connectTimeout = Duration.seconds(3)
+    /// A connection is given up when the server gives no answer for so long while commands wait for one.
+    public var answerTimeout = Duration.seconds(5)
+    /// How long a command waits while there is no connection.
+    public var unavailableTimeout = Duration.seconds(3)
+    /// Commands that may be unanswered on one connection, and that may wait for a connection.
+    public var maximumPending = 100_000
+
+    public init() {}
+
+    /// `redis://[[user]:password@]host[:port][/database]` or `unix:///path/of/socket`.
+    ///
+    /// Throws ``RedisError/Code/invalidConfiguration``, also for `rediss:` (the client library has no TLS).
+    public init(url: String) throws(RedisError) {
+        if let path = url.removing(prefix: "unix://") {
+            self.path = path
+            return
+        }
+        if url.hasPrefix("rediss:") {
+            throw RedisError(.invalidConfiguration, "Redis over TLS isn't supported; use a proxy")
+        }
+        guard var rest = url.removing(prefix: "redis://") else {
+            throw RedisError(.invalidConfiguration, "a Redis URL begins with redis:// or unix://")
+        }
+        if let at = rest.lastIndex(of: "@") {
+            let credentials = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            rest = String(rest[rest.index(after: at)...])
+            guard credentials.count == 2 else {
+                throw RedisError(.invalidConfiguration, "a Redis URL has user:password or :password")
+            }
+            if !credentials[0].isEmpty { username = try Self.unescaped(credentials[0]) }
+            password = try Self.unescaped(credentials[1])
+        }
+        if let slash = rest.firstIndex(of: "/") {
+            let text = rest[rest.index(after: slash)...]
+            guard text.isEmpty || Int(text) != nil else {
+                throw RedisError(.invalidConfiguration, "a Redis database is a number")
+            }
+            database = Int(text) ?? 0
+            rest = String(rest[..<slash])
+        }
+        // An IPv6 address has its colons in brackets.
+        if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
+            guard let number = Int(rest[rest.index(after: colon)...]), (1...65535).contains(number) else {
+                throw RedisError(.invalidConfiguration, "the port of the Redis URL isn't one")
+            }
+            port = number
+            rest = String(rest[..<colon])
+        }
+        if rest.hasPrefix("["), rest.hasSuffix("]") { rest = String(rest.dropFirst().dropLast()) }
+        if !rest.isEmpty { host = rest }
+    }
+
+    private static func unescaped(_ text: Substring) throws(RedisError) -> String {
+        var bytes: [UInt8] = []
+        var rest = text.utf8
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
+                throw RedisError(.invalidConfiguration, "the Redis URL has a % that escapes nothing")
+            }
+            bytes.append(code)
+            rest = rest.dropFirst(2)
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension String {
+    fileprivate func removing(prefix: String) -> String? { hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil }
+}

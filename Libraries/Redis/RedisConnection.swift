@@ -1,0 +1,228 @@
+public import EventLoop
+
+/// One connection, on the loop of its socket: commands of any number of tasks leave together at the end of the loop's turn.
+/// `close` must be called; a `RedisClient` does it for its connections.
+public actor RedisConnection: LoopActor {
+    public nonisolated let loop: EventLoop
+    private let configuration: RedisConfiguration
+    private var link: HiredisLink?
+    private var connecting: UnsafeContinuation<Void, any Error>?
+    private var connectTimer: LoopTimer?
+    private var watchdog: LoopTimer?
+    private var isWatching = false
+    private var isClosed = false
+    private var closeError: RedisError?
+    private var closeWaiters: [UnsafeContinuation<Void, Never>] = []
+
+    /// Nothing is sent before `connect`.
+    public init(configuration: RedisConfiguration, on loop: EventLoop) {
+        self.configuration = configuration
+        self.loop = loop
+    }
+
+    // MARK: Connecting and closing
+
+    /// Connects and signs in, within the configuration's `connectTimeout`.
+    public func connect() async throws {
+        let started = await HiredisLink.start(configuration)
+        guard !isClosed, link == nil else {
+            HiredisLink.discard(started)
+            throw RedisError(.closed, "closed while connecting")
+        }
+        try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+                begin(started, continuation)
+            }
+            try await signIn()
+            connectTimer?.close()
+            connectTimer = nil
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.shutDown(RedisError(.closed, "cancelled while connecting")) } }
+        }
+    }
+
+    private func begin(_ started: HiredisLink.Started, _ continuation: UnsafeContinuation<Void, any Error>) {
+        // The cancellation handler may have come first.
+        guard !isClosed else {
+            HiredisLink.discard(started)
+            return continuation.resume(throwing: closeError ?? RedisError(.closed, "closed while connecting"))
+        }
+        do {
+            link = try HiredisLink(started, on: loop) { [weak self] error in
+                self?.assumeIsolated { $0.connected(error) }
+            } onClosed: { [weak self] in
+                self?.assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
+            }
+        } catch {
+            isClosed = true
+            return continuation.resume(throwing: error)
+        }
+        connecting = continuation
+        let timer = LoopTimer(loop) { [weak self] in
+            self?.assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
+        }
+        connectTimer = timer
+        timer.start(ms: configuration.connectTimeout.milliseconds)
+        if Task.isCancelled { shutDown(RedisError(.closed, "cancelled while connecting")) }
+    }
+
+    private func connected(_ error: RedisError?) {
+        guard let continuation = connecting else { return }
+        connecting = nil
+        if let error {
+            closeError = error
+            continuation.resume(throwing: error)
+        } else {
+            continuation.resume()
+        }
+    }
+
+    private func signIn() async throws {
+        var commands: [RedisCommand] = []
+        if let password = configuration.password {
+            commands.append(RedisCommand(["AUTH"] + (configuration.username.map { [$0] } ?? []) + [password]))
+        }
+        if configuration.database != 0 { commands.append(RedisCommand(["SELECT", configuration.database])) }
+        commands.append(RedisCommand(["CLIENT", "SETNAME", configuration.clientName]))
+        do {
+            for value in try await send(commands) { _ = try value.get() }
+        } catch {
+            let failure = closeError ?? (error as? RedisError)
+            shutDown(failure ?? RedisError(.connectionFailed, "\(error)"))
+            throw error
+        }
+    }
+
+    /// Ends the connection; commands that aren't answered fail with ``RedisError/Code/connectionLost``.
+    public func close() { shutDown(RedisError(.closed, "the connection was closed")) }
+
+    /// Commands that wait for their answer.
+    public var unanswered: Int { link?.unanswered ?? 0 }
+
+    /// Returns when the connection has ended, and throws why unless it was `close`.
+    public func waitUntilClosed() async throws {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+            // Getting here may have taken a turn of the loop.
+            if isClosed { continuation.resume() } else { closeWaiters.append(continuation) }
+        }
+        if let closeError, closeError.code != .closed { throw closeError }
+    }
+
+    private func shutDown(_ error: RedisError) {
+        guard !isClosed else { return }
+        isClosed = true
+        closeError = closeError ?? error
+        connectTimer?.close()
+        connectTimer = nil
+        watchdog?.close()
+        watchdog = nil
+        let continuation = connecting
+        connecting = nil
+        link?.close()
+        link = nil
+        continuation?.resume(throwing: closeError ?? error)
+        for waiter in closeWaiters { waiter.resume() }
+        closeWaiters = []
+    }
+
+    // MARK: Commands
+
+    /// Sends one command. Throws the server's error.
+    public func command(_ arguments: [any RedisArgument]) async throws -> RedisValue {
+        try await send([RedisCommand(arguments)])[0].get()
+    }
+
+    /// Sends commands one right after the other, in one write; errors of the server stand in their places.
+    ///
+    /// Returns when all are answered, also to a cancelled task: what was sent can't be taken back.
+    public func send(_ commands: [RedisCommand]) async throws -> [RedisValue] {
+        if commands.isEmpty { return [] }
+        var values = try await transmit(commands.map(\.wire))
+        let unknown = values.indices.filter { commands[$0].fallback != nil && values[$0].isNoScript }
+        if !unknown.isEmpty {
+            let answers = try await transmit(unknown.compactMap { commands[$0].fallback })
+            for (index, answer) in zip(unknown, answers) { values[index] = answer }
+        }
+        return values
+    }
+
+    private func transmit(_ wires: [[UInt8]]) async throws -> [RedisValue] {
+        guard let link else { throw closeError ?? RedisError(.closed, "not connected") }
+        guard link.unanswered + wires.count <= configuration.maximumPending else {
+            throw RedisError(.overloaded, "\(link.unanswered) commands are unanswered")
+        }
+        let values: [RedisValue]? = await withUnsafeContinuation { continuation in
+            let batch = ReplyBatch(count: wires.count) { continuation.resume(returning: $0) }
+            for wire in wires where !link.send(wire, to: batch) { batch.take(nil) }
+            watchAnswers()
+        }
+        guard let values else {
+            let cause = closeError ?? RedisError(.connectionLost, "the connection was lost")
+            throw cause.code == .closed ? RedisError(.connectionLost, cause.message) : cause
+        }
+        return values
+    }
+
+    // MARK: Channels
+
+    /// Subscribes to channels and patterns; the connection takes no commands from then on. `onMessage` is called on the loop.
+    func subscribe(
+        channels: [String], patterns: [String], onSubscribed: @escaping @Sendable () -> Void,
+        onMessage: @escaping @Sendable (RedisMessage) -> Void
+    ) throws {
+        guard let link else { throw closeError ?? RedisError(.closed, "not connected") }
+        var missing = channels.count + patterns.count
+        link.onSubscribed = {
+            missing -= 1
+            if missing == 0 { onSubscribed() }
+        }
+        link.onMessage = { pattern, channel, payload in
+            onMessage(
+                RedisMessage(
+                    channel: String(decoding: channel, as: UTF8.self),
+                    pattern: pattern.map { String(decoding: $0, as: UTF8.self) },
+                    payload: payload))
+        }
+        let isSent =
+            (channels.isEmpty || link.subscribe(RedisCommand(["SUBSCRIBE"] + channels).wire))
+            && (patterns.isEmpty || link.subscribe(RedisCommand(["PSUBSCRIBE"] + patterns).wire))
+        if !isSent { throw RedisError(.connectionLost, "the connection was lost") }
+    }
+
+    // MARK: A server that doesn't answer
+
+    private func watchAnswers() {
+        guard !isWatching, !isClosed else { return }
+        isWatching = true
+        let timer = watchdog ?? LoopTimer(loop) { [weak self] in self?.assumeIsolated { $0.checkAnswers() } }
+        watchdog = timer
+        timer.start(ms: 250, every: 250)
+    }
+
+    private func checkAnswers() {
+        guard let link, link.unanswered > 0 else {
+            isWatching = false
+            watchdog?.stop()
+            return
+        }
+        if loop.now > link.quietSince &+ configuration.answerTimeout.milliseconds {
+            shutDown(RedisError(.timeout, "no answer in time"))
+        }
+    }
+}
+
+extension RedisValue {
+    fileprivate var isNoScript: Bool {
+        if case .error(let error) = self { return error.prefix == "NOSCRIPT" }
+        return false
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds, rounded up, never negative.
+    var milliseconds: UInt64 {
+        let (seconds, attoseconds) = components
+        if seconds < 0 { return 0 }
+        return UInt64(seconds) * 1000 + UInt64((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+    }
+}

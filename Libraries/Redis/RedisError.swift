@@ -1,0 +1,69 @@
+/// What went wrong in this library or on the server.
+public struct RedisError: Error, Sendable, Hashable {
+    /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Base: String {
+            case server, connectionFailed, connectionLost, closed, unavailable, overloaded, timeout,
+                invalidConfiguration, unexpectedReply
+        }
+        private let base: Base
+        private init(_ base: Base) { self.base = base }
+
+        /// The server answered with an error; `prefix` tells which.
+        public static let server = Code(.server)
+        /// No connection could be made.
+        public static let connectionFailed = Code(.connectionFailed)
+        /// The connection ended with the command unanswered; whether it took effect is unknown.
+        public static let connectionLost = Code(.connectionLost)
+        /// The connection or the client was closed before.
+        public static let closed = Code(.closed)
+        /// There was no connection for as long as a command may wait for one.
+        public static let unavailable = Code(.unavailable)
+        /// Too many commands are unanswered already.
+        public static let overloaded = Code(.overloaded)
+        /// The server gave no answer in time, and the connection was closed.
+        public static let timeout = Code(.timeout)
+        /// The URL is wrong.
+        public static let invalidConfiguration = Code(.invalidConfiguration)
+        /// The reply is of another type than was asked for.
+        public static let unexpectedReply = Code(.unexpectedReply)
+
+        public var description: String { base.rawValue }
+    }
+
+    public var code: Code
+    /// The server's text, or ours. May quote data.
+    public var message: String
+    public var file: String
+    public var line: Int
+
+    public init(_ code: Code, _ message: String, file: String = #fileID, line: Int = #line) {
+        self.code = code
+        self.message = message
+        self.file = file
+        self.line = line
+    }
+
+    /// The first word of a server's error: `ERR`, `WRONGTYPE`, `NOSCRIPT`, `LOADING`, …
+    public var prefix: String? {
+        code == .server ? String(message.prefix { $0 != " " }) : nil
+    }
+
+    /// Whether the same command, sent again, may succeed.
+    public var isRetriable: Bool {
+        switch code {
+        case .connectionFailed, .connectionLost, .unavailable, .overloaded, .timeout: true
+        case .server: ["LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN", "READONLY", "CLUSTERDOWN"].contains(prefix ?? "")
+        default: false
+        }
+    }
+
+    /// Whether the command may have taken effect although it failed.
+    public var isOutcomeUnknown: Bool { code == .connectionLost || code == .timeout }
+}
+
+extension RedisError: CustomStringConvertible, CustomDebugStringConvertible {
+    /// Safe to log: a server's error only by its first word.
+    public var description: String { "RedisError(\(code), \(prefix ?? message))" }
+    public var debugDescription: String { "RedisError(\(code), \(message), at \(file):\(line))" }
+}

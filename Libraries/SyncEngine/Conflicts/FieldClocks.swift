@@ -1,0 +1,111 @@
+import DocumentModel
+
+/// The clocks of a document: one for the document, and one for each path whose last write differs from it.
+///
+/// A path is covered by its own clock, else by that of its nearest ancestor, else by the document's. At most ``cap`` paths
+/// are kept; beyond that the oldest collapse into what covers them, so that a path can look written later than it was, but
+/// never earlier.
+public struct FieldClocks: Hashable, Sendable {
+    /// How many paths of a document keep a clock of their own.
+    public static let cap = 64
+
+    /// The clock of every path that has none of its own.
+    public var document: FieldClock
+    /// Clocks by dotted path. An array is one path.
+    public private(set) var paths: [String: FieldClock]
+
+    /// The clocks of a document that has just been inserted.
+    public init(inserted stamp: WriteStamp, revision: Revision) {
+        self.init(document: FieldClock(time: stamp.time, author: stamp.author, revision: revision))
+    }
+
+    /// Clocks as they were stored.
+    public init(document: FieldClock, paths: [String: FieldClock] = [:]) {
+        self.document = document
+        self.paths = paths
+    }
+
+    /// The clock that holds for a path.
+    public func covering(_ path: String) -> FieldClock {
+        if paths.isEmpty { return document }
+        var prefix = path[...]
+        while true {
+            if let clock = paths[String(prefix)] { return clock }
+            guard let dot = prefix.lastIndex(of: ".") else { return document }
+            prefix = prefix[..<dot]
+        }
+    }
+
+    /// The clocks of the paths strictly beneath one.
+    public func beneath(_ path: String) -> [(path: String, clock: FieldClock)] {
+        if paths.isEmpty { return [] }
+        let prefix = path + "."
+        return paths.filter { $0.key.hasPrefix(prefix) }.map { (path: $0.key, clock: $0.value) }
+    }
+
+    /// Notes that a path was written, and that what was beneath it went with it.
+    ///
+    /// - Parameter sparing: Paths beneath that kept their value, and so keep their clock.
+    public mutating func write(
+        _ path: String, by stamp: WriteStamp, revision: Revision, sparing: Set<String> = []
+    ) {
+        var clock = covering(path).raised(by: stamp, revision: revision)
+        for child in beneath(path) where !sparing.contains(child.path) {
+            clock.absorb(child.clock)
+            paths[child.path] = nil
+        }
+        paths[path] = clock
+        collapse()
+    }
+
+    /// Replaces each revision, for a writer that learns the revisions only after the rules have run.
+    public mutating func mapRevisions(_ transform: (Revision) -> Revision) {
+        document.mapRevisions(transform)
+        for path in paths.keys { paths[path]?.mapRevisions(transform) }
+    }
+
+    private mutating func collapse() {
+        while paths.count > Self.cap {
+            // Ties by path, so that the result depends on the content only.
+            guard let oldest = paths.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) }) else { return }
+            paths[oldest.key] = nil
+            var prefix = oldest.key[...]
+            var absorbed = false
+            while let dot = prefix.lastIndex(of: ".") {
+                prefix = prefix[..<dot]
+                if paths[String(prefix)]?.absorb(oldest.value) != nil {
+                    absorbed = true
+                    break
+                }
+            }
+            if !absorbed { document.absorb(oldest.value) }
+        }
+    }
+}
+
+extension FieldClock {
+    /// The clock after a write by `stamp`.
+    func raised(by stamp: WriteStamp, revision: Revision) -> FieldClock {
+        FieldClock(
+            time: max(time, stamp.time), author: stamp.author, revision: revision,
+            foreign: author == stamp.author ? foreign : self.revision)
+    }
+
+    /// Takes over what is later in another clock.
+    mutating func absorb(_ other: FieldClock) {
+        let foreigns = [
+            foreign, other.foreign, other.author == author ? nil : min(revision, other.revision),
+        ]
+        if other.revision > revision {
+            revision = other.revision
+            author = other.author
+        }
+        time = max(time, other.time)
+        foreign = foreigns.compactMap { $0 }.max()
+    }
+
+    fileprivate mutating func mapRevisions(_ transform: (Revision) -> Revision) {
+        revision = transform(revision)
+        foreign = foreign.map(transform)
+    }
+}

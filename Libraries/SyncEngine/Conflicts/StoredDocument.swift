@@ -1,0 +1,29 @@
+import DocumentModel
+
+/// A document as the server holds it.
+public struct StoredDocument: Sendable {
+    /// The fields, `_id` included.
+    public var document: Document
+    /// The revision of the insert that the document began with.
+    public var incarnation: Revision
+    /// The revision of its last change.
+    public var revision: Revision
+    /// When, by whom and at which revision its paths were written.
+    public var clocks: FieldClocks
+
+    public init(document: Document, incarnation: Revision, revision: Revision, clocks: FieldClocks) {
+        self.document = document
+        self.incarnation = incarnation
+        self.revision = revision
+        self.clocks = clocks
+    }
+
+    /// Replaces each revision, for a writer that learns them only after the rules have run.
+    ///
+    /// - Parameter assigned: Gets each provisional revision and gives the one that it became.
+    public mutating func mapRevisions(_ assigned: (Revision) -> Revision) {
+        if incarnation.isProvisional { incarnation = assigned(incarnation) }
+        if revision.isProvisional { revision = assigned(revision) }
+        clocks.mapRevisions { $0.isProvisional ? assigned($0) : $0 }
+    }
+}

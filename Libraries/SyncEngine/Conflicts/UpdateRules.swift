@@ -1,0 +1,163 @@
+import DocumentModel
+import QueryLanguage
+
+/// The rules for the paths of one update of one existing document.
+///
+/// Each path of each operator is decided on its own; what won is applied together, by the update operators themselves.
+struct UpdateRules {
+    let stored: StoredDocument
+    /// The revision of the document that the writer had seen.
+    let base: Revision?
+    let stamp: WriteStamp
+    let revision: Revision
+
+    /// Merges an insert into the document that is there already: every field is a `$set`.
+    func merge(_ fields: Document) -> OperationOutcome {
+        // `$set` takes paths, an insert names; a name with a dot or a dollar sign can't be said with `$set`.
+        if let field = fields.fields.first(where: { $0.key.contains(".") || $0.key.hasPrefix("$") }) {
+            return .rejected(
+                OperationRejection(
+                    code: .badUpdate, reason: "a field with such a name can't be merged", path: field.key))
+        }
+        return apply(Document(fields: [.init("$set", .document(fields))]), arrayFilters: [])
+    }
+
+    func apply(_ operators: Document, arrayFilters: [Document]) -> OperationOutcome {
+        var plan = UpdatePlan()
+        for field in operators.fields {
+            guard field.key.hasPrefix("$"), case .document(let arguments) = field.value else {
+                return .rejected(
+                    OperationRejection(
+                        code: .badUpdate, reason: "a device's update is made of update operators", path: field.key))
+            }
+            for argument in arguments.fields { decide(field.key, argument, in: &plan) }
+        }
+        if plan.isEmpty {
+            return .applied(AppliedOperation(change: .none, document: stored, lost: plan.lost))
+        }
+        return perform(plan, arrayFilters: arrayFilters)
+    }
+
+    private func perform(_ plan: UpdatePlan, arrayFilters: [Document]) -> OperationOutcome {
+        var result = stored
+        let description: UpdateDescription
+        do throws(QueryError) {
+            let filters = plan.lost.isEmpty ? arrayFilters : arrayFilters.filter(plan.uses)
+            description = try Update(plan.operators, arrayFilters: filters)
+                .apply(to: &result.document, now: stamp.time.milliseconds)
+        } catch {
+            return .rejected(OperationRejection(code: .badUpdate, reason: error.message))
+        }
+        if description.isEmpty {
+            return .applied(AppliedOperation(change: .none, document: stored, lost: plan.lost))
+        }
+        result.revision = revision
+        for write in plan.writes {
+            result.clocks.write(write.path, by: stamp, revision: revision, sparing: write.spared)
+        }
+        return .applied(
+            AppliedOperation(change: .updated, document: result, updateDescription: description, lost: plan.lost))
+    }
+
+    // MARK: One path
+
+    private func decide(_ name: String, _ argument: Document.Field, in plan: inout UpdatePlan) {
+        let target = PathTarget(argument.key, in: stored.document)
+        if target.isIndexed && !hasSeenExactly(stored.clocks.covering(target.clockPath)) {
+            plan.lost.append(argument.key)
+            return
+        }
+        switch name {
+        case "$set", "$unset", "$currentDate":
+            if target.isIndexed || target.isPositional {
+                plan.keep(name, argument, writing: target.clockPath)
+            } else {
+                assign(name, argument, target, in: &plan)
+            }
+        case "$rename": rename(argument, target, in: &plan)
+        case "$setOnInsert": break  // the document exists
+        default: plan.keep(name, argument, writing: target.clockPath)
+        }
+    }
+
+    private func assign(_ name: String, _ argument: Document.Field, _ target: PathTarget, in plan: inout UpdatePlan) {
+        let clock = stored.clocks.covering(argument.key)
+        guard wins(over: clock) else {
+            plan.lost.append(argument.key)
+            return
+        }
+        if let blocker = target.blockedBy, name == "$set", !hasSeen(clock) {
+            // Somebody put a plain value where the device saw a document, and earlier than the device wrote beneath it.
+            var document = plan.planned("$set", blocker) ?? Document()
+            document.set(argument.value, at: argument.key.dropFirst(blocker.count + 1))
+            plan.keep("$set", .init(blocker, .document(document)), writing: blocker)
+            return
+        }
+        let newer = stored.clocks.beneath(argument.key).filter { !wins(over: $0.clock) }.map(\.path).sorted()
+        if newer.isEmpty {
+            plan.keep(name, argument, writing: argument.key)
+        } else {
+            spare(newer, of: name, argument, in: &plan)
+        }
+    }
+
+    /// Writes a path but keeps what was written beneath it later.
+    private func spare(_ newer: [String], of name: String, _ argument: Document.Field, in plan: inout UpdatePlan) {
+        var document: Document
+        switch (name, argument.value) {
+        case ("$set", .document(let value)): document = value
+        case ("$unset", _): document = Document()
+        default:
+            // A value without fields leaves no room for the newer ones.
+            plan.lost.append(argument.key)
+            return
+        }
+        for path in newer {
+            document.set(stored.document.value(at: path), at: path.dropFirst(argument.key.count + 1))
+        }
+        if name == "$unset" && document.fields.isEmpty {
+            plan.keep("$unset", argument, writing: argument.key, sparing: newer)
+        } else {
+            plan.keep("$set", .init(argument.key, .document(document)), writing: argument.key, sparing: newer)
+        }
+    }
+
+    /// A rename is an `$unset` and a `$set`: it counts when both do.
+    private func rename(_ argument: Document.Field, _ target: PathTarget, in plan: inout UpdatePlan) {
+        guard case .string(let destination) = argument.value else {
+            plan.keep("$rename", argument, writing: target.clockPath)  // refused by the operator itself
+            return
+        }
+        let paths = [argument.key, destination]
+        let isNewer = paths.contains { path in
+            !wins(over: stored.clocks.covering(path))
+                || stored.clocks.beneath(path).contains { !wins(over: $0.clock) }
+        }
+        if isNewer {
+            plan.lost.append(argument.key)
+        } else {
+            plan.keep("$rename", argument, writing: argument.key)
+            plan.writes.append(UpdatePlan.Write(path: PathTarget(destination, in: stored.document).clockPath))
+        }
+    }
+
+    // MARK: Clocks
+
+    /// A write wins over one that its writer had seen, and over an earlier one.
+    private func wins(over clock: FieldClock) -> Bool {
+        hasSeen(clock) || (stamp.time, stamp.author) > (clock.time, clock.author)
+    }
+
+    /// Devices see their own writes, and they arrive in their order.
+    private func hasSeen(_ clock: FieldClock) -> Bool {
+        clock.author == stamp.author || base.map { $0 >= clock.revision } ?? false
+    }
+
+    /// Whether the writer had seen every write of the path, which is what an array index needs to mean anything.
+    private func hasSeenExactly(_ clock: FieldClock) -> Bool {
+        if let base, base >= clock.revision { return true }
+        guard clock.author == stamp.author else { return false }
+        guard let foreign = clock.foreign else { return true }
+        return base.map { $0 >= foreign } ?? false
+    }
+}

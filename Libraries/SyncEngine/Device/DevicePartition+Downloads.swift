@@ -1,0 +1,77 @@
+import DocumentModel
+
+extension DevicePartition {
+    /// Takes changes from the gateway.
+    ///
+    /// - Parameter device: This device's id, by which it knows its own changesets.
+    /// - Throws: `gap`; nothing has changed then.
+    public mutating func receive(_ download: Download, device: String) throws(Fault) -> [Effect] {
+        if let catchUp = download.catchUp {
+            return try receive(chunk: download, catchUp)
+        }
+        if isStaging || download.from > checkpoint { throw .gap }
+        if download.to <= checkpoint { return [] }
+        let changes = download.changes.filter { $0.revision > checkpoint }
+        checkpoint = download.to
+        received = download.to
+        for change in changes {
+            guard let origin = change.origin, origin.device == device else { continue }
+            containedVersion = max(containedVersion, origin.version)
+        }
+        let settled = settle()
+        return [.apply(changes), .rebase(settled.keys.union(changes.compactMap(\.key)))] + settled.effects
+    }
+
+    private mutating func receive(chunk: Download, _ catchUp: Download.CatchUp) throws(Fault) -> [Effect] {
+        var effects: [Effect] = []
+        if chunk.from.number == 0 {
+            // From the beginning: whatever was staged belongs to a catch-up that was given up.
+            effects.append(.clearStaged)
+            isReplacing = true
+            stagedVersion = 0
+        } else if chunk.from != received {
+            throw .gap
+        }
+        isStaging = true
+        received = chunk.to
+        stagedVersion = max(stagedVersion, catchUp.lastVersion)
+        if !chunk.changes.isEmpty { effects.append(.stage(chunk.changes)) }
+        guard catchUp.isFinal else { return effects }
+
+        let overlaid = overlaidKeys
+        checkpoint = chunk.to
+        containedVersion = isReplacing ? stagedVersion : max(containedVersion, stagedVersion)
+        if isReplacing {
+            // What the former state contained is gone with it.
+            for index in pending.indices { pending[index].isContained = false }
+        }
+        effects.append(.publishStaged(replacing: isReplacing))
+        isStaging = false
+        isReplacing = false
+        stagedVersion = 0
+        let settled = settle()
+        return effects + [.rebase(overlaid.union(overlaidKeys))] + settled.effects
+    }
+
+    /// Drops from the view what the state that is shown contains.
+    ///
+    /// - Returns: The documents of the changesets that were dropped, and what to keep of them.
+    mutating func settle() -> (keys: Set<DocumentKey>, effects: [Effect]) {
+        var effects: [Effect] = []
+        var keys: Set<DocumentKey> = []
+        var kept: [PendingChangeset] = []
+        for var pending in pending {
+            var isCommitted = pending.changeset.version <= containedVersion
+            if case .acknowledged(let revision) = pending.state { isCommitted = isCommitted || revision <= checkpoint }
+            if isCommitted && !pending.isContained { keys.formUnion(pending.keys) }
+            pending.isContained = pending.isContained || isCommitted
+            if isCommitted && !pending.isUnresolved {
+                if pending.isReofferable { effects.append(.retain(pending.changeset)) }
+            } else {
+                kept.append(pending)
+            }
+        }
+        pending = kept
+        return (keys, effects)
+    }
+}

@@ -1,0 +1,62 @@
+import DocumentModel
+
+/// A changeset of this device, from its making until the server's state that the device has contains it.
+public struct PendingChangeset: Sendable {
+    /// What is known of its way to the server.
+    public enum State: Hashable, Sendable {
+        /// To be uploaded, or to be uploaded again because no answer came.
+        case waiting
+        /// Uploaded on the present connection.
+        case sent
+        /// Committed; the partition was at this revision then.
+        case acknowledged(Revision)
+    }
+
+    /// The operations, with version and clock.
+    public var changeset: Changeset
+    /// What is known of its way to the server.
+    public var state: State
+    /// Whether the server's state that the device shows has it already, so that it isn't applied on top of it again.
+    public var isContained: Bool
+    /// Whether it may be offered again when the server forgot it; not after the device took a new id.
+    public var isReofferable: Bool
+
+    public init(
+        changeset: Changeset, state: State = .waiting, isContained: Bool = false, isReofferable: Bool = true
+    ) {
+        self.changeset = changeset
+        self.state = state
+        self.isContained = isContained
+        self.isReofferable = isReofferable
+    }
+
+    /// The documents that it is about.
+    public var keys: Set<DocumentKey> { Set(changeset.operations.compactMap(\.key)) }
+
+    /// Whether the server's answer is still due.
+    public var isUnresolved: Bool { if case .acknowledged = state { false } else { true } }
+}
+
+/// A write that didn't count, as the ack names it.
+public struct LostWrite: Hashable, Sendable {
+    /// Why it didn't.
+    public enum Reason: String, Sendable {
+        /// Somebody wrote the paths later.
+        case overwritten
+        /// The document was deleted.
+        case deleted
+    }
+
+    /// The operation's index in its changeset.
+    public var operation: Int
+    /// Why it didn't count.
+    public var reason: Reason
+    /// The dotted paths that lost; empty when the whole operation did.
+    public var paths: [String]
+
+    public init(operation: Int, reason: Reason, paths: [String] = []) {
+        self.operation = operation
+        self.reason = reason
+        self.paths = paths
+    }
+}

@@ -1,0 +1,94 @@
+import DocumentModel
+
+/// A document as a device has it from the server.
+public struct ServerDocument: Sendable {
+    /// The fields, `_id` included.
+    public var document: Document
+    /// The revision of the insert that it began with.
+    public var incarnation: Revision
+    /// The revision of its last change that the device has received.
+    public var revision: Revision
+
+    public init(document: Document, incarnation: Revision, revision: Revision) {
+        self.document = document
+        self.incarnation = incarnation
+        self.revision = revision
+    }
+}
+
+/// One document of a partition as it became, or that it went, in what a device receives.
+public struct DocumentChange: Sendable {
+    /// Which changeset a live change came with.
+    public struct Origin: Hashable, Sendable {
+        public var device: String
+        public var version: Int64
+
+        public init(device: String, version: Int64) {
+            self.device = device
+            self.version = version
+        }
+    }
+
+    /// The collection's name.
+    public var collection: String
+    /// The document's `_id`.
+    public var id: Value
+    /// The revision of the change.
+    public var revision: Revision
+    /// The revision of the insert that the document began with.
+    public var incarnation: Revision
+    /// The whole document; `nil` when it was deleted or left the partition.
+    public var document: Document?
+    /// The changeset that it came with, if a device's and live.
+    public var origin: Origin?
+
+    public init(
+        collection: String, id: Value, revision: Revision, incarnation: Revision, document: Document?,
+        origin: Origin? = nil
+    ) {
+        self.collection = collection
+        self.id = id
+        self.revision = revision
+        self.incarnation = incarnation
+        self.document = document
+        self.origin = origin
+    }
+
+    /// Names the document; `nil` when the `_id` is of a type that can't be a key.
+    public var key: DocumentKey? { DocumentKey(collection: collection, id: id) }
+}
+
+/// Changes of a partition that a device receives together.
+public struct Download: Sendable {
+    /// What a chunk of a catch-up says besides its changes.
+    public struct CatchUp: Sendable {
+        /// Whether what was received so far becomes visible with this chunk.
+        public var isFinal: Bool
+        /// The device's last version that the server had committed when it read the chunk.
+        public var lastVersion: Int64
+        /// How far the catch-up has come.
+        public var progress: CatchUpProgress
+
+        public init(isFinal: Bool, lastVersion: Int64, progress: CatchUpProgress) {
+            self.isFinal = isFinal
+            self.lastVersion = lastVersion
+            self.progress = progress
+        }
+    }
+
+    /// The revision that the changes follow. A catch-up from number 0 replaces all that the device has of the partition.
+    public var from: Revision
+    /// The device's checkpoint after them.
+    public var to: Revision
+    /// In the order of their revisions.
+    public var changes: [DocumentChange]
+    /// For a chunk of a catch-up; `nil` for live changes.
+    public var catchUp: CatchUp?
+
+    public init(from: Revision, to: Revision, changes: [DocumentChange], catchUp: CatchUp? = nil) {
+        self.from = from
+        self.to = to
+        self.changes = changes
+        self.catchUp = catchUp
+    }
+}

@@ -1,0 +1,158 @@
+import DocumentModel
+
+/// Who is connected.
+public struct ConnectionIdentity: Hashable, Sendable {
+    public var app: String
+    public var user: String
+    public var device: String
+
+    public init(app: String, user: String, device: String) {
+        self.app = app
+        self.user = user
+        self.device = device
+    }
+}
+
+/// What a connection may use.
+public struct ConnectionLimits: Hashable, Sendable {
+    /// The largest frame in bytes, in either direction.
+    public var frameBytes: Int
+    /// How many changesets may be sent before their answers have come.
+    public var uploadWindow: Int
+    /// How many partitions may be open at once.
+    public var subscriptions: Int
+    /// How long a connection may take to say `hello`.
+    public var helloTimeout: Duration
+    /// How long a connection may be silent; devices ping at a third of it.
+    public var idleTimeout: Duration
+
+    public init(
+        frameBytes: Int = 16 << 20, uploadWindow: Int = 64, subscriptions: Int = 100,
+        helloTimeout: Duration = .seconds(10), idleTimeout: Duration = .seconds(90)
+    ) {
+        self.frameBytes = frameBytes
+        self.uploadWindow = uploadWindow
+        self.subscriptions = subscriptions
+        self.helloTimeout = helloTimeout
+        self.idleTimeout = idleTimeout
+    }
+}
+
+/// What a connection may do when: identity, expiry of its token, idleness, and how much it may have under way.
+///
+/// Times are on any clock that doesn't go back, the same for all calls.
+public struct ConnectionStateMachine: Sendable {
+    /// Why something isn't allowed.
+    public enum Refusal: String, Error, Sendable {
+        /// The first frame must be `hello`, and no other one may.
+        case helloExpected, alreadyOpen
+        case tokenExpired
+        /// A renewed token is for somebody else.
+        case userChanged
+        case tooManySubscriptions, alreadySubscribed, notSubscribed
+        case uploadWindowExceeded
+        /// No `hello`, or no frame at all, for too long.
+        case timedOut
+        case closed
+    }
+
+    private enum State {
+        case waitingForHello(deadline: Duration)
+        case open(ConnectionIdentity, tokenExpiry: Duration)
+        case closed
+    }
+
+    private var state: State
+    private var lastHeard: Duration
+    private var subscribed: Set<Partition> = []
+    private var uploading = 0
+    private let limits: ConnectionLimits
+
+    public init(limits: ConnectionLimits, now: Duration) {
+        self.limits = limits
+        lastHeard = now
+        state = .waitingForHello(deadline: now + limits.helloTimeout)
+    }
+
+    /// Who is connected; `nil` before `hello` and after the close.
+    public var identity: ConnectionIdentity? {
+        if case .open(let identity, _) = state { identity } else { nil }
+    }
+
+    /// The partitions that are open.
+    public var subscriptions: Set<Partition> { subscribed }
+
+    /// When `check` has something to say, if nothing happens before.
+    public var deadline: Duration? {
+        switch state {
+        case .waitingForHello(let deadline): deadline
+        case .open(_, let expiry): min(expiry, lastHeard + limits.idleTimeout)
+        case .closed: nil
+        }
+    }
+
+    /// Notes that a frame has come.
+    public mutating func heard(now: Duration) { lastHeard = now }
+
+    /// Whether the connection may go on.
+    public func check(now: Duration) throws(Refusal) {
+        switch state {
+        case .waitingForHello(let deadline): if now >= deadline { throw .timedOut }
+        case .open(_, let expiry):
+            if now >= expiry { throw .tokenExpired }
+            if now >= lastHeard + limits.idleTimeout { throw .timedOut }
+        case .closed: throw .closed
+        }
+    }
+
+    /// A `hello` with a token that was verified.
+    public mutating func open(_ identity: ConnectionIdentity, tokenExpiry: Duration, now: Duration) throws(Refusal) {
+        guard case .waitingForHello = state else { throw .alreadyOpen }
+        try check(now: now)
+        if now >= tokenExpiry { throw .tokenExpired }
+        state = .open(identity, tokenExpiry: tokenExpiry)
+    }
+
+    /// A new token that was verified.
+    public mutating func renew(user: String, tokenExpiry: Duration, now: Duration) throws(Refusal) {
+        let identity = try requireOpen(now: now)
+        if identity.user != user { throw .userChanged }
+        if now >= tokenExpiry { throw .tokenExpired }
+        state = .open(identity, tokenExpiry: tokenExpiry)
+    }
+
+    /// Admits a subscription.
+    public mutating func subscribe(_ partition: Partition, now: Duration) throws(Refusal) {
+        _ = try requireOpen(now: now)
+        if subscribed.contains(partition) { throw .alreadySubscribed }
+        if subscribed.count >= limits.subscriptions { throw .tooManySubscriptions }
+        subscribed.insert(partition)
+    }
+
+    /// Forgets a subscription that has ended, for whatever reason.
+    public mutating func unsubscribe(_ partition: Partition) { subscribed.remove(partition) }
+
+    /// Admits an upload of some changesets.
+    public mutating func upload(_ partition: Partition, count: Int, now: Duration) throws(Refusal) {
+        _ = try requireOpen(now: now)
+        guard subscribed.contains(partition) else { throw .notSubscribed }
+        guard count <= limits.uploadWindow - uploading else { throw .uploadWindowExceeded }
+        uploading += count
+    }
+
+    /// Changesets were answered.
+    public mutating func answered(count: Int) { uploading = max(0, uploading - count) }
+
+    /// The connection is gone.
+    public mutating func close() {
+        state = .closed
+        subscribed = []
+        uploading = 0
+    }
+
+    private func requireOpen(now: Duration) throws(Refusal) -> ConnectionIdentity {
+        try check(now: now)
+        guard case .open(let identity, _) = state else { throw .helloExpected }
+        return identity
+    }
+}

@@ -1,0 +1,33 @@
+import DocumentModel
+
+/// Which revisions of former epochs still are part of the partition's history.
+///
+/// A restore from a backup forgets the end of an epoch; the next one continues the numbers from where the backup ended.
+public struct EpochHistory: Hashable, Sendable {
+    /// The present epoch.
+    public var current: Int32
+    /// By former epoch, the last number in the partition that its successor took over.
+    public var lastKept: [Int32: Int64]
+
+    public init(current: Int32, lastKept: [Int32: Int64] = [:]) {
+        self.current = current
+        self.lastKept = lastKept
+    }
+
+    /// From where a device has to be served: from its checkpoint, or from the beginning when the checkpoint isn't part of the
+    /// history. What begins at number 0 replaces all that the device has of the partition; its own writes stay.
+    ///
+    /// - Parameter head: The partition's head.
+    public func resumePoint(for checkpoint: Revision, head: Revision) -> Revision {
+        let isKnown: Bool
+        if checkpoint.epoch == current {
+            isKnown = checkpoint <= head
+        } else if checkpoint.epoch < current, checkpoint.epoch > 0 {
+            // Every later restore must have kept it too.
+            isKnown = (checkpoint.epoch..<current).allSatisfy { lastKept[$0].map { checkpoint.number <= $0 } ?? false }
+        } else {
+            isKnown = false
+        }
+        return isKnown ? checkpoint : Revision(epoch: current, number: 0)
+    }
+}

@@ -1,0 +1,32 @@
+import DocumentModel
+
+/// Live frames that came during a catch-up, bounded: the newest are kept.
+struct HeldFrames<Payload: Sendable>: Sendable {
+    private var frames: [LiveFrame<Payload>] = []
+    private var byteCount = 0
+    private var last: Revision?
+
+    mutating func append(_ frame: LiveFrame<Payload>, limit: Int) {
+        frames.append(frame)
+        byteCount += frame.byteCount
+        last = last.map { max($0, frame.to) } ?? frame.to
+        guard byteCount > limit else { return }
+        // Half at once: dropping one by one from the front of an array is quadratic.
+        var kept = frames.count
+        while kept > 0 && byteCount > limit / 2 {
+            byteCount -= frames[frames.count - kept].byteCount
+            kept -= 1
+        }
+        frames.removeFirst(frames.count - kept)
+    }
+
+    /// Empties it.
+    ///
+    /// - Returns: The frames after a revision, or `nil` when some that came were dropped.
+    mutating func takeFollowing(_ revision: Revision) -> [LiveFrame<Payload>]? {
+        defer { self = HeldFrames() }
+        let following = frames.filter { $0.to > revision }
+        guard let first = following.first else { return (last.map { $0 <= revision } ?? true) ? [] : nil }
+        return first.from <= revision ? following : nil
+    }
+}

@@ -1,0 +1,194 @@
+import DocumentModel
+
+/// One device's subscription of one partition, as the gateway that holds its socket sees it.
+///
+/// waiting for the grant → attaching to the feed → catching up ⇄ live ⇄ lagging → closed
+///
+/// - Nothing is sent before the grant is known, nothing after `revoked`.
+/// - The feed is attached, with its position known, before the first chunk is read: what commits after the read comes from it.
+/// - Live frames continue the last chunk without a gap. Frames that come during a catch-up are held up to a bound; beyond it
+///   the oldest go, and another chunk fetches what they had.
+/// - Beyond the window of the socket's queue nothing is sent; the device catches up from where it is when the queue is empty.
+public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
+    /// What the owner has to do, in this order.
+    public enum Action: Sendable {
+        /// Find the user's grant for the partition, then call `granted`, `grantUnavailable` or `revoked`.
+        case requestGrant
+        /// Tell the device what it may do; `head` and `lastVersion` come with the first answer.
+        case sendSubscribed(access: Access, head: Revision, lastVersion: Int64)
+        /// Tell the device to try again later: permissions can't be decided now.
+        case sendUnavailable
+        /// Receive the partition's live frames, then call `attached` once the feed's position is known.
+        case attach
+        /// Read what changed after the revision, in one snapshot and cut by size, then call `chunkRead`.
+        case readChunk(after: Revision)
+        /// Send a chunk of a catch-up.
+        case sendChunk(CatchUpChunk<Payload>, CatchUpProgress)
+        /// Send a live frame.
+        case sendFrame(Payload)
+        /// Tell the device to remove the partition's data.
+        case sendRevoked(reason: String)
+        /// Stop receiving the partition's live frames and forget the subscription.
+        case detach
+    }
+
+    private enum State {
+        case waitingForGrant
+        case attaching
+        case catchingUp(CatchUp)
+        case live
+        case lagging
+        case closed
+    }
+
+    private struct CatchUp {
+        var isReading = true
+        var done = 0
+        var total = 0
+    }
+
+    private var state = State.waitingForGrant
+    private var cursor: Revision
+    private var announced: (head: Revision, lastVersion: Int64)?
+    private var held = HeldFrames<Payload>()
+    private let window: Int
+
+    /// What the user may do; `none` until the grant is known.
+    public private(set) var access = Access.none
+
+    /// - Parameters:
+    ///   - checkpoint: Up to where the device has the partition, as `EpochHistory.resumePoint` understands it.
+    ///   - window: How many bytes may wait in the device's socket.
+    public init(checkpoint: Revision, window: Int) {
+        cursor = checkpoint
+        self.window = window
+    }
+
+    /// Whether nothing will come of it any more.
+    public var isClosed: Bool { if case .closed = state { true } else { false } }
+
+    /// Whether live frames reach the device.
+    public var isLive: Bool { if case .live = state { true } else { false } }
+
+    /// Up to where the device was sent the partition.
+    public var sentTo: Revision { cursor }
+
+    /// Begins.
+    public mutating func start() -> [Action] { [.requestGrant] }
+
+    /// The grant is known, or has changed.
+    public mutating func granted(_ access: Access, reason: String = "notPermitted") -> [Action] {
+        if access == .none { return revoked(reason: reason) }
+        if case .closed = state { return [] }
+        let before = self.access
+        self.access = access
+        if case .waitingForGrant = state {
+            state = .attaching
+            return [.attach]
+        }
+        guard access != before, let announced else { return [] }
+        return [.sendSubscribed(access: access, head: max(announced.head, cursor), lastVersion: announced.lastVersion)]
+    }
+
+    /// The grant can't be decided now.
+    public mutating func grantUnavailable() -> [Action] {
+        guard case .waitingForGrant = state else { return [] }
+        state = .closed
+        return [.sendUnavailable, .detach]
+    }
+
+    /// The feed's position is known.
+    public mutating func attached() -> [Action] {
+        guard case .attaching = state else { return [] }
+        return catchUp()
+    }
+
+    /// A chunk was read.
+    ///
+    /// - Parameter queued: Bytes that wait in the device's socket, without the chunk.
+    public mutating func chunkRead(_ chunk: CatchUpChunk<Payload>, queued: Int) -> [Action] {
+        guard case .catchingUp(var catchUp) = state else { return [] }
+        var actions: [Action] = []
+        if announced == nil {
+            actions.append(.sendSubscribed(access: access, head: chunk.head, lastVersion: chunk.lastVersion))
+        }
+        announced = (chunk.head, chunk.lastVersion)
+        catchUp.total = max(catchUp.total, catchUp.done + chunk.remaining)
+        catchUp.done += chunk.count
+        actions.append(.sendChunk(chunk, CatchUpProgress(done: catchUp.done, total: catchUp.total)))
+        cursor = chunk.to
+        let queued = queued + chunk.byteCount
+        if chunk.isFinal { return actions + goLive(queued: queued) }
+        catchUp.isReading = queued <= window
+        state = .catchingUp(catchUp)
+        if catchUp.isReading { actions.append(.readChunk(after: cursor)) }
+        return actions
+    }
+
+    /// A live frame came from the feed.
+    ///
+    /// - Parameter queued: Bytes that wait in the device's socket, without the frame.
+    public mutating func received(_ frame: LiveFrame<Payload>, queued: Int) -> [Action] {
+        switch state {
+        case .attaching, .catchingUp:
+            held.append(frame, limit: window)
+            return []
+        case .live:
+            guard frame.to > cursor else { return [] }
+            guard frame.from <= cursor else { return catchUp() }
+            guard queued + frame.byteCount <= window || queued == 0 else {
+                state = .lagging
+                return []
+            }
+            cursor = frame.to
+            return [.sendFrame(frame.payload)]
+        case .waitingForGrant, .lagging, .closed:
+            return []
+        }
+    }
+
+    /// The device's socket has taken all that waited.
+    public mutating func drained() -> [Action] {
+        switch state {
+        case .lagging: return catchUp()
+        case .catchingUp(var catchUp) where !catchUp.isReading:
+            catchUp.isReading = true
+            state = .catchingUp(catchUp)
+            return [.readChunk(after: cursor)]
+        default: return []
+        }
+    }
+
+    /// The right to read was taken away, or was never there.
+    public mutating func revoked(reason: String) -> [Action] {
+        close() ? [.detach, .sendRevoked(reason: reason)] : []
+    }
+
+    /// The device no longer wants it, or is gone.
+    public mutating func unsubscribe() -> [Action] { close() ? [.detach] : [] }
+
+    private mutating func close() -> Bool {
+        if case .closed = state { return false }
+        state = .closed
+        access = .none
+        held = HeldFrames()
+        return true
+    }
+
+    private mutating func catchUp() -> [Action] {
+        state = .catchingUp(CatchUp())
+        return [.readChunk(after: cursor)]
+    }
+
+    private mutating func goLive(queued: Int) -> [Action] {
+        guard let frames = held.takeFollowing(cursor) else { return catchUp() }
+        state = .live
+        var actions: [Action] = []
+        var queued = queued
+        for frame in frames {
+            actions += received(frame, queued: queued)
+            queued += frame.byteCount
+        }
+        return actions
+    }
+}

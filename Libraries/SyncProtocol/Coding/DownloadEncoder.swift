@@ -1,0 +1,134 @@
+import DocumentModel
+import SyncEngine
+
+/// Builds a `download` frame from stored text: the bodies of documents are spliced into it as they are, unparsed.
+///
+/// What is only known at the end (`to`, the progress) stands at the end of the frame, so that a chunk can be cut while it is
+/// built.
+public struct DownloadEncoder: Sendable {
+    private var writer: FrameWriter
+    /// How many changes it has.
+    public private(set) var count = 0
+
+    /// How many bytes it has so far.
+    public var byteCount: Int { writer.bytes.count }
+
+    /// Begins a frame.
+    ///
+    /// - Parameters:
+    ///   - from: The revision that the changes follow.
+    ///   - capacity: How many bytes it will have, roughly.
+    public init(partition: Partition, from: Revision, capacity: Int = 1024) {
+        writer = FrameWriter(type: "download", capacity: capacity)
+        writer.field("partition", partition.text)
+        writer.field("from", from)
+        writer.openArray("changes")
+    }
+
+    /// Adds a document that was inserted or changed.
+    ///
+    /// - Parameters:
+    ///   - idText: The `_id` as `Value.keyText`.
+    ///   - body: The whole document, valid canonical Extended JSON.
+    public mutating func appendUpsert(
+        collection: String, idText: String, revision: Revision, incarnation: Revision,
+        origin: DocumentChange.Origin? = nil, body: UnsafeRawBufferPointer
+    ) {
+        count += 1
+        writer.element { writer in
+            Self.head("upsert", collection, idText, revision, incarnation, origin, to: &writer)
+            writer.field("document", spliced: body)
+        }
+    }
+
+    /// Adds a document that was inserted or changed.
+    public mutating func appendUpsert(
+        collection: String, idText: String, revision: Revision, incarnation: Revision,
+        origin: DocumentChange.Origin? = nil, body: [UInt8]
+    ) {
+        body.withUnsafeBytes { body in
+            appendUpsert(
+                collection: collection, idText: idText, revision: revision, incarnation: incarnation, origin: origin,
+                body: body)
+        }
+    }
+
+    /// Adds a document that was inserted or changed.
+    public mutating func appendUpsert(
+        collection: String, idText: String, revision: Revision, incarnation: Revision,
+        origin: DocumentChange.Origin? = nil, body: String
+    ) {
+        var body = body
+        body.withUTF8 { body in
+            appendUpsert(
+                collection: collection, idText: idText, revision: revision, incarnation: incarnation, origin: origin,
+                body: UnsafeRawBufferPointer(body))
+        }
+    }
+
+    /// Adds a document that was deleted, or left the partition.
+    public mutating func appendDelete(
+        collection: String, idText: String, revision: Revision, incarnation: Revision,
+        origin: DocumentChange.Origin? = nil
+    ) {
+        count += 1
+        writer.element { writer in
+            Self.head("delete", collection, idText, revision, incarnation, origin, to: &writer)
+        }
+    }
+
+    /// Completes the frame.
+    ///
+    /// - Parameters:
+    ///   - to: The device's checkpoint after it.
+    ///   - catchUp: For a chunk of a catch-up. A live frame has none, and is the same for all who have the partition open.
+    public consuming func finish(to: Revision, catchUp: Download.CatchUp? = nil) -> [UInt8] {
+        writer.closeArray()
+        writer.field("to", to)
+        if let catchUp {
+            writer.field("final", catchUp.isFinal)
+            writer.field("lastVersion", catchUp.lastVersion)
+            writer.object("progress") { writer in
+                writer.field("done", Int64(catchUp.progress.done))
+                writer.field("total", Int64(catchUp.progress.total))
+            }
+        }
+        return writer.finished()
+    }
+
+    private static func head(
+        _ name: String, _ collection: String, _ idText: String, _ revision: Revision, _ incarnation: Revision,
+        _ origin: DocumentChange.Origin?, to writer: inout FrameWriter
+    ) {
+        writer.field("op", name)
+        writer.field("collection", collection)
+        writer.field("_id", Value(keyText: idText) ?? .null)
+        writer.field("revision", revision)
+        writer.field("incarnation", incarnation)
+        guard let origin else { return }
+        writer.object("origin") { writer in
+            writer.field("device", origin.device)
+            writer.field("version", origin.version)
+        }
+    }
+
+    /// A frame of documents that are values already.
+    static func encode(_ download: Download, partition: Partition) -> [UInt8] {
+        var encoder = DownloadEncoder(partition: partition, from: download.from)
+        for change in download.changes {
+            let idText = change.id.keyText ?? ""
+            if let document = change.document {
+                var body: [UInt8] = []
+                ExtendedJSON.append(document, to: &body)
+                encoder.appendUpsert(
+                    collection: change.collection, idText: idText, revision: change.revision,
+                    incarnation: change.incarnation, origin: change.origin, body: body)
+            } else {
+                encoder.appendDelete(
+                    collection: change.collection, idText: idText, revision: change.revision,
+                    incarnation: change.incarnation, origin: change.origin)
+            }
+        }
+        return encoder.finish(to: download.to, catchUp: download.catchUp)
+    }
+}

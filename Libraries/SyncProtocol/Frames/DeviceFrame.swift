@@ -1,0 +1,89 @@
+import DocumentModel
+import SyncEngine
+
+/// A frame from a device to its gateway.
+public enum DeviceFrame: Sendable {
+    /// Opens the connection; the first frame.
+    case hello(Hello)
+    /// Opens a partition.
+    case subscribe(partition: Partition, checkpoint: Revision)
+    /// Closes a partition.
+    case unsubscribe(partition: Partition)
+    /// Offers changesets, in the order of their versions.
+    case upload(Upload)
+    /// Says what the user is doing, and whose presence the device wants to hear of.
+    case presence(PresenceUpdate)
+    /// Renews the access token before it expires.
+    case token(accessToken: String)
+    /// Asks for a `pong`.
+    case ping
+
+    /// Who connects, and as what.
+    public struct Hello: Hashable, Sendable {
+        /// The protocol; `SyncProtocolVersion.name`.
+        public var protocolName: String
+        /// The device's id, stable for its local store.
+        public var device: String
+        /// The access token.
+        public var token: String
+        /// The version of the app's schema that the device was built with; 0 when it doesn't say.
+        public var schemaVersion: Int64
+
+        public init(
+            protocolName: String = SyncProtocolVersion.name, device: String, token: String, schemaVersion: Int64 = 0
+        ) {
+            self.protocolName = protocolName
+            self.device = device
+            self.token = token
+            self.schemaVersion = schemaVersion
+        }
+    }
+
+    /// Changesets of one partition.
+    public struct Upload: Sendable {
+        /// Their partition.
+        public var partition: Partition
+        /// The device's wall clock when it sent the frame, milliseconds since 1970, for `ClockCorrection`.
+        public var sentAt: Int64
+        /// In the order of their versions.
+        public var changesets: [Changeset]
+
+        public init(partition: Partition, sentAt: Int64, changesets: [Changeset]) {
+            self.partition = partition
+            self.sentAt = sentAt
+            self.changesets = changesets
+        }
+    }
+
+    /// A user's own presence.
+    public struct PresenceUpdate: Sendable {
+        /// A word of the app, such as `online` or `away`.
+        public var state: String
+        /// Anything the app adds.
+        public var data: Document?
+        /// The users whose presence the device wants to hear of from now on; `nil` leaves that as it is.
+        public var watch: [String]?
+
+        public init(state: String, data: Document? = nil, watch: [String]? = nil) {
+            self.state = state
+            self.data = data
+            self.watch = watch
+        }
+    }
+
+    /// The frame's `type` on the wire.
+    public var type: String {
+        switch self {
+        case .hello: "hello"
+        case .subscribe: "subscribe"
+        case .unsubscribe: "unsubscribe"
+        case .upload: "upload"
+        case .presence: "presence"
+        case .token: "token"
+        case .ping: "ping"
+        }
+    }
+
+    /// Every `type` of a device's frame.
+    public static let types = ["hello", "subscribe", "unsubscribe", "upload", "presence", "token", "ping"]
+}

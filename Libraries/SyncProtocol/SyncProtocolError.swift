@@ -1,0 +1,120 @@
+import SyncEngine
+
+/// What went wrong between device and gateway: the words on the wire, stable.
+public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
+    /// The word.
+    public let rawValue: String
+    /// What the device does about it when an `error` frame doesn't say otherwise.
+    public let action: DeviceConnection.Remedy
+
+    private init(_ rawValue: String, _ action: DeviceConnection.Remedy) {
+        self.rawValue = rawValue
+        self.action = action
+    }
+
+    /// The code of a word; an unknown word, from a newer gateway, is kept and means `retry`.
+    public init(rawValue: String) {
+        self = Self.all.first { $0.rawValue == rawValue } ?? SyncErrorCode(rawValue, .retry)
+    }
+
+    public var description: String { rawValue }
+
+    public static func == (a: Self, b: Self) -> Bool { a.rawValue == b.rawValue }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
+
+    /// A frame that is no Extended JSON object, of an unknown type, or with a missing or wrong field.
+    public static let badFrame = SyncErrorCode("badFrame", .close)
+    /// A frame beyond `limits.frameBytes`.
+    public static let frameTooLarge = SyncErrorCode("frameTooLarge", .close)
+    /// `hello` names a protocol that the gateway doesn't speak.
+    public static let unsupportedProtocol = SyncErrorCode("unsupportedProtocol", .close)
+    /// Another frame came before `hello`.
+    public static let helloExpected = SyncErrorCode("helloExpected", .close)
+    /// A second `hello`.
+    public static let alreadyOpen = SyncErrorCode("alreadyOpen", .close)
+    /// The app isn't deployed.
+    public static let unknownApp = SyncErrorCode("unknownApp", .close)
+    /// The access token is malformed, forged, or of another app.
+    public static let badToken = SyncErrorCode("badToken", .reauthenticate)
+    /// The access token has expired.
+    public static let tokenExpired = SyncErrorCode("tokenExpired", .reauthenticate)
+    /// A renewed token is another user's.
+    public static let userChanged = SyncErrorCode("userChanged", .close)
+    /// A text that names no partition of this app.
+    public static let unknownPartition = SyncErrorCode("unknownPartition", .close)
+    /// A frame about a partition that isn't open.
+    public static let notSubscribed = SyncErrorCode("notSubscribed", .retry)
+    /// A second `subscribe` of an open partition.
+    public static let alreadySubscribed = SyncErrorCode("alreadySubscribed", .close)
+    /// More partitions than `limits.subscriptions`.
+    public static let tooManySubscriptions = SyncErrorCode("tooManySubscriptions", .close)
+    /// More unanswered changesets than `limits.uploadWindow`.
+    public static let uploadWindowExceeded = SyncErrorCode("uploadWindowExceeded", .retry)
+    /// It can't be decided now whether the user may open the partition.
+    public static let permissionsUnavailable = SyncErrorCode("permissionsUnavailable", .retry)
+    /// No `hello`, or nothing at all, for too long.
+    public static let timedOut = SyncErrorCode("timedOut", .retry)
+    /// The gateway is stopping, or has too much to do.
+    public static let unavailable = SyncErrorCode("unavailable", .retry)
+    /// A fault of the gateway.
+    public static let internalError = SyncErrorCode("internalError", .retry)
+    /// The user may not do that; also the code of rejected changesets and of `revoked`.
+    public static let notPermitted = SyncErrorCode("notPermitted", .close)
+    /// A document doesn't match the schema; only in `rejected`.
+    public static let schemaViolation = SyncErrorCode("schemaViolation", .close)
+    /// Update operators that are malformed or don't fit the document; only in `rejected`.
+    public static let badUpdate = SyncErrorCode("badUpdate", .close)
+    /// An `_id` that is missing or can't be a key; only in `rejected`.
+    public static let badId = SyncErrorCode("badId", .close)
+    /// A collection that the app doesn't sync; only in `rejected`.
+    public static let unknownCollection = SyncErrorCode("unknownCollection", .close)
+    /// A document of another partition; only in `rejected`.
+    public static let wrongPartition = SyncErrorCode("wrongPartition", .close)
+    /// A document beyond the limit; only in `rejected`.
+    public static let documentTooLarge = SyncErrorCode("documentTooLarge", .close)
+
+    /// Every code of this version.
+    public static let all: [SyncErrorCode] = [
+        .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
+        .tokenExpired, .userChanged, .unknownPartition, .notSubscribed, .alreadySubscribed, .tooManySubscriptions,
+        .uploadWindowExceeded, .permissionsUnavailable, .timedOut, .unavailable, .internalError, .notPermitted,
+        .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition, .documentTooLarge,
+    ]
+}
+
+extension SyncErrorCode {
+    /// What a gateway says when its connection refuses something.
+    public init(_ refusal: ConnectionStateMachine.Refusal) {
+        switch refusal {
+        case .helloExpected: self = .helloExpected
+        case .alreadyOpen: self = .alreadyOpen
+        case .tokenExpired: self = .tokenExpired
+        case .userChanged: self = .userChanged
+        case .tooManySubscriptions: self = .tooManySubscriptions
+        case .alreadySubscribed: self = .alreadySubscribed
+        case .notSubscribed: self = .notSubscribed
+        case .uploadWindowExceeded: self = .uploadWindowExceeded
+        case .timedOut: self = .timedOut
+        case .closed: self = .unavailable
+        }
+    }
+}
+
+/// A frame that can't be understood.
+public struct SyncProtocolError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// `badFrame`, `frameTooLarge` or `unsupportedProtocol`.
+    public var code: SyncErrorCode
+    /// What is wrong, for people; holds nothing of the frame but field names.
+    public var message: String
+    /// The byte at which it was noticed, where the text itself is wrong; 0 where a field is.
+    public var offset: Int
+
+    public init(code: SyncErrorCode, message: String, offset: Int = 0) {
+        self.code = code
+        self.message = message
+        self.offset = offset
+    }
+
+    public var description: String { "\(message) (\(code) at byte \(offset))" }
+}

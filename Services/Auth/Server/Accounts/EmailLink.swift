@@ -1,0 +1,64 @@
+import AppRegistry
+import DocumentModel
+
+/// The secret that a mail carries, and the link with it.
+struct EmailLink: Sendable {
+    var token: String
+    var tokenId: String
+    var url: String
+
+    /// Makes a new secret for an address and stores its digest; earlier ones are void.
+    ///
+    /// - Parameter page: the app's page that the link opens; empty where a function sends the secret by itself.
+    static func make(
+        _ kind: EmailTokenKind, page: String, email: String, app: DeployedApp, service: AccountService
+    ) async throws -> EmailLink {
+        let token = hexadecimal(Sodium.randomBytes(32))
+        let tokenId = ObjectId().hexString
+        let expiresAt = service.clock.now() + service.lifetimes.mail * 1000
+        try await service.store.transaction { tables in
+            try await tables.replaceEmailToken(
+                kind, id: tokenId, secretHash: Sodium.digest(token), subject: email, of: app.id, expiresAt: expiresAt)
+        }
+        // Hexadecimal digits need no escaping.
+        let separator = page.contains("?") ? "&" : "?"
+        return EmailLink(token: token, tokenId: tokenId, url: "\(page)\(separator)token=\(token)&tokenId=\(tokenId)")
+    }
+}
+
+extension AccountService {
+    /// Sends a mail.
+    ///
+    /// - Throws: `serviceUnavailable` when it can't be sent; it may be asked for again.
+    func send(_ message: Mail) async throws {
+        do {
+            try await mail.send(message)
+        } catch {
+            logger.error("a mail can't be sent", metadata: ["error": "\(error)"])
+            throw AuthError(.serviceUnavailable, "the mail can't be sent now; ask for it again later")
+        }
+    }
+
+    /// What a confirmation or reset function decided.
+    enum FunctionStatus {
+        case success, pending
+        /// With what to add to a message: empty, or a colon and the reason.
+        case fail(String)
+    }
+
+    /// Calls a confirmation or reset function. What isn't a clear yes is a no.
+    func status(of function: String, app: DeployedApp, arguments: [Value]) async -> FunctionStatus {
+        do {
+            switch try await functions.call(app, function, arguments)["status"]?.stringValue {
+            case "success": return .success
+            case "pending": return .pending
+            default: return .fail("")
+            }
+        } catch {
+            logger.warning(
+                "a function of auth failed",
+                metadata: ["app": "\(app.id)", "function.name": "\(function)", "error": "\(error)"])
+            return .fail(": the function \(function) failed")
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+
+/// New passwords for accounts whose owner forgot theirs.
+struct PasswordReset: Sendable {
+    let service: AccountService
+
+    /// Sends a mail with a link.
+    func send(email: String, app: DeployedApp, origin: CallOrigin) async throws {
+        let settings = EmailPasswordSettings(try service.provider(Registration.provider, of: app))
+        guard settings.reset == .mail else { throw AuthError(.badRequest, "the app doesn't reset passwords by mail") }
+        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        try await requireAccount(email, app: app)
+        let link = try await EmailLink.make(.reset, page: settings.resetURL, email: email, app: app, service: service)
+        try await service.send(
+            Mail(
+                to: email, subject: settings.resetSubject,
+                body: """
+                    Somebody, hopefully you, asked for a new password for \(app.definition.name). Open this page within \
+                    \(service.lifetimes.mail / 60) minutes to choose one:
+
+                    \(link.url)
+
+                    If it wasn't you, nothing needs to be done.
+                    """,
+                link: link.url))
+    }
+
+    /// Sets a new password with the token of a mail, or of a reset function. Every session of the account ends.
+    func reset(password: String, token: String, tokenId: String, app: DeployedApp) async throws {
+        _ = try service.provider(Registration.provider, of: app)
+        try Registration.check(password: password)
+        let hash = try await service.hasher.hash(password)
+        try await service.transaction { tables in
+            let email = try await tables.takeEmailToken(
+                .reset, id: tokenId, secretHash: Sodium.digest(token), of: app.id, now: service.clock.now())
+            guard let email else { throw AuthError(.userpassTokenInvalid, "invalid token data") }
+            try await set(hash, email: email, app: app, in: tables)
+        }
+    }
+
+    /// Lets the app's function decide whether the password becomes the account's.
+    func call(email: String, password: String, arguments: [Value], app: DeployedApp, origin: CallOrigin) async throws {
+        let settings = EmailPasswordSettings(try service.provider(Registration.provider, of: app))
+        guard case .function(let name) = settings.reset else {
+            throw AuthError(.badRequest, "the app doesn't reset passwords by a function")
+        }
+        try Registration.check(password: password)
+        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        try await requireAccount(email, app: app)
+        let link = try await EmailLink.make(.reset, page: "", email: email, app: app, service: service)
+        let first: Document = [
+            "token": .string(link.token), "tokenId": .string(link.tokenId), "username": .string(email),
+            "password": .string(password),
+        ]
+        switch await service.status(of: name, app: app, arguments: [.document(first)] + arguments) {
+        case .success:
+            let hash = try await service.hasher.hash(password)
+            try await service.transaction { tables in try await set(hash, email: email, app: app, in: tables) }
+        case .pending: return
+        case .fail(let message): throw AuthError(.badRequest, "failed to reset password\(message)")
+        }
+    }
+
+    private func requireAccount(_ email: String, app: DeployedApp) async throws {
+        guard try await service.store.tables.identity(Registration.provider, email, of: app.id) != nil else {
+            throw AuthError(.userNotFound, "user not found")
+        }
+    }
+
+    private func set(_ hash: String, email: String, app: DeployedApp, in tables: AccountTables) async throws {
+        guard let identity = try await tables.identity(Registration.provider, email, of: app.id),
+            let user = try await tables.user(identity.userId, of: app.id, locked: true)
+        else { throw AuthError(.userNotFound, "user not found") }
+        try await tables.setPasswordHash(hash, of: email, app: app.id)
+        try await Sessions(service: service).revokeAll(of: user, in: tables)
+    }
+}

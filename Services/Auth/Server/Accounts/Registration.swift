@@ -1,0 +1,147 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+
+/// New accounts with e-mail and password: registering and confirming.
+struct Registration: Sendable {
+    let service: AccountService
+
+    static let provider = "local-userpass"
+    private static let passwordLength = 6...128
+    private static let emailBytes = 1...320
+
+    /// Registers an account. Depending on the app it can be used at once, after a function's word, or after a mail's link.
+    func register(email: String, password: String, app: DeployedApp, origin: CallOrigin) async throws {
+        let settings = EmailPasswordSettings(try service.provider(Self.provider, of: app))
+        try Self.check(email: email)
+        try Self.check(password: password)
+        try await service.throttle.attempt("register", app: app.id, subject: email, address: origin.address)
+        let hash = try await service.hasher.hash(password)
+        let user = try await insert(email: email, hash: hash, app: app, isPending: settings.confirmation != .automatic)
+        switch settings.confirmation {
+        case .automatic: break
+        case .mail: try await sendConfirmation(email, app: app, settings: settings)
+        case .function(let name): try await runConfirmation(name, email: email, user: user, app: app)
+        }
+    }
+
+    private func insert(email: String, hash: String, app: DeployedApp, isPending: Bool) async throws -> User {
+        let now = service.clock.now()
+        let identity = IdentityRow(
+            id: ObjectId().hexString, provider: Self.provider, subject: email, userId: ObjectId().hexString,
+            passwordHash: hash)
+        let user = User(
+            app: app.id, id: identity.userId, type: "normal", data: ["email": .string(email)],
+            identities: [User.Identity(id: identity.id, provider: Self.provider)], isPending: isPending,
+            isDisabled: false,
+            createdAt: now)
+        try await service.transaction { tables in
+            try await tables.insertUser(user)
+            guard try await tables.insertIdentity(identity, of: app.id, now: now) else {
+                throw AuthError(.accountNameInUse, "name already in use")
+            }
+            if !isPending { try await tables.append(service.event(.userCreated, user, providers: [Self.provider])) }
+        }
+        return user
+    }
+
+    /// Confirms an account with the token of a mail, or of a confirmation function.
+    func confirm(token: String, tokenId: String, app: DeployedApp) async throws {
+        _ = try service.provider(Self.provider, of: app)
+        try await service.transaction { tables in
+            let email = try await tables.takeEmailToken(
+                .confirm, id: tokenId, secretHash: Sodium.digest(token), of: app.id, now: service.clock.now())
+            guard let email, let identity = try await tables.identity(Self.provider, email, of: app.id) else {
+                throw AuthError(.userpassTokenInvalid, "invalid token data")
+            }
+            try await activate(identity.userId, app: app, in: tables)
+        }
+    }
+
+    /// Makes a pending account usable, and tells so.
+    private func activate(_ id: String, app: DeployedApp, in tables: AccountTables) async throws {
+        guard var user = try await tables.user(id, of: app.id, locked: true) else {
+            throw AuthError(.userNotFound, "user not found")
+        }
+        guard user.isPending else { throw AuthError(.userAlreadyConfirmed, "already confirmed") }
+        try await tables.setPending(false, user: id, of: app.id)
+        user.isPending = false
+        try await tables.append(service.event(.userCreated, user, providers: [Self.provider]))
+    }
+
+    /// Sends the mail again.
+    func resendConfirmation(email: String, app: DeployedApp, origin: CallOrigin) async throws {
+        let settings = EmailPasswordSettings(try service.provider(Self.provider, of: app))
+        guard settings.confirmation == .mail else {
+            throw AuthError(.badRequest, "the app doesn't confirm accounts by mail")
+        }
+        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        _ = try await pendingUser(email, app: app)
+        try await sendConfirmation(email, app: app, settings: settings)
+    }
+
+    /// Runs the confirmation function again.
+    func retryConfirmation(email: String, app: DeployedApp, origin: CallOrigin) async throws {
+        let settings = EmailPasswordSettings(try service.provider(Self.provider, of: app))
+        guard case .function(let name) = settings.confirmation else {
+            throw AuthError(.badRequest, "the app doesn't confirm accounts by a function")
+        }
+        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        let user = try await pendingUser(email, app: app)
+        try await runConfirmation(name, email: email, user: user, app: app)
+    }
+
+    private func pendingUser(_ email: String, app: DeployedApp) async throws -> User {
+        guard let identity = try await service.store.tables.identity(Self.provider, email, of: app.id),
+            let user = try await service.store.tables.user(identity.userId, of: app.id)
+        else { throw AuthError(.userNotFound, "user not found") }
+        guard user.isPending else { throw AuthError(.userAlreadyConfirmed, "already confirmed") }
+        return user
+    }
+
+    private func sendConfirmation(_ email: String, app: DeployedApp, settings: EmailPasswordSettings) async throws {
+        let link = try await EmailLink.make(
+            .confirm, page: settings.confirmationURL, email: email, app: app, service: service)
+        try await service.send(
+            Mail(
+                to: email, subject: settings.confirmationSubject,
+                body: """
+                    Please confirm your e-mail address for \(app.definition.name) by opening this page within \
+                    \(service.lifetimes.mail / 60) minutes:
+
+                    \(link.url)
+                    """,
+                link: link.url))
+    }
+
+    /// The function says `success`, `pending` or `fail`; what fails is forgotten, so that the address can register again.
+    private func runConfirmation(_ name: String, email: String, user: User, app: DeployedApp) async throws {
+        let link = try await EmailLink.make(.confirm, page: "", email: email, app: app, service: service)
+        let argument: Document = [
+            "token": .string(link.token), "tokenId": .string(link.tokenId), "username": .string(email),
+        ]
+        switch await service.status(of: name, app: app, arguments: [.document(argument)]) {
+        case .success:
+            try await service.transaction { tables in try await activate(user.id, app: app, in: tables) }
+        case .pending: return
+        case .fail(let message):
+            try await service.store.tables.deleteUser(user.id, of: app.id)
+            throw AuthError(.badRequest, "failed to confirm user\(message)")
+        }
+    }
+
+    static func check(email: String) throws {
+        guard emailBytes.contains(email.utf8.count) else {
+            throw AuthError(.invalidParameter, "the e-mail address is too long or empty")
+        }
+        guard email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
+            throw AuthError(.invalidParameter, "an e-mail address has no spaces or control characters")
+        }
+    }
+
+    static func check(password: String) throws {
+        guard passwordLength.contains(password.unicodeScalars.count), password.utf8.count <= 1024 else {
+            throw AuthError(.invalidParameter, "password must be between 6 and 128 characters")
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import AccessTokens
+import AppRegistry
+import DocumentModel
+
+/// Refresh-token lineages: begun at a sign-in, carried on by refreshing, ended by signing out, by a reset, or by a stolen token.
+///
+/// Every refresh answers with a new refresh token, whose parent is the one that was shown. The new one takes over when it is shown
+/// for the first time; from then on the old one, and every other child of it, is a sign that somebody else has a copy, and the
+/// session ends. A client that never shows the new one (the Realm SDKs keep their first) goes on with its own until that expires.
+struct Sessions: Sendable {
+    let service: AccountService
+
+    /// What a client gets.
+    struct Grant: Sendable {
+        var accessToken: String
+        var refreshToken: String
+        var userId: String
+        var deviceId: String
+    }
+
+    /// Begins a session for a user whose row is locked by this transaction.
+    func begin(for user: User, provider: String, device: String, in tables: AccountTables) async throws -> Grant {
+        let now = service.clock.now()
+        let session = SessionRow(
+            id: ObjectId().hexString, app: user.app, userId: user.id, device: device, provider: provider,
+            tokenId: Self.newTokenId(), advancedAt: now, expiresAt: now + service.lifetimes.refresh * 1000)
+        try await tables.insertSession(session, now: now)
+        try await tables.noteSignIn(user: user.id, of: user.app, now: now)
+        try await tables.append(
+            service.event(.signedIn, user, providers: [provider], session: session.id, device: device))
+        return Grant(
+            accessToken: try accessToken(user, session), refreshToken: try refreshToken(session, parent: nil),
+            userId: user.id, deviceId: device)
+    }
+
+    /// Exchanges a refresh token.
+    ///
+    /// - Throws: `invalidSession` for a session that is over, and for a token that was superseded (which ends the session).
+    func refresh(_ claims: TokenClaims) async throws -> Grant {
+        guard let tokenId = claims.tokenId else { throw AuthError(.invalidSession, "invalid session") }
+        // The end of a session for a superseded token must be committed, so it is no error inside the transaction.
+        let outcome = try await service.transaction { tables -> Result<Grant, AuthError> in
+            guard let session = try await tables.session(claims.session, locked: true),
+                let user = try await tables.user(session.userId, of: session.app)
+            else { return .failure(AuthError(.invalidSession, "invalid session")) }
+            do {
+                try check(session, user, claims)
+            } catch let error as AuthError {
+                return .failure(error)
+            }
+            switch standing(of: tokenId, parent: claims.parentTokenId, in: session) {
+            case .superseded:
+                _ = try await tables.revokeSession(session.id, now: service.clock.now())
+                try await tables.append(
+                    service.event(.sessionRevoked, user, session: session.id, device: session.device))
+                service.logger.warning(
+                    "a superseded refresh token was shown; the session ends",
+                    metadata: ["app": "\(user.app)", "user.id": "\(user.id)", "session.id": "\(session.id)"])
+                return .failure(AuthError(.invalidSession, "invalid session"))
+            case .takesOver:
+                try await tables.advanceSession(
+                    session.id, to: tokenId, from: session.tokenId, now: service.clock.now())
+            case .current: break
+            }
+            return .success(try await carryOn(session, user, parent: tokenId, in: tables))
+        }
+        return try outcome.get()
+    }
+
+    private func carryOn(
+        _ session: SessionRow, _ user: User, parent: String, in tables: AccountTables
+    ) async throws -> Grant {
+        var next = session
+        next.tokenId = Self.newTokenId()
+        next.expiresAt = service.clock.now() + service.lifetimes.refresh * 1000
+        try await tables.extendSession(session.id, to: next.expiresAt)
+        return Grant(
+            accessToken: try accessToken(user, session), refreshToken: try refreshToken(next, parent: parent),
+            userId: user.id, deviceId: session.device)
+    }
+
+    private enum Standing { case current, takesOver, superseded }
+
+    private func standing(of tokenId: String, parent: String?, in session: SessionRow) -> Standing {
+        if tokenId == session.tokenId { return .current }
+        if parent == session.tokenId { return .takesOver }
+        let leeway = service.lifetimes.rotationLeeway * 1000
+        if tokenId == session.previousTokenId, service.clock.now() - session.advancedAt < leeway { return .current }
+        return .superseded
+    }
+
+    private func check(_ session: SessionRow, _ user: User, _ claims: TokenClaims) throws(AuthError) {
+        guard session.app == claims.app, session.userId == claims.user, session.revokedAt == nil,
+            session.expiresAt > service.clock.now()
+        else { throw AuthError(.invalidSession, "invalid session") }
+        guard !user.isDisabled else { throw AuthError(.userDisabled, "user disabled") }
+    }
+
+    /// The session's user, for a token that has been verified.
+    ///
+    /// - Throws: `invalidSession` when the session is over, `userDisabled`.
+    func user(of claims: TokenClaims) async throws -> User {
+        let tables = service.store.tables
+        guard let session = try await tables.session(claims.session),
+            let user = try await tables.user(claims.user, of: claims.app)
+        else { throw AuthError(.invalidSession, "invalid session") }
+        try check(session, user, claims)
+        return user
+    }
+
+    /// Ends a session. Ending it again changes nothing.
+    func end(_ claims: TokenClaims) async throws {
+        try await service.transaction { tables in
+            guard let user = try await tables.user(claims.user, of: claims.app, locked: true),
+                let session = try await tables.session(claims.session), session.userId == user.id,
+                try await tables.revokeSession(session.id, now: service.clock.now())
+            else { return }
+            try await tables.append(
+                service.event(
+                    .signedOut, user, providers: [session.provider], session: session.id, device: session.device))
+        }
+    }
+
+    /// Ends all sessions of a user whose row is locked by this transaction.
+    func revokeAll(of user: User, in tables: AccountTables) async throws {
+        for session in try await tables.revokeSessions(ofUser: user.id, app: user.app, now: service.clock.now()) {
+            try await tables.append(service.event(.sessionRevoked, user, session: session.id, device: session.device))
+        }
+    }
+
+    // MARK: Tokens
+
+    private func accessToken(_ user: User, _ session: SessionRow) throws -> String {
+        let now = service.clock.seconds
+        return try service.keys.sign(
+            TokenClaims(
+                session: session.id, user: user.id, device: session.device, app: user.app, type: .access, issuedAt: now,
+                expiresAt: now + service.lifetimes.access, userType: user.type, data: user.data,
+                identities: user.identityDocuments))
+    }
+
+    private func refreshToken(_ session: SessionRow, parent: String?) throws -> String {
+        try service.keys.sign(
+            TokenClaims(
+                session: session.id, user: session.userId, device: session.device, app: session.app, type: .refresh,
+                issuedAt: service.clock.seconds, expiresAt: session.expiresAt / 1000, tokenId: session.tokenId,
+                parentTokenId: parent))
+    }
+
+    private static func newTokenId() -> String { hexadecimal(Sodium.randomBytes(12)) }
+}

@@ -1,0 +1,95 @@
+import AccessTokens
+import AppRegistry
+import DocumentModel
+
+/// What can be done with a user that exists: deleting, disabling, API keys.
+struct Users: Sendable {
+    let service: AccountService
+    private static let apiKeyLimit = 20
+
+    init(service: AccountService) { self.service = service }
+
+    /// Deletes an account with its sessions and keys.
+    ///
+    /// - Throws: `userNotFound`.
+    func delete(_ id: String, app: String) async throws {
+        try await service.transaction { tables in
+            guard let user = try await tables.user(id, of: app, locked: true) else {
+                throw AuthError(.userNotFound, "user not found")
+            }
+            try await Sessions(service: service).revokeAll(of: user, in: tables)
+            try await tables.append(service.event(.userDeleted, user, providers: user.identities.map(\.provider)))
+            try await tables.deleteUser(id, of: app)
+        }
+    }
+
+    /// Keeps a user out, or lets them in again. Disabling ends all sessions.
+    ///
+    /// - Throws: `userNotFound`.
+    func setDisabled(_ isDisabled: Bool, _ id: String, app: String) async throws {
+        try await service.transaction { tables in
+            guard let user = try await tables.user(id, of: app, locked: true) else {
+                throw AuthError(.userNotFound, "user not found")
+            }
+            try await tables.setDisabled(isDisabled, user: id, of: app)
+            if isDisabled { try await Sessions(service: service).revokeAll(of: user, in: tables) }
+        }
+    }
+
+    /// Ends all sessions of a user.
+    ///
+    /// - Throws: `userNotFound`.
+    func revokeSessions(_ id: String, app: String) async throws {
+        try await service.transaction { tables in
+            guard let user = try await tables.user(id, of: app, locked: true) else {
+                throw AuthError(.userNotFound, "user not found")
+            }
+            try await Sessions(service: service).revokeAll(of: user, in: tables)
+        }
+    }
+
+    // MARK: API keys
+
+    /// Makes a key; it can't be shown again later.
+    ///
+    /// - Throws: `apiKeyAlreadyExists` for a name that the user has used, `badRequest` beyond 20 keys.
+    func makeAPIKey(named name: String, user: User) async throws -> (row: APIKeyRow, key: String) {
+        guard !name.isEmpty, name.utf8.count <= 128,
+            name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { throw AuthError(.invalidParameter, "a key's name has 1 to 128 characters of ASCII without spaces") }
+        let key = hexadecimal(Sodium.randomBytes(32))
+        let row = APIKeyRow(id: ObjectId().hexString, name: name, isDisabled: false)
+        let now = service.clock.now()
+        try await service.store.transaction { tables in
+            _ = try await tables.user(user.id, of: user.app, locked: true)
+            guard try await tables.apiKeys(user: user.id, of: user.app).count < Self.apiKeyLimit else {
+                throw AuthError(.badRequest, "a user has at most \(Self.apiKeyLimit) API keys")
+            }
+            guard
+                try await tables.insertAPIKey(row, hash: Sodium.digest(key), user: user.id, of: user.app, now: now)
+            else { throw AuthError(.apiKeyAlreadyExists, "a key of that name exists") }
+        }
+        return (row, key)
+    }
+
+    /// - Throws: `apiKeyNotFound`.
+    func apiKey(_ id: String, user: User) async throws -> APIKeyRow {
+        guard
+            let row = try await service.store.tables.apiKeys(user: user.id, of: user.app).first(where: { $0.id == id })
+        else {
+            throw AuthError(.apiKeyNotFound, "API key not found")
+        }
+        return row
+    }
+}
+
+extension Document {
+    /// - Throws: `missingParameter`, or `invalidParameter` for another type.
+    func requiredString(_ name: String) throws(AuthError) -> String {
+        guard let value = self[name] else { throw AuthError(.missingParameter, "\(name) is missing") }
+        guard case .string(let text) = value else { throw AuthError(.invalidParameter, "\(name) must be a string") }
+        // Postgres can't store U+0000.
+        guard !text.utf8.contains(0) else { throw AuthError(.invalidParameter, "\(name) holds U+0000") }
+        return text
+    }
+}

@@ -1,0 +1,40 @@
+/// What auth can be told, as the keys of `AuthKeys` document it.
+public struct AuthConfiguration: Sendable {
+    public var postgresURL: String
+    public var postgresConnections = 4
+    public var redisURL: String
+    public var redisPrefix = "partita:auth:"
+    public var kafkaBootstrap: String
+    public var kafkaEmbedded = false
+    public var pool = "main"
+    public var publicURL: String?
+    public var syncURL: String?
+    public var isBehindProxy = false
+    public var adminToken: String?
+    public var keySecret: String?
+    public var accessTokenLifetime = Duration.seconds(1800)
+    public var refreshTokenLifetime = Duration.seconds(60 * 86_400)
+    public var rotationLeeway = Duration.seconds(30)
+    public var mailTokenLifetime = Duration.seconds(1800)
+    public var mailFolder: String?
+    public var mailFrom = "no-reply@localhost"
+    public var smtpURL: String?
+    public var passwordThreads = 2
+    public var passwordOperations = 2
+    public var passwordMemory = 19 << 20
+    public var freeAttempts = 5
+    public var freeAttemptsPerAddress = 200
+    public var appPollInterval = Duration.seconds(2)
+    public var functionHosts = 1
+
+    public init(postgresURL: String, redisURL: String, kafkaBootstrap: String) {
+        self.postgresURL = postgresURL
+        self.redisURL = redisURL
+        self.kafkaBootstrap = kafkaBootstrap
+    }
+}
+
+extension Duration {
+    /// Whole seconds, the rest cut off.
+    var wholeSeconds: Int64 { components.seconds }
+}

@@ -1,0 +1,62 @@
+import HTTPServer
+
+/// Why a call is refused, as the client learns it.
+struct AuthError: Error, Sendable, CustomStringConvertible {
+    /// The names that clients know (`error_code`), each with its status.
+    enum Code: String, CaseIterable, Sendable {
+        case accountNameInUse = "AccountNameInUse"
+        case apiKeyAlreadyExists = "APIKeyAlreadyExists"
+        case apiKeyNotFound = "APIKeyNotFound"
+        case appNotFound = "AppNotFound"
+        case authError = "AuthError"
+        case authProviderNotFound = "AuthProviderNotFound"
+        case badRequest = "BadRequest"
+        case functionExecutionError = "FunctionExecutionError"
+        case invalidParameter = "InvalidParameter"
+        case invalidPassword = "InvalidPassword"
+        case invalidSession = "InvalidSession"
+        case missingAuthReq = "MissingAuthReq"
+        case missingParameter = "MissingParameter"
+        case serviceUnavailable = "ServiceUnavailable"
+        case tooManyRequests = "TooManyRequests"
+        case userAlreadyConfirmed = "UserAlreadyConfirmed"
+        case userDisabled = "UserDisabled"
+        case userNotFound = "UserNotFound"
+        case userpassTokenInvalid = "UserpassTokenInvalid"
+
+        var status: Int {
+            switch self {
+            case .authError, .invalidPassword, .invalidSession, .missingAuthReq: 401
+            case .userDisabled: 403
+            case .appNotFound, .authProviderNotFound, .apiKeyNotFound, .userNotFound: 404
+            case .accountNameInUse, .apiKeyAlreadyExists: 409
+            case .tooManyRequests: 429
+            case .serviceUnavailable: 503
+            case .badRequest, .functionExecutionError, .invalidParameter, .missingParameter, .userAlreadyConfirmed,
+                .userpassTokenInvalid:
+                400
+            }
+        }
+    }
+
+    var code: Code
+    var message: String
+    /// In seconds, for `tooManyRequests`.
+    var retryAfter: Int?
+
+    init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.retryAfter = retryAfter
+    }
+
+    var description: String { "\(code.rawValue): \(message)" }
+}
+
+extension AuthError: HTTPErrorConvertible {
+    var httpError: HTTPError {
+        var headers = HTTPHeaders()
+        if let retryAfter { headers.add("Retry-After", "\(retryAfter)") }
+        return HTTPError(code.status, code: code.rawValue, message, headers: headers)
+    }
+}

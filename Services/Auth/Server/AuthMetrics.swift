@@ -1,0 +1,24 @@
+import Metrics
+
+/// What auth tells about itself.
+struct AuthMetrics: Sendable {
+    /// Sign-ins by provider and outcome (`ok`, or the error's code).
+    let signIns = MetricFamily<Counter>(
+        label: "auth_sign_ins_total", help: "Sign-ins.", dimensions: ["provider", "outcome"])
+    /// Refreshed sessions by outcome.
+    let refreshes = MetricFamily<Counter>(
+        label: "auth_session_refreshes_total", help: "Refreshed sessions.", dimensions: ["outcome"])
+    /// Registrations by outcome.
+    let registrations = MetricFamily<Counter>(
+        label: "auth_registrations_total", help: "Registrations.", dimensions: ["outcome"])
+    /// Calls that were told to come again later.
+    let throttled = Counter(label: "auth_throttled_total", help: "Calls told to come again later.")
+    /// Attempts that couldn't be counted because Redis was away.
+    let throttleFailures = Counter(label: "auth_throttle_failures_total", help: "Attempts that Redis couldn't count.")
+    /// Time for hashing or verifying a password, waiting included.
+    let passwordSeconds = Timer(label: "auth_password_seconds", help: "Time for a password, waiting included.")
+    /// Age of the oldest event that hasn't left for the topic.
+    let outboxAge = Gauge(label: "auth_outbox_oldest_seconds", help: "Age of the oldest event that hasn't left.")
+    /// Events that left for the topic.
+    let relayed = Counter(label: "auth_events_relayed_total", help: "Events that left for the topic.")
+}

@@ -1,0 +1,50 @@
+import DocumentModel
+import HTTPServer
+import Postgres
+
+/// All routes of auth. `Deploy/openapi.yaml` describes them, and a test compares the two.
+struct AuthRoutes: Sendable {
+    let support: RouteSupport
+
+    /// Adds the routes to a router.
+    func add(to router: inout HTTPRouter) {
+        router.group("") { router in
+            router.use { request, next in
+                do {
+                    return try await next(request)
+                } catch let error as PostgresError where error.code != .server {
+                    // The database is away: the client shall come again.
+                    support.service.logger.error("a request failed", metadata: ["error": "\(error)"])
+                    throw AuthError(.serviceUnavailable, "the database can't be reached")
+                }
+            }
+            router.get("/.well-known/jwks.json") { _ in keys() }
+            router.group("/api/client/v2.0/app/:app") { AccountRoutes(support: support).add(to: &$0) }
+            router.group("/api/client/v2.0/auth") { SessionRoutes(support: support).add(to: &$0) }
+            router.group("/api/admin/v1/apps/:app/users") { AdminRoutes(support: support).add(to: &$0) }
+        }
+    }
+
+    private func keys() -> HTTPResponse {
+        var response = HTTPResponse.json(
+            ExtendedJSON.print(.document(support.service.keys.keySet.jwks), mode: .relaxed))
+        response.headers["Cache-Control"] = "public, max-age=300"
+        return response
+    }
+
+    /// Browsers may call from the origins that the app allows. A path without an app takes the origins of all apps: what it does
+    /// depends on the bearer token, which a page of another app doesn't have.
+    var cors: CORSPolicy {
+        let apps = support.service.apps
+        return CORSPolicy { request in
+            let lists: [[String]] =
+                if let id = request.parameters["app"] {
+                    apps.app(id).map { [$0.definition.allowedRequestOrigins] } ?? []
+                } else {
+                    apps.apps.values.map(\.definition.allowedRequestOrigins)
+                }
+            if lists.contains(where: \.isEmpty) { return .any }
+            return lists.isEmpty ? .none : .only(Set(lists.joined()))
+        }
+    }
+}

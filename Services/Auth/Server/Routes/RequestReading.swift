@@ -1,0 +1,78 @@
+import AccessTokens
+import AppRegistry
+import DocumentModel
+import EventTopics
+import HTTPServer
+import Postgres
+
+/// What all routes share: reading bodies, tokens and addresses, and writing answers.
+struct RouteSupport: Sendable {
+    let service: AccountService
+    let configuration: AuthConfiguration
+
+    /// Bodies of these calls are small; what is larger is nobody's password.
+    static let bodyLimit = 64 << 10
+
+    /// The app that the path names.
+    func app(_ request: HTTPRequest) throws -> DeployedApp {
+        guard service.apps.isLoaded else { throw AuthError(.serviceUnavailable, "the apps aren't loaded yet") }
+        return try service.app(try request.parameters.require("app"))
+    }
+
+    /// The body as a document.
+    ///
+    /// - Throws: `badRequest`.
+    func body(_ request: HTTPRequest) throws -> Document {
+        do {
+            return try ExtendedJSON.parseDocument(request.body, limits: ExtendedJSON.Limits(maximumDepth: 32))
+        } catch {
+            throw AuthError(.badRequest, "the body isn't a JSON object: \(error.message)")
+        }
+    }
+
+    /// The claims of the request's bearer token.
+    ///
+    /// - Throws: `invalidSession`, whatever is wrong with the token.
+    func claims(_ request: HTTPRequest, _ type: TokenClaims.TokenType, app: String? = nil) throws -> TokenClaims {
+        let parts = (request.headers["authorization"] ?? "").split(separator: " ", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw AuthError(.invalidSession, "a bearer token is missing")
+        }
+        do {
+            return try service.keys.verifier.verify(String(parts[1]), as: type, app: app, now: service.clock.seconds)
+        } catch {
+            throw AuthError(.invalidSession, "invalid session: \(error.code.rawValue)")
+        }
+    }
+
+    func origin(_ request: HTTPRequest) -> CallOrigin {
+        if configuration.isBehindProxy, let forwarded = request.headers["x-forwarded-for"],
+            let last = forwarded.split(separator: ",").last
+        {
+            return CallOrigin(address: String(last.drop { $0 == " " }))
+        }
+        return CallOrigin(address: request.remoteAddress.ip)
+    }
+
+    static func json(_ document: Document, status: Int = 200) -> HTTPResponse {
+        response(.document(document), status: status)
+    }
+
+    static func response(_ value: Value, status: Int = 200) -> HTTPResponse {
+        var bytes: [UInt8] = []
+        ExtendedJSON.append(value, mode: .canonical, to: &bytes)
+        var response = HTTPResponse.json(bytes, status: status)
+        response.headers["Cache-Control"] = "no-store"
+        return response
+    }
+}
+
+extension Sessions.Grant {
+    /// The answer to a sign-in.
+    var document: Document {
+        [
+            "access_token": .string(accessToken), "refresh_token": .string(refreshToken), "user_id": .string(userId),
+            "device_id": .string(deviceId),
+        ]
+    }
+}

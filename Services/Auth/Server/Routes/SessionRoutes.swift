@@ -1,0 +1,113 @@
+import AccessTokens
+import DocumentModel
+import HTTPServer
+
+/// What needs a session, whose token also says the app: profile, refresh, signing out, deleting, API keys (app-services.md §5.1).
+struct SessionRoutes: Sendable {
+    let support: RouteSupport
+
+    private var service: AccountService { support.service }
+
+    /// Adds the routes under `/api/client/v2.0/auth`.
+    func add(to router: inout HTTPRouter) {
+        let limit = RouteSupport.bodyLimit
+        router.get("/profile") { try await profile($0) }
+        router.post("/session", bodyLimit: limit) { try await refresh($0) }
+        router.delete("/session") { try await signOut($0) }
+        router.delete("/delete") { try await delete($0) }
+        router.post("/api_keys", bodyLimit: limit) { try await makeKey($0) }
+        router.get("/api_keys") { try await keys($0) }
+        router.get("/api_keys/:key") { try await key($0) }
+        router.delete("/api_keys/:key") { try await deleteKey($0) }
+        router.put("/api_keys/:key/enable", bodyLimit: limit) { try await setKey($0, disabled: false) }
+        router.put("/api_keys/:key/disable", bodyLimit: limit) { try await setKey($0, disabled: true) }
+    }
+
+    /// The user of a request's token, whose session lives.
+    private func user(_ request: HTTPRequest, _ type: TokenClaims.TokenType) async throws -> User {
+        try await Sessions(service: service).user(of: try support.claims(request, type))
+    }
+
+    private func profile(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let user = try await user(request, .access)
+        return RouteSupport.json([
+            "user_id": .string(user.id), "domain_id": .string(user.app), "type": .string(user.type),
+            "identities": .array(user.identityDocuments.map(Value.document)), "data": .document(user.data),
+        ])
+    }
+
+    private func refresh(_ request: HTTPRequest) async throws -> HTTPResponse {
+        do {
+            let grant = try await Sessions(service: service).refresh(try support.claims(request, .refresh))
+            service.metrics.refreshes["ok"].increment()
+            return RouteSupport.json(
+                ["access_token": .string(grant.accessToken), "refresh_token": .string(grant.refreshToken)], status: 201)
+        } catch {
+            service.metrics.refreshes[(error as? AuthError)?.code.rawValue ?? "InternalServerError"].increment()
+            throw error
+        }
+    }
+
+    private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await Sessions(service: service).end(try support.claims(request, .refresh))
+        return .noContent
+    }
+
+    private func delete(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let user = try await user(request, .access)
+        try await Users(service: service).delete(user.id, app: user.app)
+        return .noContent
+    }
+
+    // MARK: API keys
+
+    /// API keys are managed with the refresh token, which stays on the device.
+    private func keyOwner(_ request: HTTPRequest) async throws -> User {
+        let user = try await user(request, .refresh)
+        _ = try service.provider("api-key", of: try service.app(user.app))
+        return user
+    }
+
+    private static func document(_ row: APIKeyRow) -> Document {
+        ["_id": .string(row.id), "name": .string(row.name), "disabled": .bool(row.isDisabled)]
+    }
+
+    private func makeKey(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let user = try await keyOwner(request)
+        let name = try support.body(request).requiredString("name")
+        let made = try await Users(service: service).makeAPIKey(named: name, user: user)
+        var document = Self.document(made.row)
+        document["key"] = .string(made.key)
+        return RouteSupport.json(document, status: 201)
+    }
+
+    private func keys(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let user = try await keyOwner(request)
+        let rows = try await service.store.tables.apiKeys(user: user.id, of: user.app)
+        return RouteSupport.response(.array(rows.map { .document(Self.document($0)) }))
+    }
+
+    private func key(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let user = try await keyOwner(request)
+        let row = try await Users(service: service).apiKey(try request.parameters.require("key"), user: user)
+        return RouteSupport.json(Self.document(row))
+    }
+
+    private func deleteKey(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let user = try await keyOwner(request)
+        let id = try request.parameters.require("key")
+        guard try await service.store.tables.deleteAPIKey(id, user: user.id, of: user.app) else {
+            throw AuthError(.apiKeyNotFound, "API key not found")
+        }
+        return .noContent
+    }
+
+    private func setKey(_ request: HTTPRequest, disabled: Bool) async throws -> HTTPResponse {
+        let user = try await keyOwner(request)
+        let id = try request.parameters.require("key")
+        guard try await service.store.tables.setAPIKey(id, disabled: disabled, user: user.id, of: user.app) else {
+            throw AuthError(.apiKeyNotFound, "API key not found")
+        }
+        return .noContent
+    }
+}

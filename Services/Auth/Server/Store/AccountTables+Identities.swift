@@ -1,0 +1,95 @@
+import Postgres
+
+/// A row of `auth_identities`.
+struct IdentityRow: Sendable {
+    var id: String
+    var provider: String
+    var subject: String
+    var userId: String
+    var passwordHash: String?
+}
+
+extension AccountTables {
+    /// - Returns: `false`, and nothing is written, when the provider knows that subject already.
+    func insertIdentity(_ identity: IdentityRow, of app: String, now: Int64) async throws -> Bool {
+        try await sql.execute(
+            """
+            INSERT INTO partita.auth_identities (app, provider, subject, id, user_id, password_hash, created_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (app, provider, subject) DO NOTHING
+            """,
+            [
+                .text(app), .text(identity.provider), .text(identity.subject), .text(identity.id),
+                .text(identity.userId),
+                PostgresValue(identity.passwordHash), .int(now),
+            ]) > 0
+    }
+
+    func identity(_ provider: String, _ subject: String, of app: String, locked: Bool = false) async throws
+        -> IdentityRow?
+    {
+        let rows = try await sql.query(
+            """
+            SELECT id, provider, subject, user_id, password_hash FROM partita.auth_identities
+            WHERE app = $1 AND provider = $2 AND subject = $3\(locked ? " FOR UPDATE" : "")
+            """, [.text(app), .text(provider), .text(subject)]
+        ).decode((String, String, String, String, String?).self)
+        return rows.first.map {
+            IdentityRow(id: $0.0, provider: $0.1, subject: $0.2, userId: $0.3, passwordHash: $0.4)
+        }
+    }
+
+    func setPasswordHash(_ hash: String, of subject: String, app: String) async throws {
+        try await sql.execute(
+            """
+            UPDATE partita.auth_identities SET password_hash = $3
+            WHERE app = $1 AND provider = 'local-userpass' AND subject = $2
+            """, [.text(app), .text(subject), .text(hash)])
+    }
+
+    /// Gives an identity to another user.
+    func moveIdentity(_ provider: String, _ subject: String, of app: String, to user: String) async throws {
+        try await sql.execute(
+            "UPDATE partita.auth_identities SET user_id = $4 WHERE app = $1 AND provider = $2 AND subject = $3",
+            [.text(app), .text(provider), .text(subject), .text(user)])
+    }
+}
+
+/// What a token in a mail is for.
+enum EmailTokenKind: String, Sendable { case confirm, reset }
+
+extension AccountTables {
+    /// Stores a token; older ones of that kind and subject are void.
+    func replaceEmailToken(
+        _ kind: EmailTokenKind, id: String, secretHash: [UInt8], subject: String, of app: String, expiresAt: Int64
+    ) async throws {
+        try await sql.execute(
+            "DELETE FROM partita.auth_email_tokens WHERE app = $1 AND subject = $2 AND kind = $3",
+            [.text(app), .text(subject), .text(kind.rawValue)])
+        try await sql.execute(
+            """
+            INSERT INTO partita.auth_email_tokens (app, id, kind, subject, secret_hash, expires_at)
+            VALUES ($1, $2, $3, $4, $5, $6)
+            """,
+            [.text(app), .text(id), .text(kind.rawValue), .text(subject), .bytea(secretHash), .int(expiresAt)])
+    }
+
+    /// Takes a token out, so that it works once.
+    ///
+    /// - Returns: the subject that it was for; `nil` when there is no such token, or it has expired.
+    func takeEmailToken(
+        _ kind: EmailTokenKind, id: String, secretHash: [UInt8], of app: String, now: Int64
+    ) async throws -> String? {
+        let rows = try await sql.query(
+            """
+            DELETE FROM partita.auth_email_tokens
+            WHERE app = $1 AND id = $2 AND kind = $3 AND secret_hash = $4 AND expires_at > $5 RETURNING subject
+            """, [.text(app), .text(id), .text(kind.rawValue), .bytea(secretHash), .int(now)]
+        ).decode(String.self)
+        return rows.first
+    }
+
+    func deleteExpired(now: Int64) async throws {
+        try await sql.execute("DELETE FROM partita.auth_email_tokens WHERE expires_at <= $1", [.int(now)])
+        try await sql.execute("DELETE FROM partita.auth_sessions WHERE expires_at <= $1", [.int(now)])
+    }
+}

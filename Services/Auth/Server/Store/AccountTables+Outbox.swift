@@ -1,0 +1,64 @@
+import DocumentModel
+import EventTopics
+import Postgres
+
+extension AccountTables {
+    /// Writes an event; it leaves for the topic after the transaction has committed, or never.
+    func append(_ event: AuthEvent) async throws {
+        try await sql.execute(
+            """
+            INSERT INTO partita.auth_outbox (id, app, kind, user_id, event, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+            """,
+            [
+                .text(event.id), .text(event.app), .text(event.kind.rawValue), .text(event.userID),
+                .json(ExtendedJSON.print(.document(event.encoded()))), .int(event.time),
+            ])
+    }
+
+    /// Takes or keeps the relay's lease, so that one process at a time relays.
+    func takeRelayLease(owner: String, seconds: Int) async throws -> Bool {
+        try await sql.execute(
+            """
+            UPDATE partita.auth_relay_lease SET owner = $1, until = now() + make_interval(secs => $2::integer)
+            WHERE owner = $1 OR until < now()
+            """, [.text(owner), .int(Int64(seconds))]) > 0
+    }
+
+    /// Lets go of the lease at the end.
+    func releaseRelayLease(owner: String) async throws {
+        try await sql.execute(
+            "UPDATE partita.auth_relay_lease SET owner = '', until = '-infinity' WHERE owner = $1", [.text(owner)])
+    }
+
+    /// The oldest events that haven't left, in order.
+    func waitingEvents(limit: Int) async throws -> [(number: Int64, event: AuthEvent)] {
+        let rows = try await sql.query(
+            """
+            SELECT number, id, kind, event::text FROM partita.auth_outbox
+            WHERE published_at IS NULL ORDER BY number LIMIT $1
+            """, [.int(Int64(limit))]
+        ).decode((Int64, String, String, String).self)
+        return try rows.map { number, id, kind, text in
+            let attributes = EventAttributes(
+                id: id, source: "", type: "partita.auth.\(kind).v1", subject: "", time: 0, traceparent: nil)
+            return (number, try AuthEvent(ExtendedJSON.parseDocument(text), attributes: attributes))
+        }
+    }
+
+    func markPublished(_ numbers: [Int64], now: Int64) async throws {
+        try await sql.execute(
+            "UPDATE partita.auth_outbox SET published_at = $2 WHERE number = ANY ($1)",
+            [.int8Array(numbers), .int(now)])
+    }
+
+    func deletePublished(before time: Int64) async throws {
+        try await sql.execute("DELETE FROM partita.auth_outbox WHERE published_at < $1", [.int(time)])
+    }
+
+    /// When the oldest event that hasn't left was written, in milliseconds since 1970; `nil` when all have.
+    func oldestWaitingEvent() async throws -> Int64? {
+        try await sql.query(
+            "SELECT created_at FROM partita.auth_outbox WHERE published_at IS NULL ORDER BY number LIMIT 1"
+        ).decode(Int64.self).first
+    }
+}

@@ -1,0 +1,112 @@
+import DocumentModel
+import FunctionProtocol
+import JavaScript
+
+/// The host's one thread: reads requests, runs JavaScript, and between two steps of a call waits for answers and timers.
+///
+/// It has one call at a time, each in a context of its own that is prepared while the host is idle. A call that was ended by a
+/// limit ends the host too; so does the end of the parent's socket.
+public final class FunctionHostServer {
+    private let connection: HostConnection
+    private let machine: JavaScriptVirtualMachine
+    private var bundle = FunctionBundle(app: "", version: 0, functions: [])
+    private var spare: JavaScriptContext?
+    private var run: FunctionRun?
+
+    /// - Parameters:
+    ///   - descriptor: the socket to the parent.
+    ///   - memoryLimit: bytes of resident memory beyond which a script is ended.
+    public init(descriptor: Int32, memoryLimit: Int) {
+        connection = HostConnection(descriptor: descriptor)
+        machine = JavaScriptVirtualMachine(memoryLimit: memoryLimit)
+    }
+
+    /// Returns when the parent has closed the socket, or when the machine is used up.
+    /// - Throws: `FunctionProtocolError` when the parent speaks another protocol; `JavaScriptError` when the engine doesn't start.
+    public func serve() throws {
+        spare = try makeContext()
+        try connection.send(.ready)
+        while !machine.isUsedUp {
+            switch try connection.next(until: run?.nextTimer) {
+            case .closed: return
+            case .timeout: run?.fireTimers()
+            case .request(let request): try handle(request)
+            }
+            try finishIfDone()
+        }
+    }
+
+    private func handle(_ request: HostRequest) throws {
+        switch request {
+        case .load(let bundle):
+            self.bundle = bundle
+            spare = nil
+        case .call(let call):
+            guard run == nil else { throw FunctionProtocolError(message: "a call in the middle of a call") }
+            start(call)
+        case .answer(let ordinal, let result): run?.answer(ordinal, result)
+        case .check(let source): try connection.send(.checked(check(source)))
+        }
+    }
+
+    private func start(_ call: FunctionCall) {
+        do throws(JavaScriptError) {
+            let context = if let spare { spare } else { try makeContext() }
+            spare = nil
+            let run = FunctionRun(call: call, context: context, connection: connection)
+            self.run = run
+            run.start()
+        } catch {
+            run = FunctionRun(call: call, failure: FunctionFailure(error))
+        }
+    }
+
+    private func finishIfDone() throws {
+        guard let run, let result = run.result else { return }
+        self.run = nil
+        try connection.send(
+            .done(
+                call: run.call.id, result, cpuTime: run.cpuTime,
+                memory: Int64(JavaScriptVirtualMachine.residentBytes)))
+        // A source that is no JavaScript fails again, and is told, at the next call.
+        if !machine.isUsedUp { spare = try? makeContext() }
+    }
+
+    private func makeContext() throws(JavaScriptError) -> JavaScriptContext {
+        let context = try JavaScriptContext(machine)
+        FunctionRun.defineHostFunctions(in: context) { [unowned self] in run }
+        try context.evaluate("globalThis.__functions = {}", name: "functions")
+        for function in bundle.functions {
+            try context.compile(
+                function.text + "\n;return exports;", name: function.name, parameter: "exports", into: "__functions")
+        }
+        try context.evaluate(Prelude.source, name: "partita")
+        return context
+    }
+
+    private func check(_ source: FunctionBundle.Source) -> FunctionFailure? {
+        do throws(JavaScriptError) {
+            let context = try JavaScriptContext(machine)
+            try context.evaluate("globalThis.__functions = {}", name: "functions")
+            try context.compile(
+                source.text + "\n;return exports;", name: source.name, parameter: "exports", into: "__functions")
+            return nil
+        } catch {
+            return FunctionFailure(error)
+        }
+    }
+}
+
+extension FunctionFailure {
+    /// What a client sees of an error of the engine.
+    init(_ error: JavaScriptError) {
+        let code: Code =
+            switch error.code {
+            case .syntax: .functionSyntaxError
+            case .cpuLimit: .executionTimeLimitExceeded
+            case .memoryLimit: .memoryLimitExceeded
+            case .exception, .engine: .functionExecutionError
+            }
+        self.init(code: code, message: error.message, function: error.source, line: error.line, stack: error.stack)
+    }
+}

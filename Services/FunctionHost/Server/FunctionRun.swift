@@ -1,0 +1,152 @@
+import DocumentModel
+import FunctionProtocol
+import JavaScript
+
+/// One call on its way: its context, its timers, the effects that it waits for.
+final class FunctionRun {
+    /// Bytes of console output that are kept of a call; what comes after is dropped, and said to be.
+    private static let maximumLogBytes = 256 << 10
+    /// Bytes of a result, and of one effect's arguments: as App Services had it.
+    private static let maximumResultBytes = 16 << 20
+
+    let call: FunctionCall
+    private(set) var result: Result<Value, FunctionFailure>?
+    private let context: JavaScriptContext?
+    private let connection: HostConnection?
+    private var timers: [(id: String, due: ContinuousClock.Instant)] = []
+    private var waiting: Set<Int64> = []
+    private var loggedBytes = 0
+
+    init(call: FunctionCall, context: JavaScriptContext, connection: HostConnection) {
+        self.call = call
+        self.context = context
+        self.connection = connection
+        context.cpuLimit = context.cpuTime + call.cpuLimit
+        preparation = context.cpuTime
+    }
+
+    /// A call that ended before it began.
+    init(call: FunctionCall, failure: FunctionFailure) {
+        self.call = call
+        context = nil
+        connection = nil
+        preparation = 0
+        result = .failure(failure)
+    }
+
+    /// Seconds of CPU time that went into the context before the call.
+    private let preparation: Double
+
+    var cpuTime: Double { (context?.cpuTime ?? 0) - preparation }
+
+    var nextTimer: ContinuousClock.Instant? { timers.map(\.due).min() }
+
+    func start() {
+        step("__run", [ExtendedJSON.print(HostRequest.call(call).document)])
+    }
+
+    func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>) {
+        guard waiting.remove(ordinal) != nil else { return }
+        switch result {
+        case .success(let value): step("__answer", ["\(ordinal)", ExtendedJSON.print(value), ""])
+        case .failure(let failure): step("__answer", ["\(ordinal)", "", ExtendedJSON.print(failure.document)])
+        }
+    }
+
+    func fireTimers() {
+        let now = ContinuousClock.now
+        for timer in timers.filter({ $0.due <= now }).sorted(by: { $0.due < $1.due }) {
+            timers.removeAll { $0.id == timer.id }
+            step("__fire", [timer.id])
+        }
+    }
+
+    private func step(_ function: String, _ arguments: [String]) {
+        guard result == nil, let context else { return }
+        do throws(JavaScriptError) {
+            try context.call(function, arguments)
+        } catch {
+            result = .failure(FunctionFailure(error))
+        }
+        if result == nil, waiting.isEmpty, timers.isEmpty {
+            fail(.functionExecutionError, "the function waits for a promise that nothing will settle")
+        }
+    }
+
+    private func fail(_ code: FunctionFailure.Code, _ message: String) {
+        if result == nil { result = .failure(FunctionFailure(code: code, message: message, function: call.function)) }
+    }
+
+    /// The functions that the prelude finds as globals; they reach the run that is under way.
+    static func defineHostFunctions(in context: JavaScriptContext, _ current: @escaping () -> FunctionRun?) {
+        context.define("__effect") {
+            current()?.effect($0); return nil
+        }
+        context.define("__log") {
+            current()?.log($0); return nil
+        }
+        context.define("__done") {
+            current()?.done($0); return nil
+        }
+        context.define("__failed") {
+            current()?.failed($0); return nil
+        }
+        context.define("__setTimer") {
+            current()?.setTimer($0); return nil
+        }
+        context.define("__clearTimer") { words in
+            current()?.timers.removeAll { $0.id == words.first }; return nil
+        }
+    }
+
+    private func effect(_ words: [String]) {
+        guard words.count == 4, let ordinal = Int64(words[0]) else { return }
+        guard words[3].utf8.count <= Self.maximumResultBytes else {
+            return fail(
+                .sizeLimitExceeded,
+                "\(words[1]).\(words[2]) has arguments of more than \(Self.maximumResultBytes) bytes")
+        }
+        do {
+            let arguments = try ExtendedJSON.parseDocument(words[3], limits: .init(maximumDepth: 210))
+            waiting.insert(ordinal)
+            try connection?.send(
+                .effect(FunctionEffect(ordinal: ordinal, service: words[1], action: words[2], arguments: arguments)))
+        } catch {
+            fail(.functionExecutionError, "\(words[1]).\(words[2]): \(error)")
+        }
+    }
+
+    private func log(_ words: [String]) {
+        guard words.count == 2, loggedBytes <= Self.maximumLogBytes else { return }
+        loggedBytes += words[1].utf8.count
+        let message =
+            loggedBytes <= Self.maximumLogBytes
+            ? words[1] : "console output beyond \(Self.maximumLogBytes) bytes is dropped"
+        do { try connection?.send(.log(level: words[0], message: message)) } catch { fail(.hostLost, "\(error)") }
+    }
+
+    private func done(_ words: [String]) {
+        guard result == nil, let text = words.first else { return }
+        guard text.utf8.count <= Self.maximumResultBytes else {
+            return fail(.sizeLimitExceeded, "the result has more than \(Self.maximumResultBytes) bytes")
+        }
+        do {
+            result = .success(
+                text.isEmpty ? .undefined : try ExtendedJSON.parse(text, limits: .init(maximumDepth: 210)))
+        } catch {
+            fail(.functionExecutionError, "the result is no Extended JSON: \(error)")
+        }
+    }
+
+    private func failed(_ words: [String]) {
+        guard result == nil else { return }
+        let document = words.first.flatMap { try? ExtendedJSON.parseDocument($0) }  // the prelude's own text
+        result = .failure(
+            document.map { FunctionFailure($0) } ?? FunctionFailure(code: .functionExecutionError, message: "unknown"))
+    }
+
+    private func setTimer(_ words: [String]) {
+        guard words.count == 2, let milliseconds = Double(words[1]) else { return }
+        timers.append((words[0], ContinuousClock.now + .milliseconds(min(milliseconds, 86_400_000))))
+    }
+}

@@ -1,0 +1,136 @@
+extension Prelude {
+    /// `context`: what a function sees of its app. Whatever leaves JavaScript is an effect: a promise here, a frame to the parent.
+    static let context = #"""
+        let ordinal = 0;
+        const pending = new Map();
+        function effect(service, action, args) {
+          return new Promise((resolve, reject) => {
+            const text = JSON.stringify(toEJSON(args));
+            pending.set(ordinal, { resolve, reject });
+            host.effect(String(ordinal++), service, action, text);
+          });
+        }
+        function answer(number, value, error) {
+          const waiting = pending.get(Number(number));
+          pending.delete(Number(number));
+          if (!waiting) return;
+          if (!error) return waiting.resolve(fromEJSON(JSON.parse(value)));
+          const { name, message, code } = fromEJSON(JSON.parse(error));
+          waiting.reject(Object.assign(new Error(message), { name }, code === undefined ? {} : { code }));
+        }
+
+        class Cursor {
+          #load; #options; #documents = null; #at = 0;
+          constructor(load, options = {}) { this.#load = load; this.#options = options; }
+          #with(option, value) { this.#options[option] = value; return this; }
+          sort(order) { return this.#with("sort", order); }
+          limit(count) { return this.#with("limit", count); }
+          skip(count) { return this.#with("skip", count); }
+          project(fields) { return this.#with("projection", fields); }
+          projection(fields) { return this.#with("projection", fields); }
+          async #all() { return this.#documents ??= await this.#load(this.#options); }
+          async toArray() { const all = await this.#all(); const rest = all.slice(this.#at); this.#at = all.length; return rest; }
+          async next() { const all = await this.#all(); return this.#at < all.length ? all[this.#at++] : null; }
+          async hasNext() { return this.#at < (await this.#all()).length; }
+          async forEach(body) { for (const document of await this.toArray()) await body(document); }
+          async map(body) { return (await this.toArray()).map(body); }
+          async count() { return (await this.#all()).length; }
+          async *[Symbol.asyncIterator]() { while (await this.hasNext()) yield await this.next(); }
+          close() { this.#documents = []; return Promise.resolve(); }
+        }
+
+        // A cursor or promise that a function returns without awaiting it counts as its result, also inside objects and arrays.
+        async function settled(value, depth = 0) {
+          if (typeof value !== "object" || value === null || depth > 100) return value;
+          if (value instanceof Cursor) return value.toArray();
+          if (typeof value.then === "function") return settled(await value, depth + 1);
+          if (Array.isArray(value)) return Promise.all(value.map(element => settled(element, depth + 1)));
+          if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+          const keys = Object.keys(value), parts = await Promise.all(keys.map(key => settled(value[key], depth + 1)));
+          return Object.fromEntries(keys.map((key, index) => [key, parts[index]]));
+        }
+
+        const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new ObjectId(), ...document } : document;
+        function collection(service, database, name) {
+          const run = (action, args, { session, ...options } = {}) =>
+            effect(service, action, { database, collection: name, ...args, ...options, session: session?.id });
+          return {
+            name,
+            find: (filter = {}, projection, options) =>
+              new Cursor(cursor => run("find", { filter, projection, ...cursor }, options)),
+            findOne: (filter = {}, projection, options) => run("findOne", { filter, projection }, options),
+            aggregate: (pipeline = [], options) => new Cursor(() => run("aggregate", { pipeline }, options)),
+            insertOne: (document, options) => run("insertOne", { document: withID(document) }, options),
+            insertMany: (documents, options) => run("insertMany", { documents: documents.map(withID) }, options),
+            updateOne: (filter, update, options) => run("updateOne", { filter, update }, options),
+            updateMany: (filter, update, options) => run("updateMany", { filter, update }, options),
+            replaceOne: (filter, replacement, options) => run("replaceOne", { filter, replacement }, options),
+            deleteOne: (filter, options) => run("deleteOne", { filter }, options),
+            deleteMany: (filter, options) => run("deleteMany", { filter }, options),
+            findOneAndUpdate: (filter, update, options) => run("findOneAndUpdate", { filter, update }, options),
+            findOneAndReplace: (filter, replacement, options) => run("findOneAndReplace", { filter, replacement }, options),
+            findOneAndDelete: (filter, options) => run("findOneAndDelete", { filter }, options),
+            count: (filter = {}, options) => run("count", { filter }, options),
+            countDocuments: (filter = {}, options) => run("countDocuments", { filter }, options),
+            estimatedDocumentCount: options => run("estimatedDocumentCount", {}, options),
+            distinct: (field, filter = {}, options) => run("distinct", { field, filter }, options),
+            bulkWrite: (operations, options) => run("bulkWrite", { operations }, options),
+          };
+        }
+
+        let sessions = 0;
+        const writeConflict = 112;
+        function startSession(service) {
+          const id = sessions++;
+          const session = {
+            id,
+            startTransaction: () => effect(service, "startTransaction", { session: id }),
+            commitTransaction: () => effect(service, "commitTransaction", { session: id }),
+            abortTransaction: () => effect(service, "abortTransaction", { session: id }),
+            endSession: () => effect(service, "endSession", { session: id }),
+            async withTransaction(body) {
+              for (let attempt = 1; ; attempt++) {
+                await session.startTransaction();
+                try {
+                  const result = await body(session);
+                  await session.commitTransaction();
+                  return result;
+                } catch (error) {
+                  await session.abortTransaction();
+                  if (error?.code !== writeConflict || attempt === 10) throw error;
+                }
+              }
+            },
+          };
+          return session;
+        }
+
+        const mongodb = service => ({
+          db: database => ({ name: database, collection: name => collection(service, database, name) }),
+          startSession: () => startSession(service),
+        });
+        // `then` must be missing, or `await` would take such an object for a promise.
+        const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
+        const remote = service =>
+          byName(api => region => byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
+        const http = Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
+          [method, request => effect("http", method, typeof request === "string" ? { url: request } : request)]));
+
+        function makeContext(given) {
+          const context = {
+            app: given.app ?? {},
+            environment: { tag: given.environment?.tag ?? "", values: given.environment?.values ?? {} },
+            functions: { execute: (name, ...args) => load(name)(...args) },
+            http,
+            request: given.request,
+            runningAsSystem: () => given.runningAsSystem === true,
+            services: {
+              get: name => name === "http" ? http : (given.services?.[name] ?? name) === "mongodb-atlas" ? mongodb(name) : remote(name),
+            },
+            user: given.user ?? {},
+            values: { get: name => given.values?.[name] },
+          };
+          return context;
+        }
+        """#
+}

@@ -1,0 +1,26 @@
+import Ccrypto
+
+/// SHA-256 and its HMAC (FIPS 180-4, RFC 2104), by OpenSSL.
+enum SHA256 {
+    static func digest(_ bytes: [UInt8]) -> [UInt8] {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
+            Ccrypto.SHA256(bytes, bytes.count, buffer.baseAddress)
+            return Array(buffer)
+        }
+    }
+
+    static func hmac(_ key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 32) { buffer in
+            var count: UInt32 = 32
+            HMAC(EVP_sha256(), key, Int32(key.count), message, message.count, buffer.baseAddress, &count)
+            return Array(buffer)
+        }
+    }
+
+    static func hex(_ bytes: [UInt8]) -> String { hexText(digest(bytes)) }
+
+    static func hexText(_ digest: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}

@@ -1,0 +1,41 @@
+import ChildProcesses
+import Foundation
+
+/// Makes small pictures of large ones with `vipsthumbnail`, in a child process with limits: a hostile picture kills the child only.
+struct Thumbnailer: Sendable {
+    /// The longer side of a thumbnail, in pixels.
+    let size: Int
+    /// How long a picture may take.
+    let timeout: Duration
+
+    init(size: Int = 180, timeout: Duration = .seconds(10)) {
+        self.size = size
+        self.timeout = timeout
+    }
+
+    /// A JPEG thumbnail, without the original's metadata (a photo's place is nobody's business); `nil` when the bytes are no
+    /// picture that can be read within the limits.
+    func thumbnail(of picture: [UInt8]) async throws -> [UInt8]? {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("thumbnail-\(UUID().uuidString)")
+            .path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }  // a temporary directory
+        let input = directory + "/in", output = directory + "/out.jpg"
+        guard FileManager.default.createFile(atPath: input, contents: Data(picture)) else {
+            throw ObjectStorageError(code: .disk, message: "can't write \(input)")
+        }
+        // Seconds of CPU, 1 GiB of memory, 64 MiB of output: `ulimit` counts the last two in kibibytes and blocks of 512 bytes.
+        let script =
+            "ulimit -t 10 -v 1048576 -f 131072; exec vipsthumbnail \"$0\" --size \(size)x\(size) -o \"$1[Q=75,strip]\""
+        let child = try ChildProcess.spawn("sh", ["-c", script, input, output], output: .discard)
+        let killer = Task {
+            try await Task.sleep(for: timeout)
+            child.signal(9)
+        }
+        defer { killer.cancel() }
+        guard await child.wait().isSuccess, let result = FileManager.default.contents(atPath: output) else {
+            return nil
+        }
+        return Array(result)
+    }
+}

@@ -1,0 +1,32 @@
+import DocumentModel
+import EventStream
+import EventTopics
+import Logging
+
+/// Decides again where a change concerns what a decision depends on. A change that comes twice is decided twice, to the same end.
+struct ChangesHandler: EventHandler {
+    let decider: Decider
+    let dependencies: DependencyTable
+    let logger: Logger
+
+    func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        var changes: [String: [ChangeEvent]] = [:]
+        for event in events {
+            if case .change(let change) = event.payload { changes[change.app, default: []].append(change) }
+        }
+        for (app, changes) in changes {
+            for subject in try await dependencies.subjects(concernedBy: changes, app: app) {
+                try await decider.decideAgain(subject)
+            }
+        }
+    }
+
+    /// A decision that can't be made again is retried for as long as it takes: the old grant must not stay.
+    func decide(
+        _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
+    ) async -> FailureDecision { .retry }
+
+    func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
+        logger.error("a change could not be read", metadata: ["error": "\(letter.error)"])
+    }
+}

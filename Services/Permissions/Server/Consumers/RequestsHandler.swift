@@ -1,0 +1,24 @@
+import EventStream
+import EventTopics
+import Foundation
+
+/// Answers `permission-requests`. A question that has waited too long is dropped: who asked has asked again by then.
+struct RequestsHandler: EventHandler {
+    let decider: Decider
+    private static let patience: Int64 = 30_000
+
+    func handle(_ events: [ReceivedEvent<PermissionRequest>]) async throws {
+        let oldest = Int64(Date().timeIntervalSince1970 * 1000) - Self.patience
+        // The newest of a pair speaks for all: they have the same lane.
+        var latest: [Subject: PermissionRequest] = [:]
+        for event in events where event.payload.time >= oldest {
+            let request = event.payload
+            latest[Subject(app: request.app, user: request.user, partition: request.partition)] = request
+        }
+        for (subject, request) in latest { try await decider.decide(subject, claims: request.claims) }
+    }
+
+    func deadLetter(_ letter: DeadLetter<PermissionRequest>) async throws {
+        PermissionsMetrics.droppedRequests.increment()
+    }
+}

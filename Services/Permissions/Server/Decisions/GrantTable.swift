@@ -1,0 +1,101 @@
+import DocumentModel
+import EventTopics
+import Foundation
+import Postgres
+
+/// `partita.grants`: the decisions as they stand.
+struct GrantTable: Sendable {
+    let client: PostgresClient
+
+    /// Seconds that an answer holds which depended on something that can't be watched.
+    static let untrackedLifetime = 5
+
+    /// Commits a decision, under the partition's lock: an upload that is being committed comes before it as a whole, or is checked
+    /// against it. The row of the outbox makes sure that the topic gets it.
+    func commit(_ verdict: Verdict, on subject: Subject) async throws -> Grant {
+        let pair: [PostgresValue] = [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
+        return try await client.withTransaction { transaction in
+            _ = try await transaction.query(
+                "select from partita.partitions where app = $1 and partition = $2 for update", Array(pair.prefix(2)))
+            let rows = try await transaction.query(
+                """
+                insert into partita.grants as g (app, partition, user_id, access, epoch, version, reason, expires_at)
+                values ($1, $2, $3, $4, partita.current_epoch(), 1, to_json($5::text),
+                    case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end)
+                on conflict (app, partition, user_id) do update set
+                    access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
+                    version = case when g.epoch = excluded.epoch then g.version + 1 else 1 end, expires_at = excluded.expires_at
+                returning access, epoch, version, reason #>> '{}' as reason,
+                    (extract(epoch from expires_at) * 1000)::bigint as expires
+                """, pair + [.text(verdict.access.rawValue), .text(verdict.reason), .bool(verdict.isUntracked)])
+            _ = try await transaction.query(
+                "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
+                pair)
+            guard let row = rows.first else { throw PostgresError(.decoding, "a grant was not returned") }
+            return try Self.grant(row, of: subject)
+        }
+    }
+
+    func grant(of subject: Subject) async throws -> Grant? {
+        try await client.query(
+            """
+            select access, epoch, version, reason #>> '{}' as reason, (extract(epoch from expires_at) * 1000)::bigint as expires
+            from partita.grants where app = $1 and partition = $2 and user_id = $3
+            """, [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
+        ).first.map { try Self.grant($0, of: subject) }
+    }
+
+    /// Everybody who has an answer in an app, or one user's answers.
+    func subjects(app: String, user: String? = nil) async throws -> [Subject] {
+        let rows = try await client.query(
+            "select user_id, partition from partita.grants where app = $1 and ($2::text is null or user_id = $2)",
+            [.text(app), PostgresValue(user)])
+        return try rows.map { row in
+            let (user, partition) = try row.decode((String, String).self)
+            return Subject(app: app, user: user, partition: Partition(text: partition))
+        }
+    }
+
+    // MARK: The outbox
+
+    /// Grants that the topic may not have.
+    func unpublished(limit: Int) async throws -> [Grant] {
+        let rows = try await client.query(
+            """
+            select g.access, g.epoch, g.version, g.reason #>> '{}' as reason,
+                (extract(epoch from g.expires_at) * 1000)::bigint as expires, g.app, g.user_id, g.partition
+            from partita.grant_outbox o join partita.grants g using (app, partition, user_id) limit $1
+            """, [.int(Int64(limit))])
+        return try rows.map { row in
+            let subject = Subject(
+                app: try row.decode("app"), user: try row.decode("user_id"),
+                partition: Partition(text: try row.decode("partition")))
+            return try Self.grant(row, of: subject)
+        }
+    }
+
+    /// The topic has these versions; a later one stays in the outbox.
+    func published(_ grants: [Grant]) async throws {
+        try await client.execute(
+            """
+            delete from partita.grant_outbox o using partita.grants g,
+                unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) p(app, partition, user_id, epoch, version)
+            where o.app = p.app and o.partition = p.partition and o.user_id = p.user_id
+                and g.app = p.app and g.partition = p.partition and g.user_id = p.user_id
+                and g.epoch = p.epoch and g.version = p.version
+            """,
+            [
+                .textArray(grants.map(\.app)), .textArray(grants.map(\.partition.text)), .textArray(grants.map(\.user)),
+                .int8Array(grants.map { Int64($0.version.epoch) }), .int8Array(grants.map(\.version.number)),
+            ])
+    }
+
+    private static func grant(_ row: PostgresRow, of subject: Subject) throws -> Grant {
+        let (access, epoch, version, reason, expires) = try row.decode((String, Int32, Int64, String?, Int64?).self)
+        return Grant(
+            app: subject.app, user: subject.user, partition: subject.partition,
+            access: Grant.Access(rawValue: access) ?? .none,
+            version: Revision(epoch: epoch, number: version), reason: reason ?? "", expires: expires,
+            time: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+}

@@ -1,0 +1,105 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventLoop
+import EventTopics
+import FunctionProtocol
+import Functions
+import Logging
+
+/// Asks the app's rules, functions included, who may open a partition.
+struct RuleEvaluator: Sendable {
+    let store: DocumentStore
+    let functions: FunctionHostPool
+    let logger: Logger
+    /// A rule that takes longer says no.
+    var limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
+
+    /// - Parameter claims: what the access token says of the user.
+    /// - Throws: what kept it from an answer: the document store being away, a function that failed. An answer that can't be had is
+    ///   no "no" to be kept.
+    func verdict(on subject: Subject, claims: Document, app: DeployedApp) async throws -> Verdict {
+        guard let sync = app.definition.sync, sync.isEnabled else {
+            return Verdict(access: .none, reason: "the app doesn't sync", dependencies: [])
+        }
+        guard let value = subject.partition.value, sync.partitionType.allows(value) else {
+            return Verdict(
+                access: .none, reason: "the partition value is no \(sync.partitionType.rawValue)", dependencies: [])
+        }
+        let recorder = Recorder()
+        let user = RuleUser(claims: claims, id: subject.user)
+        let context = RuleContext(app: app.definition, user: user, partition: value)
+        let call = caller(app, user: user, recorder: recorder)
+        let mayWrite = try await sync.write.evaluate(context, callFunction: call)
+        let mayRead = mayWrite ? true : try await sync.read.evaluate(context, callFunction: call)
+        let used = recorder.used
+        return Verdict(
+            access: mayWrite ? .write : mayRead ? .read : .none,
+            reason: mayWrite
+                ? "sync.partition.permissions.write"
+                : mayRead ? "sync.partition.permissions.read" : "no rule allows it",
+            dependencies: used.dependencies, isUntracked: used.isUntracked)
+    }
+
+    private func caller(_ app: DeployedApp, user: RuleUser, recorder: Recorder) -> RuleExpression.FunctionCall {
+        { name, arguments in
+            let effects = DocumentEffects(store: store, app: app.id) { try recorder.record($0) }
+            let invocation = FunctionInvocation(
+                bundle: FunctionBundle(app.definition, version: app.version), function: name, arguments: arguments,
+                context: FunctionContext(app: app.definition, user: user, isSystem: true).document, limits: limits,
+                perform: { effect in
+                    guard DocumentEffects.handles(effect, app: app.definition) else {
+                        recorder.meetUntracked()
+                        return .failure(
+                            EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
+                    }
+                    return await effects.perform(effect)
+                },
+                log: { level, message in
+                    logger.debug(
+                        "rule function's console",
+                        metadata: ["function": "\(name)", "level": "\(level)", "text": "\(message)"])
+                })
+            defer { Task { await effects.finish() } }  // nothing waits for a transaction that a rule left open
+            return RuleFunctionResult(try await functions.run(invocation))
+        }
+    }
+
+    /// What the functions of one verdict looked at.
+    private final class Recorder: Sendable {
+        private let state = Locked((dependencies: Set<Dependency>(), isUntracked: false))
+
+        var used: (dependencies: Set<Dependency>, isUntracked: Bool) { state.withLock { $0 } }
+
+        func record(_ call: DocumentCall) throws {
+            guard !call.isWrite else {
+                throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
+            }
+            let dependency = try Dependency(call)
+            state.withLock { _ = $0.dependencies.insert(dependency) }
+        }
+
+        func meetUntracked() { state.withLock { $0.isUntracked = true } }
+    }
+}
+
+extension SyncConfiguration.PartitionType {
+    /// Whether the partition key can have this value.
+    func allows(_ value: Value) -> Bool {
+        switch (self, value) {
+        case (.string, .string), (.objectId, .objectId), (.long, .int64), (.long, .int32), (.uuid, .binary): true
+        default: false
+        }
+    }
+}
+
+extension RuleUser {
+    /// - Parameter claims: as in a permission request: `type`, `data`, `custom_data`, `identities`.
+    init(claims: Document, id: String) {
+        self.init(
+            id: id, type: claims["type"]?.stringValue ?? "normal", data: claims["data"]?.documentValue ?? [:],
+            customData: claims["custom_data"]?.documentValue ?? [:],
+            identities: (claims["identities"]?.arrayValue ?? []).compactMap(\.documentValue))
+    }
+}

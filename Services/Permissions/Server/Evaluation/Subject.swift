@@ -1,0 +1,13 @@
+import DocumentModel
+import EventTopics
+
+/// Who wants to open what: what a decision is about.
+struct Subject: Hashable, Sendable {
+    let app: String
+    /// The user's id.
+    let user: String
+    let partition: Partition
+
+    /// The key of its requests and grants.
+    var key: String { GrantsEvent.key(app: app, user: user, partition: partition) }
+}

@@ -1,0 +1,13 @@
+import Metrics
+
+/// What permissions counts.
+enum PermissionsMetrics {
+    static let decisions = MetricFamily<Counter>(
+        label: "permissions_decisions_total", help: "Decisions, by the access that they give.", dimensions: ["access"])
+    static let decisionSeconds = Timer(
+        label: "permissions_decision_seconds", help: "Time from a question to the committed grant.")
+    static let ruleFailures = Counter(
+        label: "permissions_rule_failures_total", help: "Rules and rule functions that failed, which answers no.")
+    static let droppedRequests = Counter(
+        label: "permissions_dropped_requests_total", help: "Questions that could not be answered.")
+}

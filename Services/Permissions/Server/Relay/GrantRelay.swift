@@ -1,0 +1,63 @@
+import EventStream
+import EventTopics
+import Lifecycle
+import Logging
+import Postgres
+
+/// Brings committed grants to the topic: at once when they come from this process, and otherwise, after a crash, when it finds them
+/// in the outbox.
+final class GrantRelay: Service {
+    private let client: PostgresClient
+    private let producer: EventProducer
+    private let logger: Logger
+    private let queue: AsyncStream<Grant>
+    private let input: AsyncStream<Grant>.Continuation
+
+    /// How often the outbox is looked through for what was left behind.
+    private static let sweepInterval = Duration.seconds(2)
+
+    init(client: PostgresClient, producer: EventProducer, logger: Logger) {
+        self.client = client
+        self.producer = producer
+        self.logger = logger
+        // What doesn't fit is in the outbox, and comes with the next sweep.
+        (queue, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(10_000))
+    }
+
+    func publish(_ grant: Grant) { input.yield(grant) }
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown { [self] in  // ends by cancellation only
+            await withTaskGroup { group in
+                group.addTask { await self.publishAsTheyCome() }
+                group.addTask { await self.sweep() }
+            }
+        }
+    }
+
+    private func publishAsTheyCome() async {
+        for await grant in queue { await publish([grant]) }
+    }
+
+    private func sweep() async {
+        while !Task.isCancelled {
+            do {
+                let left = try await GrantTable(client: client).unpublished(limit: 1000)
+                if !left.isEmpty { await publish(left) }
+            } catch {
+                logger.debug("the outbox of grants can't be read", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: Self.sweepInterval)  // cancelled: the loop's condition ends it
+        }
+    }
+
+    private func publish(_ grants: [Grant]) async {
+        do {
+            try await producer.send(grants.map { GrantsEvent.grant($0) }).requireAll()
+            try await GrantTable(client: client).published(grants)
+        } catch {
+            logger.warning(
+                "grants stay in the outbox for now", metadata: ["count": "\(grants.count)", "error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import EventLoop
+import SyncEngine
+
+/// The subscriptions of one loop, by partition.
+///
+/// `@unchecked Sendable`: everything but `deliver` is used on the loop only.
+final class FeedShard: @unchecked Sendable {
+    let loop: EventLoop
+    private let feed: ChangeFeed
+    private var subscribers: [FeedKey: [PartitionSubscription]] = [:]
+
+    init(loop: EventLoop, feed: ChangeFeed) {
+        self.loop = loop
+        self.feed = feed
+    }
+
+    func attach(_ subscription: PartitionSubscription, to key: FeedKey) {
+        loop.assertInLoop()
+        if subscribers[key] == nil { feed.open(key, for: self) }
+        subscription.slot = subscribers[key, default: []].count
+        subscribers[key, default: []].append(subscription)
+    }
+
+    /// The last one takes the place of the one that goes: the cost doesn't grow with the number of subscribers.
+    func detach(_ subscription: PartitionSubscription, from key: FeedKey) {
+        loop.assertInLoop()
+        guard let slot = subscription.slot, var list = subscribers.removeValue(forKey: key) else { return }
+        subscription.slot = nil
+        let last = list.removeLast()
+        if last !== subscription {
+            list[slot] = last
+            last.slot = slot
+        }
+        if list.isEmpty { feed.close(key, for: self) } else { subscribers[key] = list }
+    }
+
+    /// Called by the feed, on any thread.
+    func deliver(_ frames: [ChangeFeed.Frame], of key: FeedKey) {
+        loop.execute { [self] in
+            // A copy, since a subscription may detach itself meanwhile.
+            guard let list = subscribers[key] else { return }
+            for subscription in list { for frame in frames { subscription.received(frame) } }
+        }
+    }
+}

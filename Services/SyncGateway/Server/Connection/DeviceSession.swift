@@ -1,0 +1,253 @@
+import AccessTokens
+import DocumentModel
+import EventLoop
+import Foundation
+import Logging
+import Presence
+import SyncEngine
+import SyncProtocol
+import WebSocket
+
+/// One device's connection: reads its frames, keeps its rules (`ConnectionStateMachine`), and has a subscription for each partition
+/// that is open.
+///
+/// `@unchecked Sendable`: confined to the loop of its socket. What it waits for elsewhere runs in tasks that prefer that loop.
+final class DeviceSession: @unchecked Sendable {
+    let context: GatewayContext
+    let shard: FeedShard
+    let app: String
+    let id = UUID().uuidString.lowercased()
+    private let socket: WebSocket
+    private var machine: ConnectionStateMachine
+    private var subscriptions: [Partition: PartitionSubscription] = [:]
+    private var timer: LoopTimer?
+    private(set) var claims: TokenClaims?
+    private var clock = HybridClock()
+    private let onEnd: (DeviceSession) -> Void
+
+    init(
+        _ socket: WebSocket, app: String, shard: FeedShard, context: GatewayContext,
+        onEnd: @escaping (DeviceSession) -> Void
+    ) {
+        self.onEnd = onEnd
+        self.socket = socket
+        self.app = app
+        self.shard = shard
+        self.context = context
+        machine = ConnectionStateMachine(limits: context.limits, now: context.time)
+    }
+
+    /// Takes the socket's events from now on.
+    func start() {
+        GatewayMetrics.connections.increment()
+        // The socket holds the session as long as it is open.
+        socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
+        socket.onDrain = { [self] in for subscription in subscriptions.values { subscription.drained() } }
+        socket.onClose = { [self] closure in ended(closure) }
+        let timer = LoopTimer(socket.loop) { [self] in check() }
+        self.timer = timer
+        scheduleCheck()
+    }
+
+    // MARK: The device speaks
+
+    private func received(_ opcode: WebSocketFrame.Opcode, _ bytes: UnsafeRawBufferPointer) {
+        machine.heard(now: context.time)
+        do {
+            guard opcode == .text else {
+                throw SyncProtocolError(code: .badFrame, message: "frames are text messages")
+            }
+            try handle(try DeviceFrame(bytes))
+        } catch let error as SyncProtocolError {
+            fail(.init(error))
+        } catch let refusal as ConnectionStateMachine.Refusal {
+            fail(.init(code: refusal.errorCode, message: refusal.message))
+        } catch {
+            fail(.init(code: .internalError, message: "the frame could not be handled"))
+        }
+    }
+
+    private func handle(_ frame: DeviceFrame) throws {
+        if machine.identity == nil {
+            guard case .hello(let hello) = frame else { throw ConnectionStateMachine.Refusal.helloExpected }
+            return try open(hello)
+        }
+        switch frame {
+        case .hello: throw ConnectionStateMachine.Refusal.alreadyOpen
+        case .subscribe(let partition, let checkpoint): try subscribe(partition, checkpoint: checkpoint)
+        case .unsubscribe(let partition):
+            subscriptions[partition]?.unsubscribe()
+            forget(partition)
+        case .upload(let upload): try accept(upload)
+        case .presence(let update): context.presence.watch(update.watch, session: self)
+        case .token(let token): try renew(token)
+        case .ping: send(.pong)
+        }
+    }
+
+    private func open(_ hello: DeviceFrame.Hello) throws {
+        guard hello.protocolName == SyncProtocolVersion.name else {
+            return fail(.init(code: .unsupportedProtocol, message: "this gateway speaks \(SyncProtocolVersion.name)"))
+        }
+        guard context.apps.app(app) != nil else {
+            return fail(.init(code: .unknownApp, message: "no app \(app) is deployed"))
+        }
+        guard let claims = verify(hello.token) else { return }
+        let identity = ConnectionIdentity(app: app, user: claims.user, device: hello.device)
+        try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
+        self.claims = claims
+        scheduleCheck()
+        context.presence.join(PresenceMember(app: app, user: claims.user, device: hello.device), session: self)
+        send(
+            .welcome(
+                .init(session: id, serverTime: context.wallTime, limits: .init(context.limits))))
+    }
+
+    private func renew(_ token: String) throws {
+        guard let claims = verify(token) else { return }
+        try machine.renew(user: claims.user, tokenExpiry: expiry(of: claims), now: context.time)
+        self.claims = claims
+        scheduleCheck()
+    }
+
+    private func verify(_ token: String) -> TokenClaims? {
+        do {
+            return try context.verifier.verify(token, app: app, now: context.wallTime / 1000)
+        } catch {
+            fail(
+                .init(
+                    code: error.code == .expired ? .tokenExpired : .badToken, message: error.message))
+            return nil
+        }
+    }
+
+    /// The token's end on the clock of the state machine.
+    private func expiry(of claims: TokenClaims) -> Duration {
+        context.time + .milliseconds(claims.expiresAt * 1000 - context.wallTime)
+    }
+
+    private func subscribe(_ partition: Partition, checkpoint: Revision) throws {
+        guard !partition.isInternal, partition.value != nil else {
+            return fail(
+                .init(code: .unknownPartition, message: "\(partition.text) names no partition", partition: partition))
+        }
+        try machine.subscribe(partition, now: context.time)
+        let subscription = PartitionSubscription(
+            partition, checkpoint: checkpoint, session: self)
+        subscriptions[partition] = subscription
+        subscription.start()
+    }
+
+    private func accept(_ upload: DeviceFrame.Upload) throws {
+        guard let identity = machine.identity else { throw ConnectionStateMachine.Refusal.helloExpected }
+        try machine.upload(upload.partition, count: upload.changesets.count, now: context.time)
+        let correction = ClockCorrection(sentAt: upload.sentAt, receivedAt: context.wallTime)
+        let now = clock.tick(milliseconds: context.wallTime)
+        for changeset in upload.changesets {
+            UploadRun(
+                upload: .init(
+                    user: identity.user, device: identity.device, partition: upload.partition, changeset: changeset,
+                    time: correction.corrected(changeset.clock, now: now)),
+                session: self
+            ).start(on: socket.loop)
+        }
+    }
+
+    /// An upload has its answer.
+    func answered(_ frame: GatewayFrame?) {
+        machine.answered(count: 1)
+        if let frame { send(frame) }
+    }
+
+    // MARK: The gateway speaks
+
+    /// What the device has not taken yet, in bytes.
+    var queuedBytes: Int { socket.queuedBytes }
+
+    func send(_ frame: GatewayFrame) { socket.send(WebSocketFrame(.text, frame.encoded())) }
+
+    func send(_ frame: WebSocketFrame) { socket.send(frame) }
+
+    /// Reports what is wrong; without a partition the connection ends with it.
+    func fail(_ report: GatewayFrame.ErrorReport) {
+        context.logger.debug(
+            "a device is refused",
+            metadata: ["connection.id": "\(id)", "error.code": "\(report.code)", "error": "\(report.message)"])
+        GatewayMetrics.refusals[report.code.rawValue].increment()
+        send(.error(report))
+        if report.partition == nil { socket.close(.policyViolation, reason: report.code.rawValue) }
+    }
+
+    /// The subscription is over; the partition may be opened again.
+    func forget(_ partition: Partition) {
+        machine.unsubscribe(partition)
+        subscriptions[partition] = nil
+    }
+
+    /// Ends the connection because the gateway stops; the device connects again, here or elsewhere.
+    func shutDown() { socket.close(.serviceRestart, reason: "unavailable") }
+
+    var identity: ConnectionIdentity? { machine.identity }
+
+    // MARK: Time and end
+
+    private func scheduleCheck() {
+        guard let deadline = machine.deadline else { return }
+        timer?.start(ms: UInt64(max(1, (deadline - context.time) / .milliseconds(1)) + 1))
+    }
+
+    private func check() {
+        do {
+            try machine.check(now: context.time)
+            scheduleCheck()
+        } catch {
+            if socket.isOpen { fail(.init(code: error.errorCode, message: error.message)) }
+        }
+    }
+
+    private func ended(_ closure: WebSocketClosure) {
+        GatewayMetrics.connections.decrement()
+        timer?.close()
+        timer = nil
+        for subscription in subscriptions.values { subscription.unsubscribe() }
+        subscriptions = [:]
+        context.presence.leave(session: self)
+        machine.close()
+        onEnd(self)
+        // The callbacks hold this session.
+        socket.onMessage = nil
+        socket.onDrain = nil
+        socket.onClose = nil
+    }
+}
+
+extension ConnectionStateMachine.Refusal {
+    /// As the device is told.
+    var errorCode: SyncErrorCode {
+        switch self {
+        case .helloExpected: .helloExpected
+        case .alreadyOpen: .alreadyOpen
+        case .tokenExpired: .tokenExpired
+        case .userChanged: .userChanged
+        case .tooManySubscriptions: .tooManySubscriptions
+        case .alreadySubscribed: .alreadySubscribed
+        case .notSubscribed: .notSubscribed
+        case .uploadWindowExceeded: .uploadWindowExceeded
+        case .timedOut, .closed: .timedOut
+        }
+    }
+
+    var message: String {
+        switch self {
+        case .helloExpected: "the first frame must be hello"
+        case .alreadyOpen: "hello was said already"
+        case .tokenExpired: "the access token has expired; get a new one and send it before the next expires"
+        case .userChanged: "a connection belongs to one user; open another one"
+        case .tooManySubscriptions: "too many partitions are open; close one first"
+        case .alreadySubscribed: "the partition is open already"
+        case .notSubscribed: "open the partition first"
+        case .uploadWindowExceeded: "wait for answers before sending more changesets"
+        case .timedOut, .closed: "nothing was heard for too long"
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import AccessTokens
+import AppRegistry
+import DocumentStore
+import EventStream
+import Foundation
+import Logging
+import SyncEngine
+
+/// What all sessions of a gateway share.
+final class GatewayContext: Sendable {
+    let store: DocumentStore
+    let committer: GroupCommitter
+    let apps: AppDirectory
+    let verifier: TokenVerifier
+    let grants: GrantBook
+    let presence: PresenceKeeper
+    let producer: EventProducer
+    let limits: ConnectionLimits
+    /// Bytes that may wait in a device's socket before it has to catch up.
+    let window: Int
+    /// This gateway's name in events and logs.
+    let instance: String
+    let logger: Logger
+
+    init(
+        store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, verifier: TokenVerifier, grants: GrantBook,
+        presence: PresenceKeeper, producer: EventProducer, limits: ConnectionLimits, window: Int, instance: String,
+        logger: Logger
+    ) {
+        self.store = store
+        self.committer = committer
+        self.apps = apps
+        self.verifier = verifier
+        self.grants = grants
+        self.presence = presence
+        self.producer = producer
+        self.limits = limits
+        self.window = window
+        self.instance = instance
+        self.logger = logger
+    }
+
+    /// Milliseconds since 1970.
+    var wallTime: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+
+    /// For the sessions' state machines: a clock that doesn't go back.
+    var time: Duration {
+        let now = ContinuousClock.now
+        return now - Self.start
+    }
+
+    private static let start = ContinuousClock.now
+}

@@ -1,0 +1,196 @@
+import DocumentModel
+import DocumentStore
+import EventLoop
+import EventTopics
+import Foundation
+import Logging
+import SyncEngine
+import SyncProtocol
+import WebSocket
+
+/// One partition that a device has open: carries out what the subscription's state machine says.
+///
+/// `@unchecked Sendable`: confined to the loop of its session.
+final class PartitionSubscription: @unchecked Sendable {
+    let partition: Partition
+    /// Where it stands in the shard's list.
+    var slot: Int?
+    private unowned let session: DeviceSession
+    private let context: GatewayContext
+    private let checkpoint: Revision
+    private var machine: SubscriptionStateMachine<FeedPayload>?
+    private var following: GrantBook.Following?
+    private var grantVersion: Revision?
+    private var isEnded = false
+
+    init(_ partition: Partition, checkpoint: Revision, session: DeviceSession) {
+        self.partition = partition
+        self.checkpoint = checkpoint
+        self.session = session
+        context = session.context
+    }
+
+    private var key: FeedKey { FeedKey(app: session.app, partition: partition) }
+    private var loop: EventLoop { session.shard.loop }
+
+    /// Finds out from where the device has to be served, then begins.
+    func start() {
+        let app = session.app
+        run { [self, context, checkpoint, partition] in
+            let (history, head) = try await context.store.epochHistory(of: partition, app: app)
+            guard !isEnded else { return }
+            var machine = SubscriptionStateMachine<FeedPayload>(
+                checkpoint: history.resumePoint(for: checkpoint, head: head), window: context.window)
+            let actions = machine.start()
+            self.machine = machine
+            perform(actions)
+        }
+    }
+
+    func received(_ frame: ChangeFeed.Frame) {
+        perform(machine?.received(frame, queued: session.queuedBytes) ?? [])
+    }
+
+    func drained() { perform(machine?.drained() ?? []) }
+
+    func unsubscribe() {
+        perform(machine?.unsubscribe() ?? [])
+        end()
+    }
+
+    private func perform(_ actions: [SubscriptionStateMachine<FeedPayload>.Action]) {
+        for action in actions {
+            switch action {
+            case .requestGrant: requestGrant()
+            case .sendSubscribed(let access, let head, let lastVersion):
+                session.send(
+                    .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)))
+            case .sendUnavailable:
+                session.fail(
+                    .init(
+                        code: .permissionsUnavailable, message: "it can't be decided now who may open the partition",
+                        partition: partition))
+            case .attach:
+                session.shard.attach(self, to: key)
+                perform(machine?.attached() ?? [])
+            case .readChunk(let revision): readChunk(after: revision)
+            case .sendChunk(let chunk, let progress): send(chunk, progress)
+            case .sendFrame(.frame(let frame)): session.send(frame)
+            case .sendFrame(.chunk): break  // chunks are sent by `sendChunk`
+            case .sendRevoked(let reason):
+                session.send(.revoked(partition: partition, reason: reason))
+                acknowledgeFence()
+            case .detach: detach()
+            }
+        }
+        if machine?.isClosed == true { end() }
+    }
+
+    // MARK: The grant
+
+    private func requestGrant() {
+        guard let claims = session.claims else { return }
+        let app = session.app, user = claims.user
+        following = context.grants.follow(app: app, user: user, partition: partition) { [weak self] grant in
+            guard let self else { return }
+            loop.execute { self.grantChanged(grant) }
+        }
+        run { [self, context, partition] in
+            let grant = try await context.grants.resolve(
+                app: app, user: user, partition: partition, claims: claims.ruleClaims)
+            if let grant { grantChanged(grant) } else { perform(machine?.grantUnavailable() ?? []) }
+        }
+    }
+
+    /// What is older than what is known comes too late.
+    private func grantChanged(_ grant: Grant) {
+        guard !isEnded else { return }
+        if let grantVersion, grant.version < grantVersion { return }
+        grantVersion = grant.version
+        perform(machine?.granted(Access(rawValue: grant.access.rawValue) ?? .none) ?? [])
+    }
+
+    /// Tells permissions that this gateway serves the user no more, once the socket has taken what was sent before.
+    private func acknowledgeFence() {
+        guard let version = grantVersion, let user = session.claims?.user else { return }
+        let ack = FenceAck(
+            app: session.app, user: user, partition: partition, version: version, gateway: context.instance,
+            time: context.wallTime)
+        Task { [context, loop] in
+            await loop.flushed()
+            do {
+                try await context.producer.send(ack)
+            } catch {
+                context.logger.warning("a fence was not acknowledged", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    // MARK: The catch-up
+
+    private func readChunk(after revision: Revision) {
+        guard let identity = session.identity else { return }
+        run { [self, context, partition] in
+            let read = try await context.store.catchUp(
+                app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device)
+            let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
+            let chunk = CatchUpChunk<FeedPayload>(
+                from: read.from, to: read.to, head: read.head, count: read.entries.count, remaining: read.remaining,
+                lastVersion: read.lastVersion, byteCount: size, payload: .chunk(read))
+            perform(machine?.chunkRead(chunk, queued: session.queuedBytes) ?? [])
+        }
+    }
+
+    private func send(_ chunk: CatchUpChunk<FeedPayload>, _ progress: CatchUpProgress) {
+        guard case .chunk(let read) = chunk.payload else { return }
+        var encoder = DownloadEncoder(partition: partition, from: chunk.from, capacity: chunk.byteCount)
+        for entry in read.entries {
+            if let body = entry.body {
+                encoder.appendUpsert(
+                    collection: entry.collection, idText: entry.idText, revision: entry.revision,
+                    incarnation: entry.incarnation, body: body)
+            } else {
+                encoder.appendDelete(
+                    collection: entry.collection, idText: entry.idText, revision: entry.revision,
+                    incarnation: entry.incarnation)
+            }
+        }
+        let bytes = encoder.finish(
+            to: chunk.to,
+            catchUp: .init(isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress))
+        session.send(WebSocketFrame(.text, bytes, isCompressible: bytes.count > 1024))
+    }
+
+    // MARK: The end
+
+    private func detach() {
+        session.shard.detach(self, from: key)
+        if let following { context.grants.stop(following) }
+        following = nil
+    }
+
+    private func end() {
+        guard !isEnded else { return }
+        isEnded = true
+        detach()
+        session.forget(partition)
+    }
+
+    /// Does something elsewhere and comes back to the loop. A failure ends the subscription; the device asks again.
+    private func run(_ work: @escaping @Sendable () async throws -> Void) {
+        let session = session
+        // Short: ends with a query or an answer, and changes nothing when the session has ended meanwhile.
+        Task(executorPreference: loop) { [self] in
+            do {
+                try await work()
+            } catch {
+                context.logger.warning(
+                    "a partition can't be served", metadata: ["partition.id": "\(partition)", "error": "\(error)"])
+                guard !isEnded else { return }
+                session.fail(
+                    .init(code: .unavailable, message: "the partition can't be read now", partition: partition))
+                end()
+            }
+        }
+    }
+}

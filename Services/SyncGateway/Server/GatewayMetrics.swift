@@ -1,0 +1,14 @@
+import Metrics
+
+/// What the gateway counts.
+enum GatewayMetrics {
+    static let connections = Gauge(label: "sync_gateway_connections", help: "Devices that are connected.")
+    static let refusals = MetricFamily<Counter>(
+        label: "sync_gateway_refusals_total", help: "Error frames sent to devices, by code.", dimensions: ["code"])
+    static let uploadSeconds = Timer(
+        label: "sync_gateway_upload_commit_seconds", help: "Time from a changeset's frame to its commit.")
+    static let feedChanges = Counter(
+        label: "sync_gateway_feed_changes_total", help: "Changes of partitions that a device here has open.")
+    static let unansweredQuestions = Counter(
+        label: "sync_gateway_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
+}

@@ -1,0 +1,118 @@
+import DocumentModel
+import EventLoop
+import EventStream
+import EventTopics
+import Foundation
+import Logging
+import Postgres
+
+/// The grants that this gateway's devices live by: read from Postgres when a partition is opened, asked for where there is none, and
+/// followed on the topic as long as it stays open.
+final class GrantBook: Sendable {
+    /// Called on any thread with each grant of the pair that comes while it is followed; `Grant.version` tells which is newer.
+    typealias Observer = @Sendable (Grant) -> Void
+
+    private struct State {
+        var observers: [String: [Int: Observer]] = [:]
+        var nextID = 0
+    }
+
+    private let client: PostgresClient
+    private let producer: EventProducer
+    private let instance: String
+    private let logger: Logger
+    private let state = Locked(State())
+
+    /// How often a question is asked again, and how often at the most.
+    private static let patience = Duration.seconds(2)
+    private static let attempts = 4
+
+    init(client: PostgresClient, producer: EventProducer, instance: String, logger: Logger) {
+        self.client = client
+        self.producer = producer
+        self.instance = instance
+        self.logger = logger
+    }
+
+    /// What ends the following of a pair.
+    struct Following: Sendable {
+        fileprivate let keys: [String]
+        fileprivate let id: Int
+    }
+
+    /// Follows the grants of a user to a partition, the user's own and everybody's. Begin before the first read, so that nothing
+    /// falls between.
+    func follow(app: String, user: String, partition: Partition, _ observer: @escaping Observer) -> Following {
+        let keys = [user, EventKey.everyone].map { GrantsEvent.key(app: app, user: $0, partition: partition) }
+        return state.withLock { state in
+            state.nextID += 1
+            for key in keys { state.observers[key, default: [:]][state.nextID] = observer }
+            return Following(keys: keys, id: state.nextID)
+        }
+    }
+
+    func stop(_ following: Following) {
+        state.withLock { state in
+            for key in following.keys {
+                state.observers[key]?[following.id] = nil
+                if state.observers[key]?.isEmpty == true { state.observers[key] = nil }
+            }
+        }
+    }
+
+    /// Takes what came on the topic.
+    func handle(_ events: [RawEvent<GrantsEvent>]) {
+        for event in events {
+            guard let observers = state.withLock({ $0.observers[event.key] }) else { continue }
+            do {
+                guard case .grant(let grant) = try event.decoded().payload else { continue }
+                for observer in observers.values { observer(grant) }
+            } catch {
+                logger.error("a grant can't be read", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// The grant as it stands; `nil` when there is none that still holds. The user's own comes before everybody's.
+    func current(app: String, user: String, partition: Partition) async throws -> Grant? {
+        let rows = try await client.query(
+            """
+            select user_id, access, epoch, version from partita.grants
+            where app = $1 and partition = $2 and user_id in ($3, '*') and (expires_at is null or expires_at > clock_timestamp())
+            order by user_id = '*' limit 1
+            """, [.text(app), .text(partition.text), .text(user)])
+        return try rows.first.map { row in
+            let (user, access, epoch, version) = try row.decode((String, String, Int32, Int64).self)
+            return Grant(
+                app: app, user: user, partition: partition, access: Grant.Access(rawValue: access) ?? .none,
+                version: Revision(epoch: epoch, number: version), reason: "", time: 0)
+        }
+    }
+
+    /// The grant, asked for when there is none.
+    /// - Parameter claims: what the access token says of the user.
+    /// - Returns: `nil` when permissions doesn't answer.
+    func resolve(app: String, user: String, partition: Partition, claims: Document) async throws -> Grant? {
+        if let grant = try await current(app: app, user: user, partition: partition), grant.access != .none {
+            return grant
+        }
+        let (answers, continuation) = AsyncStream.makeStream(of: Grant?.self, bufferingPolicy: .bufferingNewest(4))
+        let following = follow(app: app, user: user, partition: partition) { continuation.yield($0) }
+        defer { stop(following) }
+        for _ in 0..<Self.attempts {
+            try await producer.send(
+                PermissionRequest(
+                    id: UUID().uuidString.lowercased(), app: app, user: user, partition: partition, claims: claims,
+                    requester: instance, time: Int64(Date().timeIntervalSince1970 * 1000)))
+            let timer = Task {
+                try await Task.sleep(for: Self.patience)
+                continuation.yield(nil)
+            }
+            defer { timer.cancel() }
+            var iterator = answers.makeAsyncIterator()
+            if let answer = await iterator.next(), let grant = answer { return grant }
+        }
+        GatewayMetrics.unansweredQuestions.increment()
+        return nil
+    }
+}

@@ -1,0 +1,151 @@
+import DocumentModel
+import EventLoop
+import EventStream
+import EventTopics
+import Lifecycle
+import Logging
+import Presence
+import SyncProtocol
+
+/// Keeps the leases of the devices that are connected here, announces who comes and who goes, and tells devices of the users that they
+/// watch.
+///
+/// A gateway that ends in order leaves the leases to run out: its devices connect again before that, and nobody flips.
+final class PresenceKeeper: Service {
+    private struct State {
+        var members: [PresenceMember: Int] = [:]
+        /// Not renewed yet: they get their lease at once.
+        var fresh: Set<PresenceMember> = []
+        var watchers: [String: [String: DeviceSession]] = [:]
+        var isStopping = false
+    }
+
+    private let leases: PresenceLeases
+    private let producer: EventProducer
+    private let interval: Duration
+    private let logger: Logger
+    private let state = Locked(State())
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// Leases in one round trip.
+    private static let batch = 1000
+
+    /// - Parameter interval: how often leases are renewed; a third of their time.
+    init(leases: PresenceLeases, producer: EventProducer, interval: Duration, logger: Logger) {
+        self.leases = leases
+        self.producer = producer
+        self.interval = interval
+        self.logger = logger
+        // One pending wake-up is as good as many.
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func join(_ member: PresenceMember, session: DeviceSession) {
+        state.withLock { state in
+            state.members[member, default: 0] += 1
+            state.fresh.insert(member)
+        }
+        wake.yield()
+    }
+
+    /// The session has ended.
+    func leave(session: DeviceSession) {
+        guard let identity = session.identity else { return }
+        let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
+        let isLast = state.withLock { state in
+            for user in Array(state.watchers.keys) { state.watchers[user]?[session.id] = nil }
+            let left = (state.members[member] ?? 1) - 1
+            state.members[member] = left > 0 ? left : nil
+            state.fresh.remove(member)
+            return left <= 0 && !state.isStopping
+        }
+        guard isLast else { return }
+        // Short; and when it fails, the lease runs out by itself.
+        Task { await end(member) }
+    }
+
+    /// The users whose presence the session's device wants to hear of from now on.
+    func watch(_ users: [String]?, session: DeviceSession) {
+        guard let users, let app = session.identity?.app else { return }
+        state.withLock { state in
+            for user in Array(state.watchers.keys) { state.watchers[user]?[session.id] = nil }
+            for user in users.prefix(1000) { state.watchers["\(app)/\(user)", default: [:]][session.id] = session }
+            state.watchers = state.watchers.filter { !$0.value.isEmpty }
+        }
+    }
+
+    /// Takes what came on the topic.
+    func handle(_ events: [RawEvent<PresenceEvent>]) {
+        for event in events {
+            guard let sessions = state.withLock({ $0.watchers[event.key] }), let presence = try? event.decoded().payload
+            else { continue }  // nobody here watches the user, or a message that is none
+            let frame = GatewayFrame.presence(
+                .init(
+                    user: presence.user, state: presence.isUserOnline ? "online" : "offline",
+                    lastSeen: presence.lastSeen))
+            for session in sessions.values { session.shard.loop.execute { session.send(frame) } }
+        }
+    }
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await withTaskGroup { group in
+                group.addTask { await self.renewAll() }
+                group.addTask { await self.leaseFresh() }
+            }
+        } onGracefulShutdown: {
+            self.state.withLock { $0.isStopping = true }
+            self.wake.finish()
+        }
+    }
+
+    private func leaseFresh() async {
+        for await _ in wakes {
+            let members = state.withLock { state in
+                defer { state.fresh = [] }
+                return Array(state.fresh)
+            }
+            await refresh(members)
+        }
+    }
+
+    private func renewAll() async {
+        while !state.withLock({ $0.isStopping }), !Task.isCancelled {
+            try? await cancelWhenGracefulShutdown { [interval] in try await Task.sleep(for: interval) }  // then the condition ends it
+            let members = state.withLock { Array($0.members.keys) }
+            for start in stride(from: 0, to: members.count, by: Self.batch) {
+                await refresh(Array(members[start..<min(start + Self.batch, members.count)]))
+            }
+        }
+    }
+
+    private func refresh(_ members: [PresenceMember]) async {
+        guard !members.isEmpty else { return }
+        do {
+            let flips = try await leases.refresh(members)
+            if !flips.isEmpty { try await producer.send(flips.map { PresenceEvent($0) }).requireAll() }
+        } catch {
+            // The next round tries again; a lease that is lost meanwhile is announced anew.
+            logger.warning("leases were not renewed", metadata: ["count": "\(members.count)", "error": "\(error)"])
+        }
+    }
+
+    private func end(_ member: PresenceMember) async {
+        do {
+            if let flip = try await leases.leave(member) { try await producer.send(PresenceEvent(flip, why: .left)) }
+        } catch {
+            logger.debug("a lease is left to run out", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension PresenceEvent {
+    /// The event of a flip.
+    init(_ flip: PresenceFlip, why: Why? = nil) {
+        self.init(
+            app: flip.member.app, user: flip.member.user, device: flip.member.device,
+            state: flip.isOnline ? .online : .offline,
+            why: why, isUserOnline: flip.isUserOnline, lastSeen: flip.time, version: flip.version)
+    }
+}

@@ -1,0 +1,68 @@
+import DocumentModel
+import SyncEngine
+import SyncProtocol
+import Testing
+
+struct WireContractTests {
+    @Test(arguments: FrameSamples.device.indices)
+    func `a device's frame has the bytes of its golden file, both ways`(index: Int) throws {
+        let sample = FrameSamples.device[index]
+        let golden = try GoldenFiles.bytes(sample.name)
+        #expect(text(sample.frame.encoded()) == text(golden))
+        let decoded = try DeviceFrame(golden)
+        #expect(text(decoded.encoded()) == text(golden))
+        #expect(decoded.type == sample.frame.type)
+    }
+
+    @Test(arguments: FrameSamples.gateway.indices)
+    func `a gateway's frame has the bytes of its golden file, both ways`(index: Int) throws {
+        let sample = FrameSamples.gateway[index]
+        let golden = try GoldenFiles.bytes(sample.name)
+        #expect(text(sample.frame.encoded()) == text(golden))
+        let decoded = try GatewayFrame(golden)
+        #expect(text(decoded.encoded()) == text(golden))
+        #expect(decoded.type == sample.frame.type)
+    }
+
+    @Test func `every type has a golden file, and every golden file a frame`() throws {
+        let names = FrameSamples.device.map(\.name) + FrameSamples.gateway.map(\.name)
+        #expect(try GoldenFiles.names() == Set(names))
+        #expect(Set(FrameSamples.device.map(\.frame.type)) == Set(DeviceFrame.types))
+        #expect(Set(FrameSamples.gateway.map(\.frame.type)) == Set(GatewayFrame.types))
+    }
+
+    @Test func `every type, field and error code is in the specification`() throws {
+        let specification = try GoldenFiles.specification()
+        var words = Set(SyncErrorCode.all.map(\.rawValue))
+        for name in try GoldenFiles.names() {
+            guard case .document(let frame) = try ExtendedJSON.parse(try GoldenFiles.bytes(name)) else { continue }
+            if let type = frame["type"]?.stringValue { words.insert(type) }
+            collectFields(of: frame, into: &words)
+        }
+        for word in words.sorted() {
+            #expect(specification.contains(try Regex("[`{ ,]\(word)[`} ,]")), "\(word) is not in the specification")
+        }
+    }
+
+    @Test func `the codes of rejections are codes of the wire`() {
+        let codes: [OperationRejection.Code] = [
+            .notPermitted, .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition, .documentTooLarge,
+        ]
+        for code in codes { #expect(SyncErrorCode.all.contains { $0.rawValue == code.rawValue }) }
+    }
+
+    /// The names of a frame's own fields; documents, updates and data inside it have the app's.
+    private func collectFields(of document: Document, into words: inout Set<String>) {
+        let ofTheApp: Set<String> = ["document", "update", "data", "arrayFilters", "_id"]
+        for field in document.fields {
+            words.insert(field.key)
+            if ofTheApp.contains(field.key) { continue }
+            if case .document(let nested) = field.value { collectFields(of: nested, into: &words) }
+            for element in field.value.arrayValue ?? [] {
+                if case .document(let nested) = element { collectFields(of: nested, into: &words) }
+            }
+        }
+    }
+
+    private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,43 @@
+import DocumentModel
+import TestSupport
+import Testing
+
+@Suite struct APIKeyTests {
+    private func login(_ app: AppClient, _ key: String) async throws -> AppClient.Answer {
+        try await app.call(.post, "auth/providers/api-key/login", ["key": .string(key), "provider": "api-key"])
+    }
+
+    @Test func `a key signs in as its user until it is disabled or deleted`() async throws {
+        let app = try await AuthFixture.shared().app()
+        let tokens = try await app.newUser("keys@example.org")
+        let made = try await app.auth(.post, "api_keys", ["name": "laptop"], token: tokens.refresh)
+        #expect(made.status == 201 && made.json["disabled"] == false && made.json["name"] == "laptop")
+        let id = try #require(made.json["_id"]?.stringValue), key = try #require(made.json["key"]?.stringValue)
+        #expect(try AppClient.tokens(try await login(app, key)).user == tokens.user)
+
+        let list = try await app.auth(.get, "api_keys", token: tokens.refresh)
+        #expect(list.json.arrayValue?.count == 1)
+        #expect(list.json[0]?["key"] == nil)
+        #expect(try await app.auth(.get, "api_keys/\(id)", token: tokens.refresh).json["_id"]?.stringValue == id)
+
+        #expect(try await app.auth(.put, "api_keys/\(id)/disable", token: tokens.refresh).status == 204)
+        #expect(try await login(app, key).code == "APIKeyNotFound")
+        #expect(try await app.auth(.put, "api_keys/\(id)/enable", token: tokens.refresh).status == 204)
+        #expect(try await login(app, key).status == 200)
+        #expect(try await app.auth(.delete, "api_keys/\(id)", token: tokens.refresh).status == 204)
+        #expect(try await login(app, key).code == "APIKeyNotFound")
+        #expect(try await app.auth(.get, "api_keys/\(id)", token: tokens.refresh).code == "APIKeyNotFound")
+    }
+
+    @Test func `names of keys are unique, and keys are managed with the refresh token only`() async throws {
+        let app = try await AuthFixture.shared().app()
+        let tokens = try await app.newUser("keys@example.org")
+        #expect(try await app.auth(.post, "api_keys", ["name": "one"], token: tokens.refresh).status == 201)
+        #expect(
+            try await app.auth(.post, "api_keys", ["name": "one"], token: tokens.refresh).code == "APIKeyAlreadyExists")
+        #expect(try await app.auth(.post, "api_keys", ["name": "two"], token: tokens.access).code == "InvalidSession")
+        #expect(try await app.auth(.post, "api_keys", ["name": ""], token: tokens.refresh).code == "InvalidParameter")
+        let other = try await app.newUser("others@example.org")
+        #expect(try await app.auth(.get, "api_keys", token: other.refresh).json.arrayValue?.isEmpty == true)
+    }
+}

@@ -1,0 +1,221 @@
+import DocumentModel
+import DocumentStore
+import SyncEngine
+import Testing
+
+struct UploadTests {
+    let partition = Partition.conversation("1")
+
+    @Test func `a changeset takes consecutive revisions and leaves both forms of its documents`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let result = try await fixture.commit(
+                .of(
+                    1,
+                    [
+                        .insert("a", ["text": "hi", "at": .date(5), "n": .int64(7)], in: partition),
+                        .insert("b", in: partition), .update("a", ["$set": ["text": "ho"]]),
+                    ], in: partition))
+            #expect(result.acknowledgement?.revision == Revision(epoch: 1, number: 2))
+            let changes = try await fixture.changes(in: partition)
+            #expect(changes.map(\.number) == [1, 2])
+            #expect(changes.map(\.id) == ["s:a", "s:b"])
+            let row = try await fixture.client.query(
+                "select body::text, document::text, revision, incarnation from \(fixture.table) where _id = 's:a'")
+            let (body, plain, revision, incarnation) = try row[0].decode((String, String, Int64, Int64).self)
+            #expect(
+                body
+                    == #"{"_id":"a","text":"ho","at":{"$date":{"$numberLong":"5"}},"n":{"$numberLong":"7"},"partition":"conversation=1"}"#
+            )
+            #expect(
+                plain
+                    == #"{"n": 7, "at": {"$date": 5}, "_id": "a", "text": "ho", "partition": "conversation=1"}"#)
+            #expect(revision == 1)
+            #expect(incarnation == 1)
+        }
+    }
+
+    @Test func `a changeset that is sent again is acknowledged with the same revision and changes nothing`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let insert = Upload.of(1, [.insert("a", ["n": 0], in: partition)], in: partition)
+            let increment = Upload.of(2, [.update("a", ["$inc": ["n": 1]])], in: partition)
+            let first = try await fixture.commit([insert, increment])
+            let again = try await fixture.commit([insert, increment, increment])
+            #expect(first.map { $0.acknowledgement?.revision.number } == [1, 2])
+            #expect(again.map { $0.acknowledgement?.revision.number } == [1, 2, 2])
+            #expect(try await fixture.document("a")?["n"]?.int64Value == 1)
+            #expect(try await fixture.head(of: partition) == 2)
+        }
+    }
+
+    @Test func `the same changeset twice in one batch is applied once`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let insert = Upload.of(1, [.insert("a", ["n": 0], in: partition)], in: partition)
+            let results = try await fixture.commit([insert, insert])
+            #expect(results.map { $0.acknowledgement?.revision.number } == [1, 1])
+            #expect(try await fixture.head(of: partition) == 1)
+        }
+    }
+
+    @Test func `a known version with other content is a fork`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            let other = try await fixture.commit(.of(1, [.insert("b", in: partition)], in: partition))
+            #expect(other.isForked)
+            #expect(try await fixture.document("b") == nil)
+        }
+    }
+
+    @Test func `a version that skips one is out of order`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let result = try await fixture.commit(.of(3, [.insert("a", in: partition)], in: partition))
+            guard case .outOfOrder(let expected) = result else {
+                Issue.record("\(result)")
+                return
+            }
+            #expect(expected == 1)
+        }
+    }
+
+    @Test func `a rejected changeset advances the counter, is told again, and blocks nobody`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let good = Upload.of(1, [.insert("a", ["n": "text"], in: partition)], in: partition)
+            let bad = Upload.of(
+                2, [.insert("b", in: partition), .update("a", ["$inc": ["n": 1]])], in: partition)
+            let other = Upload.of(1, [.insert("c", in: partition)], device: "tablet", in: partition)
+            let behind = Upload.of(3, [.insert("d", in: partition)], in: partition)
+            let results = try await fixture.commit([good, bad, other, behind])
+            #expect(results[1].rejection?.code == .badUpdate)
+            #expect([0, 2, 3].map { results[$0].acknowledgement?.revision.number } == [1, 2, 3])
+            #expect(try await fixture.document("b") == nil)
+            let again = try await fixture.commit(bad)
+            #expect(again.rejection == results[1].rejection)
+        }
+    }
+
+    @Test func `nothing is written without a grant, and the user's own comes before everybody's`() async throws {
+        try await StoreFixture.with { fixture in
+            let refused = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            #expect(refused.rejection?.code == .notPermitted)
+            try await fixture.grant(.write, in: partition)
+            try await fixture.grant(.read, to: "ada", in: partition)
+            let ada = Upload.of(2, [.insert("a", in: partition)], in: partition)
+            let bob = Upload.of(1, [.insert("b", in: partition)], user: "bob", device: "bobs", in: partition)
+            let results = try await fixture.commit([ada, bob])
+            #expect(results[0].rejection?.code == .notPermitted)
+            #expect(results[1].acknowledgement != nil)
+        }
+    }
+
+    @Test func `an _id that another partition holds is refused for inserts and unknown to updates`() async throws {
+        try await StoreFixture.with { fixture in
+            let elsewhere = Partition.conversation("2")
+            try await fixture.grant(in: partition)
+            try await fixture.grant(in: elsewhere)
+            _ = try await fixture.commit(.of(1, [.insert("a", ["n": 1], in: elsewhere)], in: elsewhere))
+            let insert = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            #expect(insert.rejection?.code == .wrongPartition)
+            let update = try await fixture.commit(.of(2, [.update("a", ["$set": ["n": 2]])], in: partition))
+            #expect(update.acknowledgement?.lost == [LostWrite(operation: 0, isDeleted: true)])
+            #expect(try await fixture.document("a")?["n"]?.int64Value == 1)
+        }
+    }
+
+    @Test func `of two sets since the same base the later clock wins, and the loser is named`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", ["x": 0], in: partition)], in: partition))
+            let base = Revision(epoch: 1, number: 1)
+            func set(_ value: Int64, by device: String, at time: Int64, version: Int64) -> Upload {
+                .of(
+                    version, [.update("a", ["$set": ["x": .int64(value)]], incarnation: base, base: base)],
+                    device: device, in: partition, time: time)
+            }
+            let later = set(2, by: "tablet", at: 1_700_000_009_000, version: 1)
+            let earlier = set(1, by: "phone", at: 1_700_000_005_000, version: 2)
+            let results = try await fixture.commit([later, earlier])
+            #expect(results[0].acknowledgement?.lost == [])
+            #expect(results[1].acknowledgement?.lost == [LostWrite(operation: 0, paths: ["x"])])
+            #expect(try await fixture.document("a")?["x"]?.int64Value == 2)
+            let again = try await fixture.commit(earlier)
+            #expect(again.acknowledgement?.lost == [LostWrite(operation: 0, paths: ["x"])])
+            #expect(again.acknowledgement?.revision == results[1].acknowledgement?.revision)
+            // Read back from the table, where the revisions of that batch were written relative to the row's.
+            let third = set(3, by: "watch", at: 1_700_000_007_000, version: 1)
+            #expect(try await fixture.commit(third).acknowledgement?.lost == [LostWrite(operation: 0, paths: ["x"])])
+        }
+    }
+
+    @Test func `a deleted document comes back as another incarnation`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let first = Revision(epoch: 1, number: 1)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            _ = try await fixture.commit(.of(2, [.delete("a", incarnation: first)], in: partition))
+            let both = try await fixture.commit([
+                .of(3, [.insert("a", ["n": 1], in: partition)], in: partition),
+                .of(1, [.update("a", ["$inc": ["n": 1]], incarnation: first)], device: "tablet", in: partition),
+            ])
+            #expect(both[1].acknowledgement?.lost == [LostWrite(operation: 0, isDeleted: true)])
+            let rows = try await fixture.client.query("select incarnation, revision from \(fixture.table)")
+            let (incarnation, revision) = try rows[0].decode((Int64, Int64).self)
+            #expect([incarnation, revision] == [3, 3])
+            let tombstones = try await fixture.client.query("select revision, incarnation from partita.tombstones")
+            let (removal, removed) = try tombstones[0].decode((Int64, Int64).self)
+            #expect([removal, removed] == [2, 1])
+        }
+    }
+
+    @Test func `a document that moves is deleted there and inserted here, one update for triggers`() async throws {
+        try await StoreFixture.with { fixture in
+            let target = Partition.conversation("2")
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            let move = Operation.update("a", ["$set": ["partition": "conversation=2"]])
+            let refused = try await fixture.commit(.of(2, [move], in: partition))
+            #expect(refused.rejection?.code == .wrongPartition)
+            try await fixture.grant(in: target)
+            let moved = try await fixture.commit(.of(3, [move], in: partition))
+            #expect(moved.acknowledgement?.revision.number == 2)
+            #expect(try await fixture.changes(in: partition).map(\.operation) == ["insert", "delete"])
+            let arrival = try await fixture.client.query(
+                """
+                select operation, moved_partition, moved_revision, incarnation, origin_version
+                from partita.changes where partition = $1
+                """, [.text(target.text)])
+            let (operation, left, removal, incarnation, version) =
+                try arrival[0].decode((String, String, Int64, Int64, Int64).self)
+            #expect([operation, left] == ["update", partition.text])
+            #expect([removal, incarnation, version] == [2, 1, 3])
+            let tombstones = try await fixture.client.query("select partition from partita.tombstones")
+            #expect(try tombstones.map { try $0.decode(0, as: String.self) } == [partition.text])
+        }
+    }
+
+    @Test func `a document that changes often in one batch has a change row of each, with its images`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit([
+                .of(1, [.insert("a", ["n": 0], in: partition)], in: partition),
+                .of(2, [.update("a", ["$inc": ["n": 1]])], in: partition),
+                .of(3, [.delete("a")], in: partition),
+                .of(4, [.insert("a", ["n": 9], in: partition)], in: partition),
+            ])
+            let rows = try await fixture.client.query(
+                """
+                select operation, before #>> '{n,$numberInt}', after #>> '{n,$numberInt}', incarnation
+                from partita.changes order by revision
+                """)
+            let seen = try rows.map { try $0.decode((String, String?, String?, Int64).self) }
+            #expect(seen.map(\.0) == ["insert", "update", "delete", "insert"])
+            #expect(seen.map(\.1) == [nil, "0", "1", nil])
+            #expect(seen.map(\.2) == ["0", "1", nil, "9"])
+            #expect(seen.map(\.3) == [1, 1, 1, 4])
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import ChildProcesses
+import DocumentModel
+import FunctionProtocol
+import Testing
+
+struct FunctionHostTests {
+    @Test(arguments: [
+        "exports = function(a, b) { return a + b }", "exports = async function(a, b) { return a + b }",
+        "exports = (a, b) => a + b",
+        "const add = (x, y) => x + y\nexports = async (a, b) => { return await add(a, b) }",
+        "exports = function(a, b) { return Promise.resolve(a + b) };",
+    ])
+    func `every way to write a function works`(_ source: String) throws {
+        let host = try TestHost(["add": source])
+        let result = try host.call("add", [.int32(2), .int32(3)]).get()
+        #expect(result.isIdentical(to: .int32(5)))
+    }
+
+    @Test func `every BSON type that a function hands through comes back as it was`() throws {
+        let host = try TestHost(["same": "exports = x => x"])
+        let values: [Value] = [
+            .null, .bool(true), .int32(-7), .double(1.5), .double(.infinity), .double(-0.0), .double(1e300),
+            .string("a\u{0}ü🎻"),
+            .objectId(ObjectId(high: 0x0123_4567_89ab_cdef, low: 7)), .date(-1), .date(1_700_000_000_123),
+            .binary(Binary([1, 2, 255, 0], subtype: 0)), .binary(Binary(Array(0..<16), subtype: 4)),
+            .binary(Binary([], subtype: 5)),
+            .int64(.max), .timestamp(Timestamp(seconds: 5, increment: 6)),
+            .regex(RegularExpression("a.b", options: "i")),
+            .minKey, .maxKey, .array([]), .document([:]), .array([.null, .document(["a": .array([.int32(1)])])]),
+            .symbol("s"), .document(["__proto__": .int32(1), "b": .int32(2)]),
+        ]
+        for value in values {
+            let result = try host.call("same", [value]).get()
+            #expect(result.isIdentical(to: value), "\(value) came back as \(result)")
+        }
+    }
+
+    @Test func `a thrown error has its message, function and line`() throws {
+        let host = try TestHost([
+            "bad": "exports = function() {\n  const a = null\n  return a.b\n}",
+            "plain": "exports = () => { throw 'no' }",
+        ])
+        let failure = #expect(throws: FunctionFailure.self) { try host.call("bad").get() }
+        #expect(failure?.code == .functionExecutionError)
+        #expect(failure?.message.hasPrefix("TypeError") == true)
+        #expect(failure?.function == "bad")
+        #expect(failure?.line == 3)
+        #expect(#expect(throws: FunctionFailure.self) { try host.call("plain").get() }?.message == "no")
+        #expect(#expect(throws: FunctionFailure.self) { try host.call("none").get() }?.code == .functionNotFound)
+    }
+
+    @Test func `documents are read and written through effects, and a rejected one can be caught`() throws {
+        let host = try TestHost([
+            "work": """
+            exports = async function(name) {
+              const users = context.services.get("mongodb-atlas").db("D").collection("User");
+              const found = await users.findOne({ name });
+              await users.updateOne({ _id: found._id }, { $set: { seen: true } }, { upsert: true });
+              try { await users.deleteOne({}) } catch (error) { return { code: error.code, name: error.name, all: users.find({ a: 1 }).sort({ b: -1 }).limit(2) } }
+            }
+            """
+        ])
+        let result = try host.call("work", [.string("Ada")]) { effect in
+            switch effect.action {
+            case "findOne": .success(.document(["_id": .int32(9)]))
+            case "deleteOne": .failure(EffectFailure(name: "MongoDBError", message: "no", code: 13))
+            case "find": .success(.array([.int32(1), .int32(2)]))
+            default: .success(.document(["matchedCount": .int32(1)]))
+            }
+        }.get()
+        #expect(host.effects.map(\.action) == ["findOne", "updateOne", "deleteOne", "find"])
+        #expect(host.effects.map(\.ordinal) == [0, 1, 2, 3])
+        #expect(host.effects[0].arguments["filter"]?.documentValue?["name"]?.stringValue == "Ada")
+        #expect(host.effects[1].arguments["upsert"]?.boolValue == true)
+        #expect(host.effects[3].arguments["limit"]?.intValue == 2)
+        #expect(result.documentValue?["code"]?.intValue == 13)
+        #expect(result.documentValue?["all"]?.arrayValue?.count == 2)
+    }
+
+    @Test func `the context shows user, values and environment, and functions call each other`() throws {
+        let host = try TestHost([
+            "outer":
+                "exports = async () => ({ id: context.user.id, v: context.values.get('v'), tag: context.environment.tag, system: context.runningAsSystem(), inner: await context.functions.execute('inner', 4) })",
+            "inner": "exports = async n => n * 2",
+        ])
+        let result = try host.call(
+            "outer",
+            context: [
+                "user": .document(["id": .string("u1")]), "values": .document(["v": .string("value")]),
+                "environment": .document(["tag": .string("production")]), "runningAsSystem": .bool(true),
+            ]
+        ).get().documentValue
+        #expect(result?["id"]?.stringValue == "u1")
+        #expect(result?["v"]?.stringValue == "value")
+        #expect(result?["tag"]?.stringValue == "production")
+        #expect(result?["system"]?.boolValue == true)
+        #expect(result?["inner"]?.intValue == 8)
+    }
+
+    @Test func `calls share nothing`() throws {
+        let host = try TestHost([
+            "count": "exports = () => { globalThis.n = (globalThis.n ?? 0) + 1; return globalThis.n }"
+        ])
+        #expect(try host.call("count").get().intValue == 1)
+        #expect(try host.call("count").get().intValue == 1)
+    }
+
+    @Test func `console and timers work, and output beyond the limit is dropped`() throws {
+        let host = try TestHost([
+            "talk":
+                "exports = async () => { console.log('a', { b: 1 }); console.error('c'); await new Promise(done => setTimeout(done, 5)); return 1 }",
+            "flood": "exports = () => { for (let i = 0; i < 100; i++) console.log('x'.repeat(10000)) }",
+        ])
+        #expect(try host.call("talk").get().intValue == 1)
+        #expect(host.logs == ["log: a {\"b\":1}", "error: c"])
+        _ = try host.call("flood")
+        #expect(host.logs.count < 40)
+        #expect(host.logs.last?.contains("dropped") == true)
+    }
+
+    @Test func `a seeded run repeats itself`() throws {
+        let source =
+            "exports = () => [Math.random(), String(new BSON.ObjectId()), String(BSON.ObjectId()), Date.now(), new Date().toISOString()]"
+        let host = try TestHost(["random": source])
+        let first = try host.call("random", seed: 42, now: 1_700_000_000_000).get()
+        let second = try host.call("random", seed: 42, now: 1_700_000_000_000).get()
+        #expect(first.isIdentical(to: second))
+        #expect(first.arrayValue?.last?.stringValue == "2023-11-14T22:13:20.000Z")
+        #expect(try !host.call("random", seed: 43, now: 1_700_000_000_000).get().isIdentical(to: first))
+    }
+
+    @Test func `a function whose promise nothing settles ends at once`() throws {
+        let host = try TestHost(["hang": "exports = () => new Promise(() => {})"])
+        #expect(
+            #expect(throws: FunctionFailure.self) { try host.call("hang").get() }?.message.contains(
+                "nothing will settle") == true)
+    }
+
+    @Test func `a function that never returns is ended, and its host with it`() async throws {
+        let host = try TestHost(["loop": "exports = () => { for (;;) {} }"])
+        let failure = #expect(throws: FunctionFailure.self) { try host.call("loop", cpuLimit: 0.1).get() }
+        #expect(failure?.code == .executionTimeLimitExceeded)
+        #expect(await host.child.wait() == .exited(0))
+    }
+
+    @Test func `an array bomb is ended at the memory limit`() throws {
+        let host = try TestHost(
+            ["bomb": "exports = () => { const a = []; for (;;) a.push({ a: [1] }) }"], memoryLimit: 300 << 20)
+        #expect(
+            #expect(throws: FunctionFailure.self) { try host.call("bomb", cpuLimit: 20).get() }?.code
+                == .memoryLimitExceeded)
+    }
+
+    @Test func `a host ends when its parent does`() async throws {
+        let child = try TestHost([:]).child
+        #expect(await child.wait() != .exited(1))
+    }
+
+    @Test func `a source is checked without being run`() throws {
+        let host = try TestHost([:])
+        #expect(try host.check("exports = function() { return 1 }") == nil)
+        let failure = try host.check("exports = function() {\n  return (1;\n}")
+        #expect(failure?.code == .functionSyntaxError)
+        #expect(failure?.line == 2)
+    }
+}

@@ -1,0 +1,79 @@
+import ChildProcesses
+import DocumentModel
+import FunctionProtocol
+import Glibc
+import Testing
+
+/// A function host as its parent sees it, with calls that block: a test has nothing else to do.
+final class TestHost {
+    let child: ChildProcess
+    private let descriptor: Int32
+    private var frames = FrameBuffer()
+    private(set) var logs: [String] = []
+    private(set) var effects: [FunctionEffect] = []
+
+    init(_ sources: [String: String], memoryLimit: Int = 1 << 30) throws {
+        var ends: [Int32] = [0, 0]
+        #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
+        descriptor = ends[0]
+        child = try ChildProcess.spawn(
+            CurrentEnvironment.sibling("function-host"), ["\(memoryLimit)"], descriptors: [ends[1]])
+        close(ends[1])
+        guard case .ready = try next() else { throw FunctionProtocolError(message: "not ready") }
+        try send(
+            .load(
+                FunctionBundle(app: "test", version: 1, functions: sources.map { .init(name: $0.key, text: $0.value) }))
+        )
+    }
+
+    deinit {
+        close(descriptor)
+        child.signal(SIGKILL)
+    }
+
+    /// Runs a function to its end, answering its effects.
+    func call(
+        _ function: String, _ arguments: [Value] = [], context: Document = [:], cpuLimit: Double = 1,
+        seed: Int64? = nil,
+        now: Int64? = nil, answer: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in .success(.null) }
+    ) throws -> Result<Value, FunctionFailure> {
+        try send(
+            .call(
+                FunctionCall(
+                    id: 1, function: function, arguments: arguments, context: context, cpuLimit: cpuLimit, seed: seed,
+                    now: now)))
+        while true {
+            switch try next() {
+            case .log(let level, let message): logs.append("\(level): \(message)")
+            case .effect(let effect):
+                effects.append(effect)
+                try send(.answer(ordinal: effect.ordinal, answer(effect)))
+            case .done(_, let result, _, _): return result
+            case .ready, .checked: throw FunctionProtocolError(message: "unexpected")
+            }
+        }
+    }
+
+    func check(_ source: String) throws -> FunctionFailure? {
+        try send(.check(.init(name: "checked", text: source)))
+        guard case .checked(let failure) = try next() else { throw FunctionProtocolError(message: "unexpected") }
+        return failure
+    }
+
+    func send(_ request: HostRequest) throws {
+        let frame = FrameBuffer.encode(request.document)
+        #expect(
+            frame.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                == frame.count)
+    }
+
+    func next() throws -> HostReply {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            if let document = try frames.next() { return try HostReply(document) }
+            let count = read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { throw FunctionProtocolError(message: "the host closed its socket") }
+            buffer.withUnsafeBytes { frames.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+}

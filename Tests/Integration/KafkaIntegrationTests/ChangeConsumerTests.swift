@@ -1,0 +1,112 @@
+import DocumentModel
+import EventLoop
+import EventStream
+import EventTopics
+import Kafka
+import Lifecycle
+import Logging
+import Postgres
+import TestSupport
+import Testing
+
+/// Change rows in memory.
+final class MemoryGapSource: GapSource {
+    private let rows: [ChangeEvent]
+
+    init(_ rows: [ChangeEvent]) { self.rows = rows }
+
+    func heads(after key: HandledEvents.PartitionKey?, limit: Int) async throws -> [PartitionHead] {
+        Dictionary(grouping: rows) { HandledEvents.PartitionKey(app: $0.app, partition: $0.partition) }
+            .filter { entry in key.map { $0 < entry.key } ?? true }
+            .sorted { $0.key < $1.key }.prefix(limit)
+            .map { key, changes in
+                PartitionHead(
+                    app: key.app, partition: key.partition,
+                    head: changes.map(\.revision).max() ?? Revision(epoch: 1, number: 0), time: 0)
+            }
+    }
+
+    func changes(_ key: HandledEvents.PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent] {
+        Array(
+            rows.filter { $0.app == key.app && $0.partition == key.partition && $0.revision.number > number }
+                .sorted { $0.revision < $1.revision }.prefix(limit))
+    }
+}
+
+/// Adds to a counter for each change, with its claim in the same transaction.
+struct CountingHandler: EventHandler {
+    let client: PostgresClient
+    let handled = HandledEvents(consumer: "counting")
+
+    func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        for event in events {
+            guard case .change(let change) = event.payload else { continue }
+            try await client.withTransaction { transaction in
+                let isFresh = try await handled.claim(change, in: transaction)
+                guard isFresh else { return }
+                try await transaction.execute(
+                    "INSERT INTO effects (revision) VALUES ($1)", [.text("\(change.partition)/\(change.revision)")])
+            }
+        }
+    }
+
+    func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
+        Issue.record("put aside: \(letter.error)")
+    }
+}
+
+@Suite struct ChangeConsumerTests {
+    private func change(_ partition: String, _ number: Int64) -> ChangeEvent {
+        ChangeEvent(
+            app: "a", namespace: .init(database: "db", collection: "c"), operationType: .insert,
+            documentKey: .int64(number), partition: Partition(text: partition),
+            revision: Revision(epoch: 1, number: number), incarnation: Revision(epoch: 1, number: number),
+            fullDocument: ["_id": .int64(number)], clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)
+    }
+
+    @Test func `what the topic lost or brought twice has its effect once`() async throws {
+        try await withHandledEvents { (client) async throws in
+            try await client.execute("CREATE TABLE effects (revision text)")
+            try await KafkaFixture.real { kafka in
+                let pool = try await kafka.pool(DocumentChangesEvent.topic.contract)
+                let producer = EventProducer(kafka.producer, pool: pool)
+                // In Postgres: s:a 1-10; s:b 4-6, of which the older ones are gone; s:c 1 is large.
+                let rows =
+                    (1...10).map { change("s:a", $0) } + (4...6).map { change("s:b", $0) } + [change("s:c", 1)]
+                var brought: [DocumentChangesEvent] = []
+                for number: Int64 in [1, 2, 2, 5, 4, 8] { brought.append(.change(change("s:a", number))) }
+                brought.append(
+                    .large(
+                        LargeChange(
+                            app: "a", namespace: .init(database: "db", collection: "c"), operationType: .insert,
+                            documentKey: 1, partition: Partition(text: "s:c"), revision: Revision(epoch: 1, number: 1),
+                            incarnation: Revision(epoch: 1, number: 1), size: 5_000_000, wallTime: 0)))
+                brought.append(
+                    .head(
+                        PartitionHead(
+                            app: "a", partition: Partition(text: "s:a"), head: Revision(epoch: 1, number: 10), time: 0))
+                )
+                try await producer.send(brought).requireAll()
+
+                let consumer = ChangeConsumer(
+                    pool: pool, name: "counting", kafka: kafka.configuration, postgres: client,
+                    source: MemoryGapSource(rows), options: EventConsumerOptions(sessionTimeout: .seconds(3)),
+                    handler: CountingHandler(client: client))
+                let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
+                async let running: Void = group.run()
+                try await eventually("all effects") {
+                    try await client.query("SELECT count(*) FROM effects").decode(Int64.self) == [14]
+                }
+                try await producer.send(brought).requireAll()
+                group.triggerGracefulShutdown()
+                try await running
+                let effects = try await client.query("SELECT revision FROM effects").decode(String.self)
+                #expect(Set(effects) == Set(rows.map { "\($0.partition)/\($0.revision)" }))
+                #expect(effects.count == 14)
+                let handled = HandledEvents(consumer: "counting")
+                let key = HandledEvents.PartitionKey(app: "a", partition: Partition(text: "s:b"))
+                #expect(try await handled.progress([key], on: client)[key] == .init(watermark: 6, above: []))
+            }
+        }
+    }
+}

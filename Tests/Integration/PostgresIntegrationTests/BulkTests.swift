@@ -1,0 +1,103 @@
+import Postgres
+import Testing
+
+@Suite struct BulkTests {
+    private struct Refusal: Error {}
+
+    @Test func `a cursor streams every row once, in order, beside other statements`() async throws {
+        try await withClient { client in
+            for size in [0, 99, 100, 101, 1000] {
+                try await client.withTransaction(isolation: .snapshotReadOnly) { transaction in
+                    var expected = 1
+                    let stream = transaction.stream(
+                        "SELECT n FROM generate_series(1, $1::int) n ORDER BY n", [.int(Int64(size))], batch: 100)
+                    for try await row in stream {
+                        #expect(try row.decode(0, as: Int.self) == expected)
+                        if expected % 250 == 0 { _ = try await transaction.query("SELECT 1") }
+                        expected += 1
+                    }
+                    #expect(expected == size + 1)
+                }
+            }
+        }
+    }
+
+    @Test func `a stream of a wrong statement throws`() async throws {
+        try await withClient { client in
+            await #expect(throws: PostgresError.self) {
+                try await client.withTransaction { transaction in
+                    for try await _ in transaction.stream("SELECT nonsense") { Issue.record("a row") }
+                }
+            }
+            try await client.check()
+        }
+    }
+
+    @Test func `rows are copied in, whatever they hold`() async throws {
+        try await withClient { client in
+            try await client.execute(#"CREATE TABLE "a b" (id bigint, t text, y bytea, ta text[])"#)
+            let text = "tab\tnew\nline \\N \\. \r"
+            let copied = try await client.copy(into: #""a b""#, columns: ["id", "t", "y", "ta"]) { writer in
+                for number in 0..<20_000 {
+                    try await writer.write([
+                        .int(Int64(number)), .text(text), .bytea([0, 9, 92]), .textArray([#"a"b\"#, nil, "NULL"]),
+                    ])
+                }
+                try await writer.write([20_000, nil, nil, nil])
+            }
+            #expect(copied == 20_001)
+            let row = try #require(try await client.query(#"SELECT * FROM "a b" WHERE id = 19999"#).first)
+            #expect(try row.decode("t") == text)
+            #expect(try row.decode("y", as: [UInt8].self) == [0, 9, 92])
+            #expect(try row.decode("ta", as: [String?].self) == [#"a"b\"#, nil, "NULL"])
+        }
+    }
+
+    @Test func `a copy that fails leaves no row and a usable connection`() async throws {
+        try await withClient {
+            $0.connections = 1
+        } _: { client in
+            try await client.execute("CREATE TABLE t (id bigint)")
+            await #expect { try await client.copy(into: "t", columns: ["id"]) { try await $0.write(["x"]) } } throws: {
+                ($0 as? PostgresError)?.sqlstate == "22P02"
+            }
+            await #expect {
+                try await client.copy(into: "missing", columns: ["id"]) { try await $0.write([1]) }
+            } throws: {
+                ($0 as? PostgresError)?.sqlstate == "42P01"
+            }
+            await #expect(throws: Refusal.self) {
+                try await client.copy(into: "t", columns: ["id"]) { writer in
+                    for number in 0..<30_000 { try await writer.write([.int(Int64(number))]) }
+                    throw Refusal()
+                }
+            }
+            try await client.withTransaction { transaction in
+                try await transaction.copy(into: "t", columns: ["id"]) { try await $0.write([1]) }
+                try await transaction.execute("INSERT INTO t VALUES (2)")
+            }
+            #expect(try await client.query("SELECT id FROM t ORDER BY id").decode(Int.self) == [1, 2])
+        }
+    }
+
+    @Test func `migrations are applied once, also by two who start together`() async throws {
+        try await withClient { client in
+            let first = Migrations(
+                owner: "test", files: [(1, "table", "CREATE TABLE m (id int); INSERT INTO m VALUES (1);")])
+            let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
+                for _ in 0..<2 { group.addTask { try await first.apply(on: client) } }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(applied == [1])
+            let broken = Migrations(
+                owner: "test", files: [(1, "table", ""), (2, "more", "ALTER TABLE m ADD x int; SELECT 1/0;")])
+            await #expect(throws: PostgresError.self) { try await broken.apply(on: client) }
+            let second = Migrations(owner: "test", files: [(1, "table", ""), (2, "more", "ALTER TABLE m ADD x int;")])
+            #expect(try await second.apply(on: client) == [2])
+            #expect(try await second.apply(on: client) == [])
+            #expect(try await client.query("SELECT id, x FROM m").count == 1)
+            let renamed = Migrations(owner: "test", files: [(1, "other", "")])
+            await #expect { try await renamed.apply(on: client) } throws: { ($0 as? PostgresError)?.code == .migration }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import EventLoop
+import Redis
+import TestSupport
+import Testing
+
+@Suite struct FaultTests {
+    @Test func `a refused connection is told to those who wait`() async throws {
+        var configuration = try RedisConfiguration(url: "redis://127.0.0.1:1")
+        configuration.unavailableTimeout = .milliseconds(200)
+        try await RedisClient.withClient(configuration, on: loops) { client in
+            await #expect { try await client.command(["PING"]) } throws: { ($0 as? RedisError)?.code == .unavailable }
+        }
+        let connection = RedisConnection(configuration: configuration, on: loops.next())
+        await #expect { try await connection.connect() } throws: { ($0 as? RedisError)?.code == .connectionFailed }
+        await connection.close()
+    }
+
+    @Test func `a wrong password is an error of the server`() async throws {
+        var configuration = try RedisConfiguration(url: try await TestEngines.shared().redisURL)
+        configuration.username = "nobody"
+        configuration.password = "wrong"
+        let connection = RedisConnection(configuration: configuration, on: loops.next())
+        await #expect { try await connection.connect() } throws: { ($0 as? RedisError)?.prefix == "WRONGPASS" }
+        await #expect(throws: RedisError.self) { try await connection.command(["PING"]) }
+    }
+
+    @Test func `a client reconnects after its connection was killed`() async throws {
+        try await withClient { client, _ in
+            let id = try await client.command(["CLIENT", "ID"])
+            try await withClient { other, _ in
+                try await other.command(["CLIENT", "KILL", "ID", id.int ?? 0])
+            }
+            try await eventually("commands run again, on another connection") {
+                do {
+                    return try await client.command(["CLIENT", "ID"]) != id
+                } catch let error as RedisError where error.isRetriable {
+                    return false
+                }
+            }
+        }
+    }
+
+    @Test func `a server that doesn't answer is given up`() async throws {
+        var configuration = try RedisConfiguration(url: try await TestEngines.shared().redisURL)
+        configuration.answerTimeout = .milliseconds(200)
+        let connection = RedisConnection(configuration: configuration, on: loops.next())
+        try await connection.connect()
+        await #expect {
+            try await connection.command(["BLPOP", "test:nothing:\(UInt64.random(in: 0 ... .max))", 20])
+        } throws: {
+            ($0 as? RedisError)?.code == .timeout
+        }
+        await #expect(throws: RedisError.self) { try await connection.waitUntilClosed() }
+    }
+
+    @Test func `closing fails what is under way`() async throws {
+        let connection = RedisConnection(
+            configuration: try RedisConfiguration(url: try await TestEngines.shared().redisURL), on: loops.next())
+        try await connection.connect()
+        let key = "test:nothing:\(UInt64.random(in: 0 ... .max))"
+        let blocked = Task { try await connection.command(["BLPOP", key, 20]) }
+        try await eventually("it is sent") { await connection.unanswered == 1 }
+        await connection.close()
+        await #expect { try await blocked.value } throws: { ($0 as? RedisError)?.code == .connectionLost }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `clients that start and stop at once all come to an end`() async throws {
+        var configuration = try RedisConfiguration(url: try await TestEngines.shared().redisURL)
+        configuration.connections = 2
+        try await withThrowingTaskGroup(of: Void.self) { [configuration] group in
+            for number in 0..<6 {
+                group.addTask {
+                    for _ in 0..<10 {
+                        try await RedisClient.withClient(configuration, on: loops) { client in
+                            if number % 2 == 0 { try await client.check() }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func `a subscriber hears, and knows where it may have missed something`() async throws {
+        try await withClient { client, prefix in
+            var configuration = client.configuration
+            configuration.clientName = prefix
+            let subscriber = RedisSubscriber(
+                configuration: configuration, channels: [prefix + "a"], patterns: [prefix + "p*"], on: loops.next())
+            let running = Task { try await subscriber.run() }
+            var events = subscriber.events.makeAsyncIterator()
+            #expect(await events.next() == .gap)
+            try await client.command(["PUBLISH", prefix + "a", [UInt8(0), 255]])
+            try await client.command(["PUBLISH", prefix + "px", "hello"])
+            #expect(await events.next() == .message(RedisMessage(channel: prefix + "a", payload: [0, 255])))
+            let matched = RedisMessage(channel: prefix + "px", pattern: prefix + "p*", payload: Array("hello".utf8))
+            #expect(await events.next() == .message(matched))
+            let list = try await client.command(["CLIENT", "LIST", "TYPE", "pubsub"])
+            let line = (list.string ?? "").split(separator: "\n").first { $0.contains("name=\(prefix) ") }
+            let id = try #require(line?.split(separator: " ").first?.dropFirst("id=".count))
+            try await client.command(["CLIENT", "KILL", "ID", String(id)])
+            #expect(await events.next() == .gap)
+            try await client.command(["PUBLISH", prefix + "a", "again"])
+            #expect(await events.next() == .message(RedisMessage(channel: prefix + "a", payload: Array("again".utf8))))
+            running.cancel()
+            try await running.value
+            #expect(await events.next() == nil)
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import AppDefinition
+import DocumentModel
+import Testing
+
+@Suite struct ProblemTests {
+    @Test func `a sound app has no problems`() {
+        #expect(AppDefinition.inspect(AppFixture.files).problems.map(\.description) == [])
+    }
+
+    @Test func `broken JSON is named with its line`() throws {
+        let problems = AppFixture.problems(
+            "triggers/nightly.json", "{\n  \"name\": \"nightly\",\n  \"type\": SCHEDULED\n}")
+        let problem = try #require(problems.first)
+        #expect(problem.code == .jsonInvalid && problem.file == "triggers/nightly.json" && problem.line == 3)
+    }
+
+    @Test func `a trigger's unknown function is named with file, pointer and line`() throws {
+        let text = """
+            {
+              "name": "nightly",
+              "type": "SCHEDULED",
+              "config": {"schedule": "0 3 * * *"},
+              "function_name": "gone"
+            }
+            """
+        let problem = try #require(AppFixture.problems("triggers/nightly.json", text).first)
+        #expect(problem.code == .functionUnknown && problem.pointer == "/function_name" && problem.line == 5)
+        #expect(problem.description.hasPrefix("triggers/nightly.json:5 /function_name: error function-unknown:"))
+    }
+
+    @Test func `a broken rule is named with its place inside the expression`() throws {
+        let text = """
+            {"state": "enabled", "database_name": "Shop", "partition": {"key": "_partition", "type": "string",
+              "permissions": {
+                "read": {"%or": [{"%%partition": "%%user.id"}, {"%%partition": {"$like": "x"}}]},
+                "write": {"%%me.id": "x"}
+              }}}
+            """
+        let problems = AppFixture.problems("sync/config.json", text)
+        #expect(problems.map(\.code) == [.ruleOperatorUnknown, .ruleExpansionUnknown])
+        #expect(problems.first?.pointer == "/partition/permissions/read/%or/1/%%partition/$like")
+        #expect(problems.map(\.line) == [3, 4])
+    }
+
+    @Test(arguments: [
+        ("realm_config.json", nil, DefinitionProblem.Code.fileMissing),
+        ("realm_config.json", "{\"config_version\": 20210101}", .fieldMissing),
+        ("realm_config.json", "{\"config_version\": 19990101, \"app_id\": \"a\"}", .fieldValue),
+        ("realm_config.json", "{\"config_version\": 20210101, \"app_id\": \"a/b\"}", .fieldValue),
+        ("functions/config.json", "[{\"name\": \"lost\"}]", .functionSourceMissing),
+        ("functions/other.js", "exports = () => 1", .functionNotConfigured),
+        (
+            "sync/config.json", "{\"state\": \"enabled\", \"database_name\": \"Shop\", \"partition\": {}}",
+            .partitionKeyMissing
+        ),
+        ("sync/config.json", "{\"state\": \"enabled\", \"type\": \"flexible\"}", .syncTypeUnsupported),
+        (
+            "data_sources/mongodb-atlas/Shop/Customer/schema.json",
+            "{\"bsonType\": \"object\", \"properties\": {\"a\": {\"bsonType\": \"text\"}}}", .schemaTypeUnsupported
+        ),
+        (
+            "data_sources/mongodb-atlas/Shop/Customer/schema.json",
+            "{\"bsonType\": \"object\", \"properties\": {\"_partition\": {\"bsonType\": \"objectId\"}}}",
+            .partitionKeyTypeMismatch
+        ),
+        (
+            "triggers/nightly.json",
+            "{\"name\": \"n\", \"type\": \"SCHEDULED\", \"config\": {\"schedule\": \"0 3 31 2 *\"}, \"function_name\": \"greet\"}",
+            .scheduleInvalid
+        ),
+        (
+            "triggers/nightly.json",
+            "{\"name\": \"n\", \"type\": \"SOMETIMES\", \"config\": {}, \"function_name\": \"greet\"}", .fieldValue
+        ),
+        (
+            "triggers/second.json",
+            "{\"name\": \"nightly\", \"type\": \"SCHEDULED\", \"config\": {\"schedule\": \"0 3 * * *\"}, \"function_name\": \"greet\"}",
+            .nameDuplicate
+        ),
+        (
+            "triggers/written.json",
+            "{\"name\": \"w\", \"type\": \"DATABASE\", \"function_name\": \"greet\", \"config\": {\"database\": \"Shop\", \"operation_types\": [\"INSERT\"], \"match\": {\"a\": {\"$nope\": 1}}}}",
+            .matchInvalid
+        ),
+        ("partita.json", "{\"presence\": {\"collection\": \"Nobody\", \"field\": \"presence\"}}", .collectionUnknown),
+        ("partita.json", "{\"presense\": {}}", .fieldValue),
+        ("values/limit.json", "{\"name\": \"limit\"}", .fieldMissing),
+        (
+            "http_endpoints/config.json", "[{\"route\": \"/a\", \"function_name\": \"gone\"}]", .functionUnknown
+        ),
+        (
+            "auth/providers.json",
+            "{\"local-userpass\": {\"type\": \"local-userpass\", \"config\": {\"runConfirmationFunction\": true, \"confirmationFunctionName\": \"gone\"}}}",
+            .functionUnknown
+        ),
+    ])
+    func `each mistake has its code and its file`(path: String, text: String?, code: DefinitionProblem.Code) {
+        let problems = AppFixture.problems(path, text)
+        #expect(problems.contains { $0.code == code && $0.file == path }, "\(problems)")
+    }
+
+    @Test func `all problems are reported at once`() {
+        var files = AppFixture.files
+        files.texts["functions/greet.js"] = nil
+        files.texts["values/limit.json"] = "{"
+        files.texts["partita.json"] = "[]"
+        let error = #expect(throws: AppDefinitionError.self) { try AppDefinition(files: files) }
+        #expect(Set(error?.problems.map(\.file) ?? []).count >= 4)  // triggers and endpoints miss the function too
+    }
+
+    @Test func `a syntax check's finding is a problem of the function's file`() throws {
+        let inspection = AppDefinition.inspect(AppFixture.files) { source, name in
+            name == "greet" ? AppDefinition.SyntaxProblem(line: 1, message: "Unexpected token") : nil
+        }
+        let problem = try #require(inspection.problems.first)
+        #expect(problem.code == .functionSyntax && problem.file == "functions/greet.js" && problem.line == 1)
+        #expect(!inspection.isDeployable)
+    }
+
+    @Test func `a stored definition that is no longer sound denies instead of vanishing`() throws {
+        let files = AppFixture.files(
+            "sync/config.json",
+            """
+            {"state": "enabled", "database_name": "Shop", "partition": {"key": "_partition", "type": "string",
+              "permissions": {"read": {"%%nobody": 1}, "write": true}}}
+            """)
+        let app = try AppDefinition(stored: files.document)
+        #expect(app.sync?.read.source == false)
+        #expect(app.sync?.write.source == true)
+    }
+}

@@ -1,0 +1,90 @@
+import AppDefinition
+import DocumentModel
+import Testing
+
+@Suite struct SchemaTests {
+    static func violations(_ schema: String, _ document: String) throws -> [String] {
+        let schema = try CollectionSchema(try ExtendedJSON.parseDocument(schema))
+        return schema.validate(try ExtendedJSON.parseDocument(document)).map(\.path)
+    }
+
+    @Test(arguments: [
+        (#"{"properties": {"a": {"bsonType": "string"}}}"#, #"{"a": "x", "b": 1}"#, []),
+        (#"{"properties": {"a": {"bsonType": "string"}}}"#, #"{"a": 1}"#, ["a"]),
+        (#"{"properties": {"a": {"bsonType": "string"}}}"#, #"{"a": null}"#, []),
+        (#"{"required": ["a"], "properties": {"a": {"bsonType": "string"}}}"#, #"{"a": null}"#, ["a"]),
+        (#"{"required": ["a", "b"]}"#, #"{"b": 1}"#, ["a"]),
+        (#"{"properties": {"a": {"bsonType": ["string", "null"]}}}"#, #"{"a": true}"#, ["a"]),
+        (#"{"additionalProperties": false, "properties": {"a": {}}}"#, #"{"_id": 1, "a": 1, "b": 1}"#, ["b"]),
+        (#"{"additionalProperties": {"bsonType": "int"}}"#, #"{"a": 1, "b": "x"}"#, ["b"]),
+        (
+            #"{"properties": {"a": {"bsonType": "object", "required": ["b"], "properties": {"b": {"bsonType": "date"}}}}}"#,
+            #"{"a": {"b": 5}}"#, ["a.b"]
+        ),
+        (
+            #"{"properties": {"a": {"bsonType": "array", "items": {"bsonType": "int"}}}}"#, #"{"a": [1, "x", 3, "y"]}"#,
+            ["a.1", "a.3"]
+        ),
+        (#"{"properties": {"a": {"enum": ["x", "y"]}}}"#, #"{"a": "z"}"#, ["a"]),
+        (#"{"properties": {"a": {"minimum": 1, "maximum": 3}}}"#, #"{"a": 4}"#, ["a"]),
+        (#"{"properties": {"a": {"minimum": 1, "exclusiveMinimum": true}}}"#, #"{"a": 1}"#, ["a"]),
+        (#"{"properties": {"a": {"multipleOf": 5}}}"#, #"{"a": 7}"#, ["a"]),
+        (#"{"properties": {"a": {"minLength": 2, "pattern": "^x"}}}"#, #"{"a": "y"}"#, ["a", "a"]),
+        (#"{"properties": {"a": {"maxItems": 1, "uniqueItems": true}}}"#, #"{"a": [1, 1]}"#, ["a", "a.1"]),
+        (#"{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}"#, #"{"c": 1}"#, [""]),
+        (#"{"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}"#, #"{"a": 1, "b": 1}"#, [""]),
+        (#"{"not": {"required": ["a"]}}"#, #"{"a": 1}"#, [""]),
+        (#"{"allOf": [{"required": ["a"]}, {"required": ["b"]}]}"#, #"{}"#, ["a", "b"]),
+    ])
+    func `a document is measured by its schema`(schema: String, document: String, paths: [String]) throws {
+        #expect(try SchemaTests.violations(schema, document) == paths)
+    }
+
+    @Test(arguments: [
+        (BSONType.int, Value.int32(3), true), (.int, .int64(3), true), (.int, .double(3), true),
+        (.int, .double(3.5), false),
+        (.int, .int64(1 << 40), false), (.long, .int32(3), true), (.long, .double(3.5), false),
+        (.double, .int32(3), true),
+        (.double, .int64((1 << 53) + 1), false), (.double, .double(0.1), true), (.number, .string("3"), false),
+        (.uuid, .binary(Binary([UInt8](repeating: 1, count: 16), subtype: 4)), true),
+        (.uuid, .binary(Binary([1])), false),
+        (.binData, .binary(Binary([1])), true), (.objectId, .string("64f0000000000000000000aa"), false),
+        (.mixed, .null, true),
+    ])
+    func `a number counts as every number type that holds it`(type: BSONType, value: Value, accepted: Bool) {
+        #expect(type.accepts(value) == accepted)
+    }
+
+    @Test func `types are found by path`() throws {
+        let schema = try CollectionSchema([
+            "title": "Order",
+            "properties": [
+                "when": ["bsonType": "date"],
+                "lines": ["bsonType": "array", "items": ["properties": ["n": ["bsonType": "long"]]]],
+            ],
+        ])
+        #expect(schema.title == "Order")
+        #expect(schema.types(at: ["when"]) == [.date])
+        #expect(schema.types(at: ["lines", "3", "n"]) == [.long])
+        #expect(schema.types(at: ["elsewhere"]) == nil)
+    }
+
+    @Test(arguments: [
+        (#"{"bsonType": "text"}"#, "/bsonType", DefinitionProblem.Code.schemaTypeUnsupported),
+        (#"{"properties": {"a": {"bsonType": ["int", "big"]}}}"#, "/properties/a/bsonType", .schemaTypeUnsupported),
+        (#"{"required": "a"}"#, "/required", .schemaInvalid), (#"{"propertys": {}}"#, "/propertys", .schemaInvalid),
+        (#"{"properties": {"a/b": {"pattern": "("}}}"#, "/properties/a~1b/pattern", .schemaInvalid),
+    ])
+    func `a broken schema names what and where`(json: String, pointer: String, code: DefinitionProblem.Code) throws {
+        let document = try ExtendedJSON.parseDocument(json)
+        let error = #expect(throws: SchemaSyntaxError.self) { try CollectionSchema(document) }
+        #expect(error?.issues.first?.pointer == pointer)
+        #expect(error?.issues.first?.code == code)
+    }
+
+    @Test func `a hostile document costs no more than twenty violations`() throws {
+        let schema = try CollectionSchema(["properties": ["a": ["items": ["bsonType": "int"]]]])
+        let document: Document = ["a": .array([Value](repeating: "x", count: 10_000))]
+        #expect(schema.validate(document).count == 20)
+    }
+}

@@ -1,0 +1,81 @@
+import Testing
+
+@testable import EventStream
+
+@Suite struct EventLanesTests {
+    private func lanes(_ events: (lane: String, event: Int)...) -> EventLanes<Int> {
+        var lanes = EventLanes<Int>()
+        for (lane, event) in events {
+            lanes.append(.init(event: event, partition: 0, offset: Int64(event), bytes: 10), to: lane)
+        }
+        return lanes
+    }
+
+    private func events(_ work: EventLanes<Int>.Work?) -> [Int]? { work?.entries.map(\.event) }
+
+    @Test func `a lane that runs gives nothing more, others do`() {
+        var lanes = lanes(("a", 1), ("b", 2), ("a", 3), ("a", 4))
+        #expect(events(lanes.take(limit: 2)) == [1, 3])
+        #expect(events(lanes.take(limit: 2)) == [2])
+        #expect(lanes.take(limit: 2) == nil)
+        #expect(lanes.finish("a").map(\.event) == [1, 3])
+        #expect(events(lanes.take(limit: 2)) == [4])
+        #expect(lanes.finish("b").count == 1)
+        #expect(lanes.finish("b").isEmpty)
+        #expect(lanes.loads == [0: .init(events: 1, bytes: 10)])
+        _ = lanes.finish("a")
+        #expect(lanes.loads.isEmpty)
+    }
+
+    @Test func `events that failed together come again one by one, then in batches`() {
+        var lanes = lanes(("a", 1), ("a", 2), ("a", 3), ("a", 4), ("a", 5))
+        #expect(events(lanes.take(limit: 3)) == [1, 2, 3])
+        lanes.isolate("a")
+        for event in 1...3 {
+            #expect(events(lanes.take(limit: 3)) == [event])
+            _ = lanes.finish("a")
+        }
+        #expect(events(lanes.take(limit: 3)) == [4, 5])
+    }
+
+    @Test func `a failed event holds its lane up until its time comes`() {
+        var lanes = lanes(("a", 1), ("b", 2))
+        let now = ContinuousClock.now
+        _ = lanes.take(limit: 1)
+        lanes.postpone("a", until: now + .seconds(5))
+        lanes.append(.init(event: 3, partition: 0, offset: 3, bytes: 1), to: "a")
+        #expect(events(lanes.take(limit: 1)) == [2])
+        #expect(lanes.take(limit: 1) == nil)
+        #expect(lanes.wake(now: now) == now + .seconds(5))
+        #expect(lanes.take(limit: 1) == nil)
+        #expect(lanes.wake(now: now + .seconds(6)) == nil)
+        let work = lanes.take(limit: 9)
+        #expect(events(work) == [1])
+        #expect(work?.failures == 1)
+        _ = lanes.finish("a")
+        #expect(lanes.take(limit: 9)?.failures == 0)
+    }
+
+    @Test func `what waits is dropped with its partition, what runs is not`() {
+        var lanes = EventLanes<Int>()
+        for (event, partition) in [(1, 0), (2, 0), (3, 1)] as [(Int, Int32)] {
+            lanes.append(
+                .init(event: event, partition: partition, offset: nil, bytes: 1), to: partition == 0 ? "a" : "b")
+        }
+        #expect(events(lanes.take(limit: 1)) == [1])
+        #expect(lanes.drop([0]).map(\.event) == [2])
+        #expect(events(lanes.take(limit: 5)) == [3])
+        #expect(lanes.finish("a").map(\.event) == [1])
+        #expect(lanes.take(limit: 5) == nil)
+        #expect(lanes.count == 1)
+    }
+
+    @Test func `a lane that was dropped and began anew is given once`() {
+        var lanes = lanes(("a", 1))
+        _ = lanes.drop([0])
+        lanes.append(.init(event: 2, partition: 0, offset: nil, bytes: 1), to: "a")
+        #expect(events(lanes.take(limit: 5)) == [2])
+        #expect(lanes.take(limit: 5) == nil)
+        #expect(lanes.finish("a").map(\.event) == [2])
+    }
+}

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import EventStream
+
+@Suite struct OffsetTrackerTests {
+    @Test func `only what is finished without a gap may be committed`() {
+        var tracker = OffsetTracker()
+        for offset: Int64 in [5, 6, 8, 9] { tracker.begin(offset) }
+        #expect(tracker.finish(6) == nil)
+        #expect(tracker.finish(5) == 7)
+        #expect(tracker.finish(9) == nil)
+        #expect(tracker.finish(9) == nil)
+        #expect(tracker.finish(7) == nil)
+        #expect(tracker.finish(8) == 10)
+        #expect(tracker.count == 0)
+    }
+
+    @Test func `thousands are forgotten as they finish`() {
+        var tracker = OffsetTracker()
+        for offset in 0..<5000 as Range<Int64> { tracker.begin(offset) }
+        for offset in 0..<5000 as Range<Int64> { #expect(tracker.finish(offset) == offset + 1) }
+        tracker.begin(9000)
+        #expect(tracker.finish(9000) == 9001)
+    }
+}
+
+@Suite struct RetryScheduleTests {
+    @Test func `waits double up to the limit, with a random half off`() {
+        let schedule = RetrySchedule(first: .milliseconds(100), limit: .seconds(1))
+        for failures in 1...40 {
+            let longest = min(Duration.milliseconds(100) * (1 << min(failures - 1, 10)), .seconds(1))
+            let delay = schedule.delay(after: failures)
+            #expect(delay <= longest && delay >= longest / 2)
+        }
+    }
+}

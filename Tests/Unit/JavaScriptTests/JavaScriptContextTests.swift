@@ -1,0 +1,97 @@
+import JavaScript
+import Testing
+
+/// Serialized: the limits look at the whole process's memory and the thread's time.
+@Suite(.serialized)
+struct JavaScriptContextTests {
+    private let context: JavaScriptContext
+
+    init() throws {
+        context = try JavaScriptContext(JavaScriptVirtualMachine())
+    }
+
+    @Test func `strings cross in both directions with any character`() throws {
+        let texts = ["", "plain", "emoji 🎻", "nul \u{0} inside", "line\u{2028}separator"]
+        for text in texts {
+            let got = Box()
+            context.define("take") {
+                got.texts = $0; return $0.first
+            }
+            try context.evaluate("function echo(text) { take(text, take(text)) }", name: "echo.js")
+            try context.call("echo", [text])
+            #expect(got.texts == [text, text])
+        }
+    }
+
+    @Test func `an exception has its message, source and line`() throws {
+        let error = #expect(throws: JavaScriptError.self) {
+            try context.evaluate("let a = 1\n\nnope()", name: "broken.js")
+        }
+        #expect(error?.code == .exception)
+        #expect(error?.message.contains("nope") == true)
+        #expect(error?.source == "broken.js")
+        #expect(error?.line == 3)
+    }
+
+    @Test func `a source that is no JavaScript is refused with its line, and not run`() throws {
+        try context.evaluate("globalThis.table = {}", name: "table.js")
+        let error = #expect(throws: JavaScriptError.self) {
+            try context.compile(
+                "exports = function() {\n  return 1 +;\n}", name: "bad", parameter: "exports", into: "table")
+        }
+        #expect(error?.code == .syntax)
+        #expect(error?.line == 2)
+    }
+
+    @Test func `an exception in a compiled function has the line of its own source`() throws {
+        try context.evaluate("globalThis.table = {}; function run() { table.f()() }", name: "table.js")
+        try context.compile("return function() {\n  nope()\n}", name: "f", parameter: "exports", into: "table")
+        let error = #expect(throws: JavaScriptError.self) { try context.call("run", []) }
+        #expect(error?.source == "f")
+        #expect(error?.line == 2)
+    }
+
+    @Test func `microtasks run before the call returns`() throws {
+        let got = Box()
+        context.define("take") {
+            got.texts += $0; return nil
+        }
+        try context.evaluate(
+            "async function work() { take('a'); await null; take('b'); await Promise.all([1, 2]); take('c') }",
+            name: "w.js")
+        try context.call("work", [])
+        #expect(got.texts == ["a", "b", "c"])
+    }
+
+    @Test(arguments: [
+        "for (;;) {}", "try { for (;;) {} } catch { for (;;) {} } finally { for (;;) {} }",
+        "for (;;) JSON.stringify('y'.repeat(1e6))", "const f = n => f(n) ; for (;;) { try { f(1) } catch {} }",
+    ])
+    func `a script that never ends is ended at its CPU limit`(_ source: String) throws {
+        context.cpuLimit = 0.1
+        let error = #expect(throws: JavaScriptError.self) { try context.evaluate(source, name: "loop.js") }
+        #expect(error?.code == .cpuLimit)
+        #expect(context.cpuTime < 2)
+    }
+
+    @Test func `CPU time adds up over the continuations of a call`() throws {
+        context.cpuLimit = 0.2
+        try context.evaluate(
+            "function spin() { const end = Date.now() + 60; while (Date.now() < end) {} }", name: "spin.js")
+        let error = #expect(throws: JavaScriptError.self) { for _ in 0..<50 { try context.call("spin", []) } }
+        #expect(error?.code == .cpuLimit)
+    }
+
+    @Test func `a script that eats memory is ended at the limit`() throws {
+        let machine = JavaScriptVirtualMachine(memoryLimit: 600 << 20)
+        let context = try JavaScriptContext(machine)
+        context.cpuLimit = 20
+        let error = #expect(throws: JavaScriptError.self) {
+            try context.evaluate("const a = []; for (;;) a.push({ a: [1, 2, 3] })", name: "bomb.js")
+        }
+        #expect(error?.code == .memoryLimit)
+        #expect(machine.isUsedUp)
+    }
+
+    private final class Box { var texts: [String] = [] }
+}

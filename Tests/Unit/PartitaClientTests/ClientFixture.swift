@@ -1,0 +1,52 @@
+import DocumentModel
+import Foundation
+import PartitaClient
+import SyncEngine
+
+/// A backend in memory and folders for the devices' stores, removed at the end.
+struct ClientFixture {
+    let backend = FakeBackend()
+    let folder: URL
+
+    /// Runs a test with a fixture of its own.
+    static func with(_ body: (ClientFixture) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "partita-client-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer {
+            do {
+                try FileManager.default.removeItem(at: folder)
+            } catch {
+                print("left behind: \(folder.path())")
+            }
+        }
+        try await body(ClientFixture(folder: folder))
+    }
+
+    /// The app on a device; the same name again is the same device after a restart.
+    func app(_ device: String) async throws -> PartitaApp {
+        let directory = folder.appending(path: device)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        return try await PartitaApp(
+            PartitaConfiguration(
+                appId: "chat", baseURL: "http://backend", syncURL: "ws://backend", directory: directory.path(),
+                http: backend, sync: backend, reconnect: (.milliseconds(5), .milliseconds(20))))
+    }
+
+    /// A user's session on a device.
+    func session(_ device: String, user: String = "ada") async throws -> Session {
+        try await app(device).logIn(.emailPassword(email: user, password: "secret"))
+    }
+
+    static let room = "room=1"
+    static let partition = Partition(text: "s:room=1")
+}
+
+/// Waits for something, for a few seconds at most.
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+    let deadline = ContinuousClock.now + .seconds(10)
+    while ContinuousClock.now < deadline {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+    return false
+}

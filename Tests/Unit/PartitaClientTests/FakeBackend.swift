@@ -1,0 +1,217 @@
+import DocumentModel
+import Foundation
+import PartitaClient
+import SyncEngine
+import SyncProtocol
+
+/// A backend in memory behind the client's two transports: accounts, partitions, and a gateway that speaks the real frames.
+actor FakeBackend: HTTPTransport, SyncTransport {
+    private(set) var partitions: [Partition: FakePartition] = [:]
+    private(set) var calls: [String] = []
+    private(set) var refreshes = 0
+    private(set) var hellos: [DeviceFrame.Hello] = []
+    private var connections: [Int: FakeConnection] = [:]
+    private var devices: [Int: String] = [:]
+    private var subscriptions: [Int: [Partition: SubscriptionStateMachine<Download>]] = [:]
+    private var forbidden: Set<Partition> = []
+    private var nextConnection = 0
+
+    /// Whether answers to uploads get lost.
+    private var losesAnswers = false
+    /// Whether connections are refused.
+    private var isDown = false
+    /// Whether the sessions have ended.
+    private var hasEndedSessions = false
+    /// How long access tokens are valid, in seconds.
+    private var tokenLife: Int64 = 1800
+
+    func set(losesAnswers: Bool) { self.losesAnswers = losesAnswers }
+    func set(tokenLife: Int64) { self.tokenLife = tokenLife }
+    func set(hasEndedSessions: Bool) { self.hasEndedSessions = hasEndedSessions }
+
+    func set(isDown: Bool) {
+        self.isDown = isDown
+        if isDown { dropConnections() }
+    }
+
+    // MARK: HTTP
+
+    func send(_ call: HTTPCall) async throws -> HTTPAnswer {
+        if isDown { throw PartitaError(code: .unreachable, message: "down") }
+        let path = call.url.replacing("http://backend/api/client/v2.0", with: "")
+        calls.append("\(call.method) \(path)")
+        switch (call.method, path) {
+        case ("POST", "/app/chat/auth/providers/local-userpass/register"): return HTTPAnswer(status: 201)
+        case ("POST", "/app/chat/auth/providers/local-userpass/login"):
+            let body = try ExtendedJSON.parseDocument(call.body)
+            if body["password"] != "secret" {
+                let error = #"{"error":"invalid username/password","error_code":"InvalidPassword"}"#
+                return HTTPAnswer(status: 401, body: Array(error.utf8))
+            }
+            let answer: Document = [
+                "access_token": .string(token()), "refresh_token": "refresh", "user_id": body["username"] ?? "",
+            ]
+            return HTTPAnswer(status: 200, body: Array(ExtendedJSON.print(answer).utf8))
+        case ("POST", "/auth/session"):
+            if hasEndedSessions {
+                return HTTPAnswer(status: 401, body: Array(#"{"error_code":"InvalidSession"}"#.utf8))
+            }
+            refreshes += 1
+            return HTTPAnswer(status: 201, body: Array(#"{"access_token":"\#(token())"}"#.utf8))
+        case ("DELETE", "/auth/session"): return HTTPAnswer(status: 204)
+        case ("POST", "/app/chat/functions/call"): return HTTPAnswer(status: 200, body: Array("[1,2]".utf8))
+        default: return HTTPAnswer(status: 404)
+        }
+    }
+
+    private func token() -> String {
+        let expiry = Int64(Date().timeIntervalSince1970) + tokenLife
+        let claims = Data(#"{"exp":\#(expiry),"iat":0,"n":\#(calls.count)}"#.utf8).base64EncodedString()
+        return "e30.\(claims.replacing("=", with: "")).signature"
+    }
+
+    // MARK: Connections
+
+    func connect(_ url: String, subprotocol: String) async throws -> any SyncConnection {
+        if isDown { throw PartitaError(code: .unreachable, message: "down") }
+        nextConnection += 1
+        let number = nextConnection
+        let connection = FakeConnection { [weak self] text in await self?.received(text, from: number) }
+        connections[number] = connection
+        return connection
+    }
+
+    func dropConnections() {
+        for connection in connections.values { connection.close() }
+        connections = [:]
+        subscriptions = [:]
+    }
+
+    private func received(_ text: [UInt8], from number: Int) {
+        guard connections[number] != nil else { return }
+        do throws(SyncProtocolError) {
+            try take(DeviceFrame(text), from: number)
+        } catch {
+            send(.error(.init(error)), to: number)
+        }
+    }
+
+    private func take(_ frame: DeviceFrame, from number: Int) {
+        switch frame {
+        case .hello(let hello):
+            hellos.append(hello)
+            devices[number] = hello.device
+            let limits = GatewayFrame.Limits(ConnectionLimits(uploadWindow: 8))
+            send(.welcome(.init(session: "\(number)", serverTime: 0, limits: limits)), to: number)
+        case .subscribe(let partition, let checkpoint):
+            var subscription = SubscriptionStateMachine<Download>(checkpoint: checkpoint, window: 1000)
+            let actions = subscription.start()
+            subscriptions[number, default: [:]][partition] = subscription
+            perform(actions, partition, number)
+        case .unsubscribe(let partition): subscriptions[number]?[partition] = nil
+        case .upload(let upload): commit(upload, from: number)
+        case .presence(let presence):
+            for user in presence.watch ?? [] {
+                send(.presence(.init(user: user, state: presence.state, lastSeen: 1)), to: number)
+            }
+        case .token, .ping: send(.pong, to: number)
+        }
+    }
+
+    private func commit(_ upload: DeviceFrame.Upload, from number: Int) {
+        for changeset in upload.changesets {
+            let answer = write(changeset, device: devices[number] ?? "", in: upload.partition)
+            if losesAnswers { continue }
+            switch answer {
+            case .ack(let revision, let lost):
+                send(
+                    .ack(
+                        .init(
+                            partition: upload.partition, version: changeset.version, revision: revision, lost: lost)),
+                    to: number)
+            case .rejected(let reason):
+                send(
+                    .rejected(.init(partition: upload.partition, version: changeset.version, reason: reason)),
+                    to: number)
+            }
+        }
+    }
+
+    /// Commits a changeset, and gives it to all who have the partition open.
+    @discardableResult
+    func write(_ changeset: Changeset, device: String, in partition: Partition) -> FakePartition.Answer {
+        let before = partitions[partition]?.head ?? FakePartition().head
+        let (answer, changes) = partitions[partition, default: FakePartition()].commit(changeset, device: device)
+        guard let to = changes.last?.revision else { return answer }
+        let download = Download(from: before, to: to, changes: changes)
+        let frame = LiveFrame(from: before, to: to, byteCount: 1, payload: download)
+        for number in subscriptions.keys.sorted() {
+            perform(subscriptions[number]?[partition]?.received(frame, queued: 0) ?? [], partition, number)
+        }
+        return answer
+    }
+
+    // MARK: Permissions
+
+    func forbid(_ partition: Partition) {
+        forbidden.insert(partition)
+        for number in subscriptions.keys {
+            perform(subscriptions[number]?[partition]?.revoked(reason: "notPermitted") ?? [], partition, number)
+        }
+    }
+
+    private func perform(
+        _ actions: [SubscriptionStateMachine<Download>.Action], _ partition: Partition, _ number: Int
+    ) {
+        for action in actions {
+            switch action {
+            case .requestGrant:
+                let access: Access = forbidden.contains(partition) ? .none : .write
+                perform(subscriptions[number]?[partition]?.granted(access) ?? [], partition, number)
+            case .attach: perform(subscriptions[number]?[partition]?.attached() ?? [], partition, number)
+            case .readChunk(let after):
+                let chunk = partitions[partition, default: FakePartition()]
+                    .chunk(after: after, device: devices[number] ?? "")
+                perform(subscriptions[number]?[partition]?.chunkRead(chunk, queued: 0) ?? [], partition, number)
+            case .sendSubscribed(let access, let head, let lastVersion):
+                send(
+                    .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)),
+                    to: number)
+            case .sendChunk(let chunk, let progress):
+                var download = chunk.payload
+                download.catchUp = Download.CatchUp(
+                    isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress)
+                send(.download(partition: partition, download), to: number)
+            case .sendFrame(let download): send(.download(partition: partition, download), to: number)
+            case .sendRevoked(let reason): send(.revoked(partition: partition, reason: reason), to: number)
+            case .sendUnavailable, .detach: break
+            }
+        }
+    }
+
+    private func send(_ frame: GatewayFrame, to number: Int) { connections[number]?.deliver(frame.encoded()) }
+}
+
+/// A connection in memory; frames go through one queue in each direction.
+final class FakeConnection: SyncConnection {
+    private let up: AsyncStream<[UInt8]>.Continuation
+    private let down: AsyncStream<[UInt8]>.Continuation
+    private let incoming: AsyncStream<[UInt8]>
+    private let pump: Task<Void, Never>
+
+    init(_ received: @escaping @Sendable ([UInt8]) async -> Void) {
+        let (outgoing, up) = AsyncStream.makeStream(of: [UInt8].self)
+        (incoming, down) = AsyncStream.makeStream(of: [UInt8].self)
+        self.up = up
+        pump = Task { for await text in outgoing { await received(text) } }
+    }
+
+    func deliver(_ text: [UInt8]) { down.yield(text) }
+    func send(_ text: [UInt8]) { up.yield(text) }
+    func receive() async -> [UInt8]? { await incoming.first { _ in true } }
+
+    func close() {
+        up.finish()
+        down.finish()
+    }
+}

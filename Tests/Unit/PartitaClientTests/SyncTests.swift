@@ -1,0 +1,168 @@
+import DocumentModel
+import PartitaClient
+import SyncEngine
+import Testing
+
+struct SyncTests {
+    @Test func `what one device writes reaches another, live`() async throws {
+        try await ClientFixture.with { fixture in
+            let first = try await fixture.session("phone").openPartition("room=1", waitForFirstSync: true)
+            let second = try await fixture.session("tablet").openPartition("room=1", waitForFirstSync: true)
+            var snapshots = try await second.observe("Message", ["text": ["$exists": true]]).makeAsyncIterator()
+            #expect(await snapshots.next()?.documents.isEmpty == true)
+
+            try await first.write { $0.insert("Message", ["_id": "m1", "text": "hello"]) }
+            let snapshot = await snapshots.next()
+            #expect(snapshot?.inserted == [["_id": "m1", "text": "hello"]])
+
+            try await second.write { $0.update("Message", id: "m1", ["$set": ["text": "changed"]]) }
+            #expect(try await eventually { try await first.document("Message", id: "m1")?["text"] == "changed" })
+            try await first.write { $0.delete("Message", id: "m1") }
+            #expect(try await eventually { try await second.find("Message").isEmpty })
+        }
+    }
+
+    @Test func `what is written offline is shown at once and uploaded later`() async throws {
+        try await ClientFixture.with { fixture in
+            let session = try await fixture.session("phone")
+            let room = try await session.openPartition("room=1", waitForFirstSync: true)
+            await session.goOffline()
+            try await room.write { $0.insert("Message", ["_id": "m1", "count": 1]) }
+            try await room.write { $0.update("Message", id: "m1", ["$inc": ["count": 1]]) }
+            #expect(try await room.document("Message", id: "m1")?["count"] == 2)
+            #expect(try await room.pending().count == 2)
+            #expect(await fixture.backend.partitions[ClientFixture.partition]?.documents.isEmpty != false)
+
+            await session.goOnline()
+            try await room.waitForUploads()
+            #expect(try await eventually { try await room.pending().isEmpty })
+            #expect(try await room.document("Message", id: "m1")?["count"] == 2)
+        }
+    }
+
+    @Test func `a lost acknowledgement applies nothing twice`() async throws {
+        try await ClientFixture.with { fixture in
+            let room = try await fixture.session("phone").openPartition("room=1", waitForFirstSync: true)
+            await fixture.backend.set(losesAnswers: true)
+            try await room.write { $0.insert("Message", ["_id": "m1", "count": 0]) }
+            for _ in 0..<5 { try await room.write { $0.update("Message", id: "m1", ["$inc": ["count": 1]]) } }
+            #expect(
+                try await eventually {
+                    let documents = await fixture.backend.partitions[ClientFixture.partition]?.documents
+                    return documents?.values.first?.document["count"] == 5
+                })
+            await fixture.backend.dropConnections()
+            await fixture.backend.set(losesAnswers: false)
+            try await room.waitForUploads()
+            #expect(try await eventually { try await room.pending().isEmpty })
+            #expect(try await room.document("Message", id: "m1")?["count"] == 5)
+        }
+    }
+
+    @Test func `a restart finds documents, pending writes and the session again, offline`() async throws {
+        try await ClientFixture.with { fixture in
+            let app = try await fixture.app("phone")
+            let session = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
+            let room = try await session.openPartition("room=1", waitForFirstSync: true)
+            try await room.write { $0.insert("Message", ["_id": "m1", "text": "kept"]) }
+            try await room.waitForUploads()
+            await fixture.backend.set(isDown: true)
+            try await room.write { $0.update("Message", id: "m1", ["$set": ["text": "later"]]) }
+            try await app.close()
+
+            let again = try #require(try await fixture.app("phone").session())
+            #expect(again.userId == "ada")
+            let reopened = try await again.openPartition("room=1")
+            #expect(try await reopened.document("Message", id: "m1")?["text"] == "later")
+            await fixture.backend.set(isDown: false)
+            await again.goOnline()
+            try await reopened.waitForUploads()
+            let stored = await fixture.backend.partitions[ClientFixture.partition]?.documents.values.first
+            #expect(stored?.document["text"] == "later")
+        }
+    }
+
+    @Test func `a catch-up in chunks becomes visible as a whole`() async throws {
+        try await ClientFixture.with { fixture in
+            for number in 1...35 as ClosedRange<Int64> {
+                let operation = Operation(
+                    collection: "Message", id: .int64(number),
+                    kind: .insert(["_id": .int64(number), "n": .int64(number)]))
+                await fixture.backend.write(
+                    Changeset(version: number, clock: HybridTime(milliseconds: number), operations: [operation]),
+                    device: "other", in: ClientFixture.partition)
+            }
+            let session = try await fixture.session("phone")
+            let room = try await session.openPartition("room=1")
+            var snapshots = try await room.observe("Message").makeAsyncIterator()
+            var counts: Set<Int> = []
+            while let snapshot = await snapshots.next() {
+                counts.insert(snapshot.documents.count)
+                if snapshot.documents.count == 35 { break }
+            }
+            #expect(counts.isSubset(of: [0, 35]))
+            #expect(try await room.find("Message", ["n": ["$gt": 30]]).count == 5)
+        }
+    }
+
+    @Test func `a rejected changeset is listed and blocks nothing behind it`() async throws {
+        try await ClientFixture.with { fixture in
+            let session = try await fixture.session("phone")
+            var events = await session.events().makeAsyncIterator()
+            let room = try await session.openPartition("room=1", waitForFirstSync: true)
+            try await room.write { $0.insert("Message", ["_id": "bad", "forbidden": true]) }
+            try await room.write { $0.insert("Message", ["_id": "good"]) }
+            try await room.waitForUploads()
+            #expect(try await room.find("Message") == [["_id": "good"]])
+            let rejected = try await room.rejected()
+            #expect(rejected.map(\.reason.code) == [.schemaViolation])
+            guard case .rejected(_, version: 1, let reason)? = await events.next() else {
+                Issue.record("no event")
+                return
+            }
+            #expect(reason.path == "forbidden")
+
+            try await room.retry(try #require(rejected.first))
+            #expect(try await eventually { try await room.rejected().first?.changeset.version == 3 })
+            try await room.discard(try #require(try await room.rejected().first))
+            #expect(try await room.rejected().isEmpty)
+        }
+    }
+
+    @Test func `a revocation removes the partition's data from the device`() async throws {
+        try await ClientFixture.with { fixture in
+            let session = try await fixture.session("phone")
+            let room = try await session.openPartition("room=1", waitForFirstSync: true)
+            let other = try await session.openPartition("room=2", waitForFirstSync: true)
+            try await room.write { $0.insert("Message", ["_id": "m1"]) }
+            try await other.write { $0.insert("Message", ["_id": "m2"]) }
+            try await room.waitForUploads()
+            await fixture.backend.forbid(ClientFixture.partition)
+            await #expect(throws: PartitaError.self) {
+                for await state in try await room.states() where state.revoked != nil {
+                    _ = try await room.find("Message")
+                }
+            }
+            #expect(try await other.find("Message").count == 1)
+            // Opened again it is refused again, with nothing of the former data.
+            let again = try await session.openPartition("room=1")
+            let error = await #expect(throws: PartitaError.self) { try await again.waitForFirstSync() }
+            #expect(error?.code == .revoked)
+        }
+    }
+
+    @Test func `a write that can't be applied is refused at once, as a whole`() async throws {
+        try await ClientFixture.with { fixture in
+            let room = try await fixture.session("phone").openPartition("room=1")
+            let error = await #expect(throws: PartitaError.self) {
+                try await room.write {
+                    $0.insert("Message", ["_id": "m1", "text": "a"])
+                    $0.update("Message", id: "m1", ["$inc": ["text": 1]])
+                }
+            }
+            #expect(error?.code == .badWrite)
+            #expect(try await room.find("Message").isEmpty)
+            #expect(try await room.pending().isEmpty)
+        }
+    }
+}

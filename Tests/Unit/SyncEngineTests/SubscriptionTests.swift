@@ -1,0 +1,155 @@
+import DocumentModel
+import SyncEngine
+import Testing
+
+struct SubscriptionTests {
+    private func revision(_ number: Int64) -> Revision { Revision(epoch: 1, number: number) }
+
+    private func frame(_ from: Int64, _ to: Int64, bytes: Int = 1) -> LiveFrame<Int64> {
+        LiveFrame(from: revision(from), to: revision(to), byteCount: bytes, payload: to)
+    }
+
+    private func chunk(_ from: Int64, _ to: Int64, head: Int64, bytes: Int = 1) -> CatchUpChunk<Int64> {
+        CatchUpChunk(
+            from: revision(from), to: revision(to), head: revision(head), count: Int(to - from),
+            remaining: Int(head - from), lastVersion: 3, byteCount: bytes, payload: to)
+    }
+
+    /// What actions say, in short.
+    private func texts(_ actions: [SubscriptionStateMachine<Int64>.Action]) -> [String] {
+        actions.map { action in
+            switch action {
+            case .requestGrant: "grant?"
+            case .sendSubscribed(let access, let head, _): "subscribed \(access) \(head.number)"
+            case .sendUnavailable: "unavailable"
+            case .attach: "attach"
+            case .readChunk(let after): "read \(after.number)"
+            case .sendChunk(let chunk, let progress): "chunk \(chunk.to.number) \(progress.done)/\(progress.total)"
+            case .sendFrame(let to): "frame \(to)"
+            case .sendRevoked(let reason): "revoked \(reason)"
+            case .detach: "detach"
+            }
+        }
+    }
+
+    private func live(at number: Int64, window: Int = 100) -> SubscriptionStateMachine<Int64> {
+        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(number), window: window)
+        _ = machine.start()
+        _ = machine.granted(.write)
+        _ = machine.attached()
+        _ = machine.chunkRead(chunk(number, number, head: number), queued: 0)
+        return machine
+    }
+
+    @Test func `nothing is sent or read before the grant is known and the feed is attached`() {
+        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(5), window: 100)
+        #expect(texts(machine.start()) == ["grant?"])
+        #expect(texts(machine.received(frame(5, 6), queued: 0)) == [])
+        #expect(texts(machine.granted(.read)) == ["attach"])
+        #expect(texts(machine.received(frame(6, 7), queued: 0)) == [])
+        #expect(texts(machine.attached()) == ["read 5"])
+    }
+
+    @Test func `live frames continue the last chunk without a gap`() {
+        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        _ = machine.start()
+        _ = machine.granted(.write)
+        _ = machine.attached()
+        #expect(
+            texts(machine.chunkRead(chunk(0, 4, head: 9), queued: 0)) == [
+                "subscribed write 9", "chunk 4 4/9", "read 4",
+            ])
+        _ = machine.received(frame(9, 10), queued: 0)
+        _ = machine.received(frame(10, 12), queued: 0)
+        // The snapshot already had revision 10.
+        #expect(texts(machine.chunkRead(chunk(4, 10, head: 10), queued: 0)) == ["chunk 10 10/10", "frame 12"])
+        #expect(machine.isLive)
+        #expect(texts(machine.received(frame(12, 13), queued: 0)) == ["frame 13"])
+        // Delivered again.
+        #expect(texts(machine.received(frame(12, 13), queued: 0)) == [])
+        #expect(machine.sentTo == revision(13))
+    }
+
+    @Test func `a gap in the feed is caught up`() {
+        var machine = live(at: 5)
+        #expect(texts(machine.received(frame(7, 8), queued: 0)) == ["read 5"])
+        #expect(texts(machine.chunkRead(chunk(5, 8, head: 8), queued: 0)) == ["chunk 8 3/3"])
+        #expect(machine.isLive)
+    }
+
+    @Test func `more live frames than can be held are fetched with another chunk`() {
+        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 10)
+        _ = machine.start()
+        _ = machine.granted(.write)
+        _ = machine.attached()
+        for number in 5..<40 as Range<Int64> { _ = machine.received(frame(number, number + 1), queued: 0) }
+        #expect(texts(machine.chunkRead(chunk(0, 5, head: 5), queued: 0)).last == "read 5")
+        #expect(texts(machine.chunkRead(chunk(5, 40, head: 40), queued: 0)) == ["chunk 40 35/35"])
+        #expect(machine.isLive)
+    }
+
+    @Test func `beyond its window a slow device gets nothing until it has taken all, and then catches up`() {
+        var machine = live(at: 5, window: 10)
+        #expect(texts(machine.received(frame(5, 6, bytes: 4), queued: 0)) == ["frame 6"])
+        #expect(texts(machine.received(frame(6, 7, bytes: 7), queued: 4)) == [])
+        #expect(texts(machine.received(frame(7, 8, bytes: 1), queued: 4)) == [])
+        #expect(texts(machine.drained()) == ["read 6"])
+        #expect(texts(machine.chunkRead(chunk(6, 7, head: 8, bytes: 50), queued: 0)) == ["chunk 7 1/2"])
+        #expect(texts(machine.drained()) == ["read 7"])
+        #expect(texts(machine.drained()) == [])
+    }
+
+    @Test func `a frame larger than the window goes through an empty socket`() {
+        var machine = live(at: 5, window: 10)
+        #expect(texts(machine.received(frame(5, 6, bytes: 400), queued: 0)) == ["frame 6"])
+    }
+
+    @Test func `after a revocation there is not one action more`() {
+        var machine = live(at: 5)
+        #expect(texts(machine.revoked(reason: "notPermitted")) == ["detach", "revoked notPermitted"])
+        #expect(machine.isClosed)
+        #expect(texts(machine.received(frame(5, 6), queued: 0)) == [])
+        #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == [])
+        #expect(texts(machine.drained() + machine.granted(.write) + machine.unsubscribe()) == [])
+        #expect(texts(machine.revoked(reason: "again")) == [])
+    }
+
+    @Test func `a chunk that was read before a revocation isn't sent after it`() {
+        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        _ = machine.start()
+        _ = machine.granted(.read)
+        _ = machine.attached()
+        _ = machine.granted(.none)
+        #expect(texts(machine.chunkRead(chunk(0, 5, head: 5), queued: 0)) == [])
+    }
+
+    @Test func `a grant of nothing is a revocation, a change of access is told`() {
+        var refused = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        _ = refused.start()
+        #expect(texts(refused.granted(.none)) == ["detach", "revoked notPermitted"])
+        var changed = live(at: 5)
+        #expect(texts(changed.granted(.read)) == ["subscribed read 5"])
+        #expect(texts(changed.granted(.read)) == [])
+    }
+
+    @Test func `when permissions can't be decided the answer is no, for now`() {
+        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        _ = machine.start()
+        #expect(texts(machine.grantUnavailable()) == ["unavailable", "detach"])
+        #expect(machine.isClosed)
+    }
+
+    @Test func `a checkpoint of a former epoch counts as far as the backup reached`() {
+        let history = EpochHistory(current: 3, lastKept: [1: 100, 2: 150])
+        let head = Revision(epoch: 3, number: 200)
+        func resume(_ epoch: Int32, _ number: Int64) -> String {
+            history.resumePoint(for: Revision(epoch: epoch, number: number), head: head).description
+        }
+        #expect(resume(3, 180) == "3.180")
+        #expect(resume(2, 150) == "2.150")
+        #expect(resume(1, 100) == "1.100")
+        for (epoch, number) in [(1, 101), (2, 151), (3, 201), (4, 1), (0, 0)] as [(Int32, Int64)] {
+            #expect(resume(epoch, number) == "3.0")
+        }
+    }
+}
