@@ -56,7 +56,7 @@ public final class HTTPServer: Service, CustomStringConvertible {
     public var description: String { "HTTPServer(\(configuration.address):\(port))" }
 
     /// Listens and serves until a graceful shutdown is asked for, then drains: no new connections, running requests are finished,
-    /// WebSockets closed with 1001, at most ``HTTPServerConfiguration/drainTimeout`` long. Cancelling the task stops without draining.
+    /// WebSockets closed with ``HTTPServerConfiguration/drainCloseCode``, at most ``HTTPServerConfiguration/drainTimeout`` long. Cancelling the task stops without draining.
     ///
     /// A server that ``start()`` has started goes on from there.
     /// - Throws: ``HTTPServerError``.

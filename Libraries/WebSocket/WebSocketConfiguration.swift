@@ -37,7 +37,7 @@ final class SessionSettings: Sendable {
 
 extension Duration {
     /// Whole milliseconds, at least one.
-    var milliseconds: UInt64 {
+    package var milliseconds: UInt64 {
         let (seconds, attoseconds) = components
         return UInt64(max(1, seconds * 1000 + attoseconds / 1_000_000_000_000_000))
     }
