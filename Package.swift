@@ -85,11 +85,12 @@ let libraries: [Target] = [
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
     library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
-    library("AppRegistry", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
+    library("AppRegistry", ["AppDefinition", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
     library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres"]),
     library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
+    library("ServiceEngines", ["AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
         .target(name: "EventLoop", condition: .when(platforms: [.linux])),
@@ -99,25 +100,25 @@ let libraries: [Target] = [
 
 let services: [Target] =
     service("Auth", executable: "auth", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "EventLoop", "EventStream", "EventTopics",
+        "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions",
         "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap",
     ])
     + service("Permissions", executable: "permissions", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
+        "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
     ])
     + service("SyncGateway", executable: "sync-gateway", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap",
+        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
         "SyncEngine", "SyncProtocol", "WebSocket",
     ])
     + service("TriggerWorkers", executable: "trigger-workers", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap",
+        "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
     ])
     + service("MediaOffload", executable: "media-offload", [
         "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap",
+        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
     ])
     + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
@@ -165,7 +166,7 @@ let testTargets: [Target] = [
     tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
     tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
     tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
-    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "Kafka", "Logging", "Postgres", "TestSupport"]),
+    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Logging", "Postgres", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),

@@ -1,3 +1,4 @@
+import EventLoop
 import Logging
 import Redis
 
@@ -12,18 +13,24 @@ extension AttemptThrottle {
 extension AccountService.TokenLifetimes {
     init(_ configuration: AuthConfiguration) {
         self.init(
-            access: Int64(configuration.accessTokenSeconds), refresh: Int64(configuration.refreshTokenSeconds),
-            rotationLeeway: Int64(configuration.rotationLeewaySeconds), mail: Int64(configuration.mailTokenSeconds))
+            access: configuration.accessTokenLifetime.wholeSeconds,
+            refresh: configuration.refreshTokenLifetime.wholeSeconds,
+            rotationLeeway: configuration.rotationLeeway.wholeSeconds,
+            mail: configuration.mailTokenLifetime.wholeSeconds)
     }
 }
 
 extension MailSender {
     /// By SMTP, into a folder, or not at all.
-    init(configuration: AuthConfiguration, logger: Logger) throws {
-        if let folder = configuration.mailFolder {
+    ///
+    /// - Throws: `MailConfigurationError`.
+    init(configuration: AuthConfiguration, on loop: EventLoop, logger: Logger) throws {
+        if let url = configuration.smtpURL {
+            self = try .smtp(url: url, from: configuration.mailFrom, on: loop)
+        } else if let folder = configuration.mailFolder {
             self = .folder(folder, from: configuration.mailFrom, logger: logger)
         } else {
-            self = MailSender { _ in throw AuthError(.serviceUnavailable, "no mail server is configured") }
+            self = MailSender { _ in throw MailConfigurationError(message: "neither smtp.url nor mail.folder is set") }
         }
     }
 }

@@ -1,7 +1,9 @@
 import AppRegistry
 import DocumentModel
+import DocumentStore
 public import EventLoop
 import EventStream
+import Functions
 public import HTTPServer
 import Kafka
 public import Lifecycle
@@ -9,7 +11,8 @@ public import Logging
 import Postgres
 import Redis
 
-/// The auth service in one process: its clients of the engines, its background work and its HTTP server.
+/// The auth service in one process: its clients of the engines, its background work and its routes; who hosts it brings the HTTP
+/// server.
 ///
 /// It starts without its engines and waits for them; a request that needs one that is away is answered with 503.
 public final class AuthServer: Service {
@@ -25,32 +28,27 @@ public final class AuthServer: Service {
     private let keys: SigningKeyRing
     private let relay: AuthEventRelay
     private let hasher: PasswordHasher
-    private let http: HTTPServer
+    private let hosts: FunctionHostPool
+    private let routes: AuthRoutes
     private let isPrepared = Locked(false)
 
     /// Opens nothing; `run` does.
     ///
-    /// - Parameters:
-    ///   - functions: calls an app's functions (confirmation, reset, custom authentication).
-    ///   - addRoutes: adds what every service serves, as health and metrics.
+    /// - Throws: what is wrong with the configuration.
     public convenience init(
-        configuration: AuthConfiguration, functions: FunctionCalling? = nil, on loops: LoopGroup,
-        logger: Logger = Logger(label: "auth"), addRoutes: (inout HTTPRouter) -> Void = { _ in }
+        configuration: AuthConfiguration, on loops: LoopGroup, logger: Logger = Logger(label: "auth")
     ) throws {
         try self.init(
-            configuration: configuration, functions: functions.map { FunctionCaller($0) } ?? .none, clock: .system,
-            schedule: SigningKeyRing.Schedule(longestToken: Int64(configuration.refreshTokenSeconds)), on: loops,
-            logger: logger, addRoutes: addRoutes)
+            configuration: configuration, functions: nil, clock: .system,
+            schedule: SigningKeyRing.Schedule(longestToken: configuration.refreshTokenLifetime.wholeSeconds), on: loops,
+            logger: logger)
     }
 
-    /// Calls a function of an app, as system, and returns its result.
-    public typealias FunctionCalling =
-        @Sendable (_ app: DeployedApp, _ function: String, _ arguments: [Value]) async throws -> Value
-
+    /// - Parameter functions: instead of the host processes, in tests.
     init(
-        configuration: AuthConfiguration, functions: FunctionCaller, clock: AuthClock,
+        configuration: AuthConfiguration, functions: FunctionCaller?, clock: AuthClock,
         schedule: SigningKeyRing.Schedule,
-        on loops: LoopGroup, logger: Logger, addRoutes: (inout HTTPRouter) -> Void
+        on loops: LoopGroup, logger: Logger
     ) throws {
         self.configuration = configuration
         self.logger = logger
@@ -66,7 +64,7 @@ public final class AuthServer: Service {
         let events = EventProducer(producer, pool: configuration.pool)
         let metrics = AuthMetrics()
         registry = AppRegistry(client: postgres)
-        apps = AppDirectory(registry: registry, pollInterval: .milliseconds(configuration.appPollMs), logger: logger)
+        apps = AppDirectory(registry: registry, pollInterval: configuration.appPollInterval, logger: logger)
         store = AccountStore(client: postgres)
         keys = try SigningKeyRing(
             store: store, box: SecretBox(secret: configuration.keySecret), schedule: schedule, producer: events,
@@ -78,46 +76,49 @@ public final class AuthServer: Service {
             costs: PasswordCosts(
                 operations: configuration.passwordOperations, memoryBytes: configuration.passwordMemory),
             metrics: metrics)
-        let throttle = AttemptThrottle(redis: redis, configuration: configuration, metrics: metrics, logger: logger)
+        hosts = FunctionHostPool(
+            configuration: FunctionHostPool.Configuration(hosts: configuration.functionHosts), loop: loops.next(),
+            logger: logger)
+        let documents = DocumentStore(client: postgres, logger: logger)
+        apps.keep(documents)
+        let appFunctions = AppFunctions(pool: hosts, store: documents, logger: logger)
         let service = AccountService(
-            apps: apps, store: store, hasher: hasher, throttle: throttle, keys: keys, relay: relay,
-            mail: try MailSender(configuration: configuration, logger: logger), functions: functions, clock: clock,
+            apps: apps, store: store, hasher: hasher,
+            throttle: AttemptThrottle(redis: redis, configuration: configuration, metrics: metrics, logger: logger),
+            keys: keys, relay: relay,
+            mail: try MailSender(configuration: configuration, on: loops.next(), logger: logger),
+            functions: functions ?? appFunctions.caller, clock: clock,
             lifetimes: AccountService.TokenLifetimes(configuration), metrics: metrics, logger: logger)
-        let routes = AuthRoutes(support: RouteSupport(service: service, configuration: configuration))
-        var router = HTTPRouter()
-        routes.add(to: &router)
-        addRoutes(&router)
-        routeTemplates = router.templates
-        var httpConfiguration = HTTPServerConfiguration(address: configuration.address, port: configuration.port)
-        httpConfiguration.cors = routes.cors
-        http = HTTPServer(httpConfiguration, router: router, loops: loops.loops, logger: logger)
+        routes = AuthRoutes(support: RouteSupport(service: service, configuration: configuration))
     }
 
-    /// The methods and templates of all routes.
-    public let routeTemplates: [String]
+    /// Adds auth's routes.
+    public func addRoutes(to router: inout HTTPRouter) { routes.add(to: &router) }
 
-    /// The port that is listened on; before `run` the one that was asked for.
-    public var port: Int { http.port }
+    /// Which pages of other origins may call: what the apps allow.
+    public var cors: CORSPolicy { routes.cors }
 
-    /// Whether the tables are there, the apps loaded and the engines reachable: fit for traffic.
-    ///
-    /// - Throws: why it isn't.
-    public func checkReadiness() async throws {
-        guard isPrepared.withLock({ $0 }), apps.isLoaded else {
-            throw AuthError(.serviceUnavailable, "the service is still starting")
-        }
-        try await postgres.check()
-        try await redis.check()
+    /// What auth needs, by name, with a check each that throws while it is missing.
+    public var components: [(name: String, check: @Sendable () async throws -> Void)] {
+        [
+            ("postgres", { try await self.postgres.check() }), ("redis", { try await self.redis.check() }),
+            (
+                "apps",
+                {
+                    guard self.isPrepared.withLock({ $0 }), self.apps.isLoaded else {
+                        throw AuthError(.serviceUnavailable, "tables, topics and apps are being prepared")
+                    }
+                }
+            ), ("signing-keys", { try self.keys.check() }),
+        ]
     }
 
-    /// Runs until graceful shutdown: no new requests, running ones are finished, the outbox is relayed once more, then the
-    /// clients close.
+    /// Runs until graceful shutdown: the outbox is relayed once more, then the clients close.
     public func run() async throws {
         let group = ServiceGroup(
             services: [
-                ThreadsOwner(hasher: hasher), postgres, redis, ProducerOwner(producer: producer),
+                ThreadsOwner(hasher: hasher), postgres, redis, ProducerOwner(producer: producer), hosts,
                 BackgroundWork(server: self),
-                http,
             ], logger: logger)
         try await group.run()
     }
@@ -144,6 +145,7 @@ public final class AuthServer: Service {
     /// Creates tables and topics, waiting for the engines as long as it takes.
     private func prepare() async throws {
         try await untilItWorks("tables can't be prepared") {
+            try await DocumentStoreMigrations.migrations.apply(on: self.postgres)
             try await self.registry.migrate()
             try await self.store.migrate()
         }

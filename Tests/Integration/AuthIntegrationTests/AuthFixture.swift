@@ -6,6 +6,7 @@ import EventLoop
 import EventStream
 import EventTopics
 import Foundation
+import HTTPServer
 import Kafka
 import Logging
 import Postgres
@@ -16,7 +17,7 @@ import TestSupport
 /// One auth service in this process, on real engines, for all tests: apps keep them apart, since everything is scoped by the app.
 final class AuthFixture: Sendable {
     let configuration: AuthConfiguration
-    let server: AuthServer
+    let server: HostedAuth
     let loops: LoopGroup
     let postgres: PostgresClient
     let registry: AppRegistry
@@ -24,7 +25,7 @@ final class AuthFixture: Sendable {
     /// Milliseconds by which the clock of `later` is ahead.
     let ahead = Locked<Int64>(0)
     /// A second process on the same engines, whose clock can be set forward.
-    let later: AuthServer
+    let later: HostedAuth
     private let events = Locked<[AuthEvent]>([])
 
     static let adminToken = "admin-token-of-the-tests"
@@ -54,28 +55,12 @@ final class AuthFixture: Sendable {
             let decoded = try received.map { try ReceivedEvent<AuthEvent>($0.message).payload }
             events.withLock { $0 += decoded }
         }
-        // They run as long as the test process, which ends them by its exit.
+        // It runs as long as the test process, which ends it by its exit.
         Task { try await fixture.postgres.run() }
-        Task { try await fixture.server.run() }
-        try await eventually("the service is ready", within: .seconds(60)) {
-            do {
-                try await fixture.server.checkReadiness()
-                return true
-            } catch {
-                return false
-            }
-        }
+        try await fixture.server.start()
         Task { try await tail.run() }
         try await tail.waitUntilPositioned()
-        Task { try await fixture.later.run() }
-        try await eventually("the second service is ready", within: .seconds(30)) {
-            do {
-                try await fixture.later.checkReadiness()
-                return true
-            } catch {
-                return false
-            }
-        }
+        try await fixture.later.start()
         return fixture
     }
 
@@ -85,12 +70,10 @@ final class AuthFixture: Sendable {
         mailFolder = FileManager.default.temporaryDirectory.appendingPathComponent("auth-mails-\(pool)").path
         configuration.pool = pool
         configuration.redisPrefix = "\(pool):auth:"
-        configuration.address = "127.0.0.1"
-        configuration.port = 0
         configuration.adminToken = Self.adminToken
         configuration.keySecret = "secret of the tests"
         configuration.mailFolder = mailFolder
-        configuration.appPollMs = 50
+        configuration.appPollInterval = .milliseconds(50)
         // Tests sign in a lot; how long a password takes isn't what they are about.
         configuration.passwordOperations = 1
         configuration.passwordMemory = 64 << 10
@@ -101,18 +84,16 @@ final class AuthFixture: Sendable {
         postgresConfiguration.connections = 2
         postgres = PostgresClient(configuration: postgresConfiguration, on: loops)
         registry = AppRegistry(client: postgres)
-        let schedule = SigningKeyRing.Schedule(longestToken: Int64(configuration.refreshTokenSeconds))
-        server = try AuthServer(
-            configuration: configuration, functions: TestFunctions.caller, clock: .system, schedule: schedule,
-            on: loops,
-            logger: Logger(label: "auth")
-        ) { _ in }
-        later = try AuthServer(
-            configuration: configuration, functions: TestFunctions.caller,
-            clock: AuthClock { [ahead] in AuthClock.system.now() + ahead.withLock { $0 } }, schedule: schedule,
-            on: loops,
-            logger: Logger(label: "auth-later")
-        ) { _ in }
+        let schedule = SigningKeyRing.Schedule(longestToken: configuration.refreshTokenLifetime.wholeSeconds)
+        server = try HostedAuth(
+            AuthServer(
+                configuration: configuration, functions: TestFunctions.caller, clock: .system, schedule: schedule,
+                on: loops, logger: Logger(label: "auth")), loops: loops)
+        later = try HostedAuth(
+            AuthServer(
+                configuration: configuration, functions: TestFunctions.caller,
+                clock: AuthClock { [ahead] in AuthClock.system.now() + ahead.withLock { $0 } }, schedule: schedule,
+                on: loops, logger: Logger(label: "auth-later")), loops: loops)
     }
 
     /// Deploys an app of its own for a test.
@@ -151,6 +132,39 @@ final class AuthFixture: Sendable {
                 let query = text.firstMatch(of: /token=([0-9a-f]+)&tokenId=([0-9a-f]+)/)
             else { return nil }
             return (String(query.1), String(query.2))
+        }
+    }
+}
+
+/// Auth with an HTTP server around it, as its executable has.
+final class HostedAuth: Sendable {
+    let auth: AuthServer
+    let routeTemplates: [String]
+    private let http: HTTPServer
+
+    init(_ auth: AuthServer, loops: LoopGroup) throws {
+        self.auth = auth
+        var router = HTTPRouter()
+        auth.addRoutes(to: &router)
+        routeTemplates = router.templates
+        var configuration = HTTPServerConfiguration(address: "127.0.0.1", port: 0)
+        configuration.cors = auth.cors
+        http = HTTPServer(configuration, router: router, loops: loops.loops)
+    }
+
+    var port: Int { http.port }
+
+    /// Returns when everything that it needs is there. It runs as long as the test process.
+    func start() async throws {
+        try await http.start()
+        Task { try await auth.run() }
+        try await eventually("auth is ready", within: .seconds(60)) {
+            do {
+                for component in auth.components { try await component.check() }
+                return true
+            } catch {
+                return false
+            }
         }
     }
 }

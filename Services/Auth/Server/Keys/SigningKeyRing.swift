@@ -56,6 +56,13 @@ final class SigningKeyRing: Service {
     /// The keys to publish.
     var keySet: TokenKeySet { state.withLock { TokenKeySet($0.published.map(\.key)) } }
 
+    /// - Throws: `serviceUnavailable` before the keys are loaded.
+    func check() throws {
+        guard state.withLock({ $0.signing != nil }) else {
+            throw AuthError(.serviceUnavailable, "the signing keys aren't loaded yet")
+        }
+    }
+
     /// Signs a token.
     ///
     /// - Throws: `serviceUnavailable` before the keys are loaded.

@@ -46,7 +46,7 @@ struct RouteSupport: Sendable {
     }
 
     func origin(_ request: HTTPRequest) -> CallOrigin {
-        if configuration.trustedProxy, let forwarded = request.headers["x-forwarded-for"],
+        if configuration.isBehindProxy, let forwarded = request.headers["x-forwarded-for"],
             let last = forwarded.split(separator: ",").last
         {
             return CallOrigin(address: String(last.drop { $0 == " " }))

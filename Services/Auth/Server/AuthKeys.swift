@@ -1,0 +1,114 @@
+public import ServiceBootstrap
+
+/// The keys that auth is configured with, besides those of every service.
+public enum AuthKeys {
+    static let postgresURL = ConfigurationKey<String>.url(
+        "postgres.url", schemes: ["postgres", "postgresql"], "Where accounts are.")
+    static let postgresConnections = ConfigurationKey<Int>.int(
+        "postgres.connections", default: 4, range: 1...100, "Connections to Postgres.")
+    static let redisURL = ConfigurationKey<String>.string(
+        "redis.url", isSecret: true, "Where attempts to sign in are counted, redis://… or unix://….")
+    static let redisPrefix = ConfigurationKey<String>.string(
+        "auth.redisPrefix", default: "partita:auth:", "What auth's keys in Redis begin with.")
+    static let kafkaBootstrap = ConfigurationKey<String>.string(
+        "kafka.bootstrap", "host:port of the brokers, with commas between.")
+    static let kafkaEmbedded = ConfigurationKey<Bool>.bool(
+        "kafka.embedded", default: false, "The broker is the embedded development one.")
+    static let pool = ConfigurationKey<String>.string(
+        "pool", default: "main", "The pool of apps whose topics are used.")
+    static let publicURL = ConfigurationKey<String>.url(
+        "public.url", schemes: ["http", "https"],
+        "The base URL that clients are told for HTTP; by default the request's own."
+    ).optional
+    static let syncURL = ConfigurationKey<String>.url(
+        "sync.url", schemes: ["ws", "wss"], "The base URL that clients are told for sync; by default that for HTTP."
+    ).optional
+    static let isBehindProxy = ConfigurationKey<Bool>.bool(
+        "http.behindProxy", default: false, "A proxy in front sets X-Forwarded-For; its last entry is the caller.")
+    static let adminToken = ConfigurationKey<String>.string(
+        "admin.token", isSecret: true, "Guards the admin API; without one that API is off."
+    ).optional
+    static let keySecret = ConfigurationKey<String>.string(
+        "auth.keySecret", isSecret: true, "Encrypts the signing keys in Postgres; without one they are stored plainly."
+    ).optional
+    static let accessTokenLifetime = ConfigurationKey<Duration>.duration(
+        "auth.accessTokenLifetime", default: .seconds(1800), range: .seconds(10)...(.seconds(86_400)),
+        "How long an access token is good for.")
+    static let refreshTokenLifetime = ConfigurationKey<Duration>.duration(
+        "auth.refreshTokenLifetime", default: .seconds(60 * 86_400), range: .seconds(60)...(.seconds(366 * 86_400)),
+        "How long a refresh token is good for; each exchange begins anew.")
+    static let rotationLeeway = ConfigurationKey<Duration>.duration(
+        "auth.rotationLeeway", default: .seconds(30), range: .zero...(.seconds(600)),
+        "For how long a refresh token still works after its successor was used.")
+    static let mailTokenLifetime = ConfigurationKey<Duration>.duration(
+        "auth.mailTokenLifetime", default: .seconds(1800), range: .seconds(60)...(.seconds(7 * 86_400)),
+        "How long a link in a mail works.")
+    static let smtpURL = ConfigurationKey<String>.url(
+        "smtp.url", schemes: ["smtp", "smtps", "smtp+plain"],
+        "The mail server, with user and password in the URL: smtp begins plainly and goes on with TLS."
+    ).optional
+    static let mailFolder = ConfigurationKey<String>.string(
+        "mail.folder", "Without smtp.url, mails are written to this folder and their links to the log: for development."
+    ).optional
+    static let mailFrom = ConfigurationKey<String>.string(
+        "mail.from", default: "no-reply@localhost", "The address that mails come from.")
+    static let passwordThreads = ConfigurationKey<Int>.int(
+        "auth.passwordThreads", default: 2, range: 1...64, "Threads that hash passwords.")
+    static let passwordOperations = ConfigurationKey<Int>.int(
+        "auth.passwordOperations", default: 2, range: 1...10, "argon2id's passes.")
+    static let passwordMemory = ConfigurationKey<Int>.bytes(
+        "auth.passwordMemory", default: 19 << 20, range: (8 << 10)...(1 << 30), "argon2id's memory.")
+    static let freeAttempts = ConfigurationKey<Int>.int(
+        "auth.freeAttempts", default: 5, range: 1...1000, "Failed attempts for an account before they are slowed down.")
+    static let freeAttemptsPerAddress = ConfigurationKey<Int>.int(
+        "auth.freeAttemptsPerAddress", default: 200, range: 1...1_000_000, "The same for an address.")
+    static let appPollInterval = ConfigurationKey<Duration>.duration(
+        "apps.pollInterval", default: .seconds(2), range: .milliseconds(50)...(.seconds(60)),
+        "How late a deployed app is noticed when its announcement was lost.")
+    static let functionHosts = ConfigurationKey<Int>.int(
+        "functions.hosts", default: 1, range: 1...64, "Processes that run apps' functions.")
+
+    /// All of them.
+    public static let all: [ConfigurationKeyDescription] = [
+        postgresURL.description, postgresConnections.description, redisURL.description, redisPrefix.description,
+        kafkaBootstrap.description, kafkaEmbedded.description, pool.description, publicURL.description,
+        syncURL.description, isBehindProxy.description, adminToken.description, keySecret.description,
+        accessTokenLifetime.description, refreshTokenLifetime.description, rotationLeeway.description,
+        mailTokenLifetime.description, smtpURL.description, mailFolder.description, mailFrom.description,
+        passwordThreads.description, passwordOperations.description, passwordMemory.description,
+        freeAttempts.description, freeAttemptsPerAddress.description, appPollInterval.description,
+        functionHosts.description,
+    ]
+}
+
+extension AuthConfiguration {
+    /// Takes the values of `AuthKeys`.
+    public init(_ configuration: Configuration) {
+        self.init(
+            postgresURL: configuration[AuthKeys.postgresURL], redisURL: configuration[AuthKeys.redisURL],
+            kafkaBootstrap: configuration[AuthKeys.kafkaBootstrap])
+        postgresConnections = configuration[AuthKeys.postgresConnections]
+        redisPrefix = configuration[AuthKeys.redisPrefix]
+        kafkaEmbedded = configuration[AuthKeys.kafkaEmbedded]
+        pool = configuration[AuthKeys.pool]
+        publicURL = configuration[AuthKeys.publicURL]
+        syncURL = configuration[AuthKeys.syncURL]
+        isBehindProxy = configuration[AuthKeys.isBehindProxy]
+        adminToken = configuration[AuthKeys.adminToken]
+        keySecret = configuration[AuthKeys.keySecret]
+        accessTokenLifetime = configuration[AuthKeys.accessTokenLifetime]
+        refreshTokenLifetime = configuration[AuthKeys.refreshTokenLifetime]
+        rotationLeeway = configuration[AuthKeys.rotationLeeway]
+        mailTokenLifetime = configuration[AuthKeys.mailTokenLifetime]
+        smtpURL = configuration[AuthKeys.smtpURL]
+        mailFolder = configuration[AuthKeys.mailFolder]
+        mailFrom = configuration[AuthKeys.mailFrom]
+        passwordThreads = configuration[AuthKeys.passwordThreads]
+        passwordOperations = configuration[AuthKeys.passwordOperations]
+        passwordMemory = configuration[AuthKeys.passwordMemory]
+        freeAttempts = configuration[AuthKeys.freeAttempts]
+        freeAttemptsPerAddress = configuration[AuthKeys.freeAttemptsPerAddress]
+        appPollInterval = configuration[AuthKeys.appPollInterval]
+        functionHosts = configuration[AuthKeys.functionHosts]
+    }
+}

@@ -1,0 +1,49 @@
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import FunctionProtocol
+import Functions
+import Logging
+
+/// Runs an app's functions for auth: confirmation, reset and custom authentication, as system, in host processes.
+struct AppFunctions: Sendable {
+    let pool: FunctionHostPool
+    let store: DocumentStore
+    let logger: Logger
+    /// Somebody waits for the answer of their sign-in.
+    var limits = FunctionInvocation.Limits(cpu: 5, wall: .seconds(30))
+
+    var caller: FunctionCaller {
+        FunctionCaller { app, function, arguments in try await call(app, function, arguments) }
+    }
+
+    private func call(_ app: DeployedApp, _ function: String, _ arguments: [Value]) async throws -> Value {
+        let effects = DocumentEffects(store: store, app: app.id)
+        let invocation = FunctionInvocation(
+            bundle: FunctionBundle(app.definition, version: app.version), function: function, arguments: arguments,
+            context: FunctionContext(app: app.definition, isSystem: true).document, limits: limits,
+            perform: { effect in
+                guard DocumentEffects.handles(effect, app: app.definition) else {
+                    return .failure(
+                        EffectFailure(name: "Error", message: "a function of auth can't use \(effect.service)"))
+                }
+                return await effects.perform(effect)
+            },
+            log: { level, text in
+                logger.info(
+                    "function's console",
+                    metadata: [
+                        "app": "\(app.id)", "function.name": "\(function)", "console.level": "\(level)",
+                        "console.text": "\(text)",
+                    ])
+            })
+        do {
+            let value = try await pool.run(invocation)
+            await effects.finish()
+            return value
+        } catch {
+            await effects.finish()
+            throw error
+        }
+    }
+}
