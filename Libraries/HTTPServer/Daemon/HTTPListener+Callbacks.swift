@@ -1,6 +1,7 @@
 import Cmicrohttpd
 
-// libmicrohttpd calls these from inside MHD_run, MHD_stop_daemon and MHD_quiesce_daemon, which the listener calls on its loop.
+// libmicrohttpd calls these from inside MHD_run, MHD_stop_daemon and MHD_quiesce_daemon, which the listener calls on
+// its loop.
 extension HTTPListener {
     static let targetCallback: cmhd_target_callback = { me, target, connection in
         guard let me, let target else { return nil }

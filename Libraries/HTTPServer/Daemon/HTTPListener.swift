@@ -5,8 +5,9 @@ import Logging
 import Metrics
 import WebSocket
 
-/// The part of a server that lives on one loop: a libmicrohttpd daemon without a thread of its own. Its epoll descriptor is watched by
-/// the loop, `MHD_run` does the rest. While a handler waits, its connection is suspended, so a loop never does.
+/// The part of a server that lives on one loop: a libmicrohttpd daemon without a thread of its own. Its epoll
+/// descriptor is watched by the loop, `MHD_run` does the rest. While a handler waits, its connection is suspended, so a
+/// loop never does.
 actor HTTPListener: LoopActor {
     nonisolated let loop: EventLoop
     private let configuration: HTTPServerConfiguration
@@ -97,7 +98,8 @@ actor HTTPListener: LoopActor {
         if exchanges.isEmpty, webSockets.isEmpty { endDrain() }
     }
 
-    /// Ends everything now: requests that still run are answered with 503 and their tasks cancelled, WebSockets are reset.
+    /// Ends everything now: requests that still run are answered with 503 and their tasks cancelled, WebSockets are
+    /// reset.
     func stop() {
         guard let daemon else { return }
         isDraining = true
@@ -191,7 +193,8 @@ actor HTTPListener: LoopActor {
         if isDraining { endDrainIfIdle() }
     }
 
-    /// libmicrohttpd calls this when the head is in, for each piece of the body, when the body is complete, and after a resume.
+    /// libmicrohttpd calls this when the head is in, for each piece of the body, when the body is complete, and after a
+    /// resume.
     func access(
         _ exchange: HTTPExchange, method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?,
         _ piece: UnsafeRawBufferPointer
@@ -269,8 +272,8 @@ actor HTTPListener: LoopActor {
             let response = await self.pipeline.respond(to: request, routed)
             self.completed(exchange, response)
         }
-        // Not suspended yet: libmicrohttpd asks again in its next run, and most handlers have answered by then. Suspending and resuming
-        // would cost two system calls.
+        // Not suspended yet: libmicrohttpd asks again in its next run, and most handlers have answered by then.
+        // Suspending and resuming would cost two system calls.
         awaitsTask = true
         return .YES
     }

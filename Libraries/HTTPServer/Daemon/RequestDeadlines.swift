@@ -1,7 +1,7 @@
 import Glibc
 
-/// Closes connections whose next request doesn't become complete in time. libmicrohttpd's idle timeout begins anew with every byte, so a
-/// client that sends one now and then would keep its place for hours. Loop only.
+/// Closes connections whose next request doesn't become complete in time. libmicrohttpd's idle timeout begins anew with
+/// every byte, so a client that sends one now and then would keep its place for hours. Loop only.
 struct RequestDeadlines {
     /// A TCP connection as libmicrohttpd has it.
     ///
