@@ -41,8 +41,9 @@ extension DocumentStore {
     }
 
     /// Which revisions of former epochs the partition's history still has: what a checkpoint has to be held against.
-    public func epochHistory(of partition: Partition, app: String) async throws -> (history: EpochHistory, head: Revision)
-    {
+    public func epochHistory(of partition: Partition, app: String) async throws -> (
+        history: EpochHistory, head: Revision
+    ) {
         let rows = try await client.query(CatchUpSQL.history, [.text(app), .text(partition.text)])
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
         let (current, epoch, head, epochs, ends) = try row.decode((Int32, Int32?, Int64?, [Int32], [Int64]).self)
