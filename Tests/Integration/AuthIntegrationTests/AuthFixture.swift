@@ -128,7 +128,7 @@ final class AuthFixture: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: mailFolder)) ?? []  // no mail yet, no folder
         return try names.sorted().compactMap { name in
             let text = try String(contentsOfFile: mailFolder + "/" + name, encoding: .utf8)
-            guard text.contains("To: \(address)\r\n"),
+            guard text.contains("To: \(address)\n"),
                 let query = text.firstMatch(of: /token=([0-9a-f]+)&tokenId=([0-9a-f]+)/)
             else { return nil }
             return (String(query.1), String(query.2))
