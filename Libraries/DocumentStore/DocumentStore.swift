@@ -1,5 +1,6 @@
 public import DocumentModel
 import EventLoop
+public import Lifecycle
 public import Logging
 public import Postgres
 
@@ -8,7 +9,7 @@ public import Postgres
 /// Every write goes through one path: the document's row in both its forms, the partition's next revision, and a change row that
 /// the outbox relay publishes, in one transaction. Locks are taken in one order: documents by `_id`, then, just before the
 /// commit, partitions in the order of their names.
-public final class DocumentStore: Sendable {
+public final class DocumentStore: Service {
     /// The largest document, in bytes of its canonical text.
     public static let maximumDocumentBytes = 16 << 20
 
@@ -16,13 +17,20 @@ public final class DocumentStore: Sendable {
     let tables: CollectionTables
     let logger: Logger
     private let apps = Locked<[String: AppStorage]>([:])
-    private let observers = Locked<[@Sendable (String, [CommittedHead]) -> Void]>([])
+    private let notifier: CommitNotifier
+
+    private struct Observers {
+        var all: [Int: @Sendable (String, [CommittedHead]) -> Set<RelayPartition>] = [:]
+        var next = 0
+    }
+    private let observers = Locked(Observers())
 
     /// - Parameter client: Of a database that ``DocumentStoreMigrations`` were applied to.
     public init(client: PostgresClient, logger: Logger = Logger(label: "document-store")) {
         self.client = client
         self.logger = logger
         tables = CollectionTables(client: client)
+        notifier = CommitNotifier(client: client)
     }
 
     /// Tells the store about an app, or about the app's new definition.
@@ -44,13 +52,54 @@ public final class DocumentStore: Sendable {
         _ = try await tables.ensured(namespace, of: storage(of: app))
     }
 
-    /// Calls `observer` after each commit of this store with the app and the heads that it moved: what wakes the relay.
-    func observeCommits(_ observer: @escaping @Sendable (String, [CommittedHead]) -> Void) {
-        observers.withLock { $0.append(observer) }
+    // MARK: After commits
+
+    /// Keeps the store going until graceful shutdown or cancellation: announces its commits to the relays of other processes, and
+    /// makes the tables for the changes of the coming days. A process that writes must run it.
+    public func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.notifier.run() }
+                group.addTask { await self.makeChangeTables() }
+                await group.waitForAll()
+            }
+        }
+    }
+
+    private func makeChangeTables() async {
+        while !Task.isCancelled {
+            do {
+                try await client.execute("select partita.ensure_change_tables(7)")
+            } catch {
+                logger.warning("tables for changes could not be made", metadata: ["error": "\(error)"])
+            }
+            // Cancelled: the loop's condition ends it.
+            try? await Task.sleep(for: .seconds(3600))
+        }
+    }
+
+    /// Calls `observer` after each commit of this store with the app and the heads that it moved, as long as the observation isn't
+    /// cancelled. It answers with the partitions that it will publish; the others are announced to other processes.
+    func observeCommits(
+        _ observer: @escaping @Sendable (String, [CommittedHead]) -> Set<RelayPartition>
+    ) -> CommitObservation {
+        let id = observers.withLock { observers in
+            observers.next += 1
+            observers.all[observers.next] = observer
+            return observers.next
+        }
+        return CommitObservation { [observers] in observers.withLock { $0.all[id] = nil } }
     }
 
     func committed(_ heads: [CommittedHead], app: String) {
         if heads.isEmpty { return }
-        for observer in observers.withLock({ $0 }) { observer(app, heads) }
+        var open = Set(heads.map { RelayPartition(app: app, partition: $0.partition.text) })
+        for observer in observers.withLock({ Array($0.all.values) }) { open.subtract(observer(app, heads)) }
+        if !open.isEmpty { notifier.announce(open) }
     }
+}
+
+/// Ends with ``cancel()``.
+struct CommitObservation {
+    let cancel: @Sendable () -> Void
 }

@@ -66,6 +66,9 @@ public struct Topic<Payload: EventPayload>: Sendable {
     /// The topic's name within its pool.
     public var name: String { contract.name }
 
+    /// How many partitions it is created with; the embedded broker may have made another number (ask `KafkaAdmin.metadata`).
+    public var partitions: Int { contract.partitions }
+
     /// The name on the broker.
     public func fullName(pool: String) -> String { contract.fullName(pool: pool) }
 }

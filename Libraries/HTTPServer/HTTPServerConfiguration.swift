@@ -5,8 +5,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// The port, 0 for one that is free; see ``HTTPServer/port``.
     public var port: Int
     /// Request line and headers of one request, in bytes, about; above it 414 or 431. It is also the most that libmicrohttpd allocates
-    /// for a connection. Default: 32 KiB.
-    public var headBytes = 32 << 10
+    /// for a connection. Default: 16 KiB.
+    public var headBytes = 16 << 10
     /// Header fields of one request; above it 431. Default: 100.
     public var headerCount = 100
     /// The body of one request, in bytes, where the route doesn't say otherwise; above it 413. Default: 1 MiB.

@@ -34,6 +34,9 @@ public final class Session: Sendable {
         return handle
     }
 
+    /// The device's id on the server; another one after `forked`.
+    public func deviceId() async -> String { await client.device }
+
     // MARK: The connection
 
     /// Where the connection stands, from now on; a slow reader gets the newest.

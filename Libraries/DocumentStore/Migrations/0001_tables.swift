@@ -46,6 +46,12 @@ extension DocumentStoreMigrations {
             expires_at timestamptz not null
         );
 
+        -- The relays that are alive, so that they share the shards.
+        create table partita.relay_members (
+            holder text primary key,
+            expires_at timestamptz not null
+        );
+
         -- Outbox and history in one. A day's rows are one table, so that retention is dropping it.
         create table partita.changes (
             app text collate "C" not null,

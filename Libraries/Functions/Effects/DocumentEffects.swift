@@ -95,6 +95,11 @@ extension EffectFailure {
 }
 
 extension DocumentEffects {
+    /// Whether an effect may change documents.
+    public static func isWrite(_ effect: FunctionEffect) -> Bool {
+        (try? DocumentCall(action: effect.action, arguments: effect.arguments))?.isWrite ?? false
+    }
+
     /// Whether an effect is about documents: its service is one of the app's data sources.
     public static func handles(_ effect: FunctionEffect, app: AppDefinition) -> Bool {
         effect.service == "mongodb-atlas" || app.dataSources.contains { $0.name == effect.service }

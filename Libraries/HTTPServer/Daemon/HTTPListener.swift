@@ -18,6 +18,7 @@ actor HTTPListener: LoopActor {
     private var watcher: FDWatcher?
     private var timer: LoopTimer?
     private var isRunQueued = false
+    private var awaitsTask = false
     private(set) var isDraining = false
     private var isStopping = false
     private var exchanges: [HTTPExchange] = []
@@ -122,8 +123,11 @@ actor HTTPListener: LoopActor {
         // Work may be left that no descriptor announces: a connection that was resumed.
         for _ in 0..<8 {
             MHD_run(daemon)
+            // Tasks that were just made come before the next run.
+            if awaitsTask { break }
             guard MHD_get_timeout(daemon, &wait) == .YES, wait == 0 else { return }
         }
+        awaitsTask = false
         runSoon()
     }
 
@@ -183,7 +187,9 @@ actor HTTPListener: LoopActor {
             guard piece.count <= left else { return .NO }
             exchange.phase = .discarding(error, left: left - piece.count)
             return .YES
-        case .running: return .YES
+        case .running:
+            exchange.suspend()
+            return .YES
         case .answered(let response): return send(response, exchange)
         }
     }
@@ -236,14 +242,13 @@ actor HTTPListener: LoopActor {
         // The task has the body; the head is needed for an upgrade.
         exchange.request?.body = []
         exchange.phase = .running
-        // Runs until its first suspension here and now: a handler that doesn't wait costs no suspended connection.
-        let task = Task.immediate(executorPreference: loop) {
+        exchange.task = Task.immediate(executorPreference: loop) {
             let response = await self.pipeline.respond(to: request, routed)
             self.completed(exchange, response)
         }
-        if case .answered(let response) = exchange.phase { return send(response, exchange) }
-        exchange.task = task
-        exchange.suspend()
+        // Not suspended yet: libmicrohttpd asks again in its next run, and most handlers have answered by then. Suspending and resuming
+        // would cost two system calls.
+        awaitsTask = true
         return .YES
     }
 
@@ -252,7 +257,8 @@ actor HTTPListener: LoopActor {
         guard case .running = exchange.phase else { return }
         exchange.phase = .answered(response)
         exchange.task = nil
-        if exchange.resume() { runSoon() }
+        _ = exchange.resume()
+        runSoon()
     }
 
     private func refuse(_ exchange: HTTPExchange, _ error: HTTPError) -> MHD_Result {

@@ -29,7 +29,8 @@ struct RouteTree: Sendable {
     }
 
     private struct Node: Sendable {
-        var literals: [String: Int] = [:]
+        /// Few at each node, so they are compared in turn.
+        var literals: [(part: String, node: Int)] = []
         var parameter: Int?
         var rest: Int?
         var routes: [HTTPMethod: Route] = [:]
@@ -48,8 +49,11 @@ struct RouteTree: Sendable {
         }
     }
 
+    /// By bytes, since a combining character after a slash would join it.
     static func parts(of path: String) -> [Substring] {
-        path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
+            Substring($0)
+        }
     }
 
     mutating func add(_ method: HTTPMethod, _ route: Route) {
@@ -62,11 +66,11 @@ struct RouteTree: Sendable {
                 precondition(index == parts.count - 1, "* must be the last part: \(route.template)")
                 node = child(of: node, \.rest)
             default:
-                if let next = nodes[node].literals[String(part)] {
-                    node = next
+                if let next = nodes[node].literals.first(where: { $0.part == part }) {
+                    node = next.node
                 } else {
                     nodes.append(Node())
-                    nodes[node].literals[String(part)] = nodes.count - 1
+                    nodes[node].literals.append((String(part), nodes.count - 1))
                     node = nodes.count - 1
                 }
             }
@@ -84,31 +88,33 @@ struct RouteTree: Sendable {
 
     /// - Parameter path: as it came, beginning with a slash.
     func match(_ method: HTTPMethod, _ path: String) -> Match {
-        var parts: [String] = []
-        for part in Self.parts(of: path) {
-            guard let decoded = PercentDecoding.decode(part) else { return .malformed }
-            parts.append(decoded)
+        var parts = Self.parts(of: path)
+        for index in parts.indices where parts[index].utf8.contains(UInt8(ascii: "%")) {
+            guard let decoded = PercentDecoding.decode(parts[index]) else { return .malformed }
+            parts[index] = Substring(decoded)
         }
-        var values: [String] = []
-        var other: (node: Int, values: [String])?
+        var values: [Substring] = []
+        var other: (node: Int, values: [Substring])?
         if let route = find(method, parts[...], 0, &values, &other) { return .found(route, parameters(route, values)) }
         guard let other, let route = nodes[other.node].routes.first?.value else { return .notFound }
         let allowed = nodes[other.node].routes.keys
         return .otherMethod(allowed: Array(allowed), route, parameters(route, other.values))
     }
 
-    private func parameters(_ route: Route, _ values: [String]) -> PathParameters {
-        PathParameters(Array(zip(route.names, values)))
+    private func parameters(_ route: Route, _ values: [Substring]) -> PathParameters {
+        PathParameters(zip(route.names, values).map { ($0, String($1)) })
     }
 
     /// Depth first: what stands for itself, then a parameter, then the rest.
     private func find(
-        _ method: HTTPMethod, _ parts: ArraySlice<String>, _ index: Int, _ values: inout [String],
-        _ other: inout (node: Int, values: [String])?
+        _ method: HTTPMethod, _ parts: ArraySlice<Substring>, _ index: Int, _ values: inout [Substring],
+        _ other: inout (node: Int, values: [Substring])?
     ) -> Route? {
         let node = nodes[index]
         guard let part = parts.first else { return leaf(method, index, values, &other) }
-        if let next = node.literals[part], let route = find(method, parts.dropFirst(), next, &values, &other) {
+        if let next = node.literals.first(where: { $0.part == part })?.node,
+            let route = find(method, parts.dropFirst(), next, &values, &other)
+        {
             return route
         }
         if let next = node.parameter, !part.isEmpty {
@@ -117,14 +123,14 @@ struct RouteTree: Sendable {
             values.removeLast()
         }
         guard let next = node.rest else { return nil }
-        values.append(parts.joined(separator: "/"))
+        values.append(Substring(parts.joined(separator: "/")))
         if let route = leaf(method, next, values, &other) { return route }
         values.removeLast()
         return nil
     }
 
     private func leaf(
-        _ method: HTTPMethod, _ index: Int, _ values: [String], _ other: inout (node: Int, values: [String])?
+        _ method: HTTPMethod, _ index: Int, _ values: [Substring], _ other: inout (node: Int, values: [Substring])?
     ) -> Route? {
         let routes = nodes[index].routes
         if let route = routes[method] ?? (method == .head ? routes[.get] : nil) { return route }

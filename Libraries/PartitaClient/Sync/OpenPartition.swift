@@ -6,6 +6,8 @@ struct OpenPartition: Sendable {
     /// How many handles there are.
     var handles = 1
     var progress: CatchUpProgress?
+    /// Whether the gateway was asked for it on the present connection.
+    var isRequested = false
     var revoked: String?
     /// Waits between attempts to open it on the gateway.
     var backoff: Backoff

@@ -34,12 +34,16 @@ extension SyncClient {
         case .presence(let report): presences.send(UserPresence(report))
         case .error(let report):
             events.send(.error(code: report.code.rawValue, message: report.message))
-            if let partition = report.partition {
-                tryLater(partition)
-            } else {
-                reconnect(report.action, number: number)
-            }
+            take(report, number: number)
         }
+    }
+
+    private func take(_ report: GatewayFrame.ErrorReport, number: Int) {
+        guard let partition = report.partition, report.action != .reauthenticate else {
+            return reconnect(report.action, number: number)
+        }
+        partitions[partition]?.isRequested = false
+        if report.action == .retry { tryLater(partition) }
     }
 
     private func take(_ subscribed: GatewayFrame.Subscribed, number: Int) throws {
@@ -68,6 +72,7 @@ extension SyncClient {
             try step(partition) { try $0.receive(download, device: device) }
         } catch DevicePartition.Fault.gap {
             partitions[partition]?.bookkeeping.disconnected()
+            partitions[partition]?.isRequested = false
             uploads.forget(partition)
             send(.unsubscribe(partition: partition))
             subscribe(partition)
@@ -102,7 +107,9 @@ extension SyncClient {
     // MARK: Partitions on the gateway
 
     func subscribe(_ partition: Partition) {
-        guard connection.phase == .online, let open = partitions[partition], open.revoked == nil else { return }
+        guard connection.phase == .online, let open = partitions[partition], open.revoked == nil, !open.isRequested
+        else { return }
+        partitions[partition]?.isRequested = true
         send(.subscribe(partition: partition, checkpoint: open.bookkeeping.received))
     }
 

@@ -130,6 +130,7 @@ actor SyncClient {
                 uploads = UploadWindow()
                 for partition in partitions.keys {
                     partitions[partition]?.bookkeeping.disconnected()
+                    partitions[partition]?.isRequested = false
                     partitions[partition]?.progress = nil
                     publishState(of: partition)
                 }

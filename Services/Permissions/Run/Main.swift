@@ -1,4 +1,6 @@
+import Permissions
+
 @main
 enum Main {
-    static func main() {}
+    static func main() async { await PermissionsServer.main.run { try PermissionsServer.make(&$0) } }
 }

@@ -1,4 +1,6 @@
+import SyncGateway
+
 @main
 enum Main {
-    static func main() {}
+    static func main() async { await SyncGatewayServer.main.run { try SyncGatewayServer.make(&$0) } }
 }

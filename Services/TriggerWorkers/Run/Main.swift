@@ -1,4 +1,6 @@
+import TriggerWorkers
+
 @main
 enum Main {
-    static func main() {}
+    static func main() async { await TriggerWorkersServer.main.run { try TriggerWorkersServer.make(&$0) } }
 }

@@ -1,20 +1,25 @@
 import DocumentModel
+import Foundation
 import SyncEngine
 import Testing
 
+/// `PARTITA_SIMULATION_SEEDS` runs that many seeds instead of a few; a failure names its seed.
 struct ConvergenceTests {
+    private let count = ProcessInfo.processInfo.environment["PARTITA_SIMULATION_SEEDS"].flatMap { UInt64($0) }
+
     @Test func `devices converge on the server's documents, whatever happens on the way`() {
         var events: [SimulatedWorld.Event: Int] = [:]
         var lostWrites = 0
-        for seed in 0..<100 as Range<UInt64> {
+        for seed in 0..<(count ?? 100) {
             var world = SimulatedWorld(seed: seed, devices: 4)
             world.run(steps: 250)
             world.settle()
             check(world, seed: seed)
             events.merge(world.events, uniquingKeysWith: +)
             lostWrites += world.devices.reduce(0) { $0 + $1.lostWrites }
-            let flickers = world.devices.reduce(0) { $0 + $1.flickers }
-            #expect(flickers == 0, "seed \(seed): the counter that is shown went back")
+            // A rejected increment may leave what is shown before the rejection is heard.
+            let hasFlickered = world.devices.contains { $0.flickers > 0 && !$0.hasRejectedIncrements }
+            #expect(!hasFlickered, "seed \(seed): the counter that is shown went back")
         }
         // A simulation in which nothing happens proves nothing.
         for event in [SimulatedWorld.Event.answeredAgain, .disconnected, .rejected, .lagged] {
@@ -25,7 +30,7 @@ struct ConvergenceTests {
 
     @Test func `devices converge again after the server was restored from a backup`() {
         var restores = 0
-        for seed in 1000..<1060 as Range<UInt64> {
+        for seed in 0..<(count ?? 60) {
             var world = SimulatedWorld(seed: seed, devices: 3, restores: true)
             world.run(steps: 250)
             world.settle()

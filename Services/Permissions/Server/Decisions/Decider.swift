@@ -57,6 +57,15 @@ struct Decider: Sendable {
         }
     }
 
+    /// Decides everything again, because the rules have changed.
+    func decideAll(app: String) async {
+        do {
+            for subject in try await grants.subjects(app: app) { try await decideAgain(subject) }
+        } catch {
+            logger.error("not all decisions follow the new rules yet", metadata: ["app": "\(app)", "error": "\(error)"])
+        }
+    }
+
     private func decide(_ subject: Subject, knownClaims claims: Document) async throws {
         guard let app = apps.app(subject.app) else {
             return try await commit(

@@ -24,7 +24,7 @@ struct GrantHeartbeats: Service {
 
     private func send(from sender: String, number: Int64) async {
         await withTaskGroup { group in
-            for partition in 0..<Int32(GrantsEvent.topic.partitions) {
+            for partition in 0..<Int32(GrantsEvent.topic.contract.partitions) {
                 group.addTask {
                     let beat = GrantHeartbeat(
                         kafkaPartition: partition, sender: sender, number: number,

@@ -23,8 +23,13 @@ final class DeviceSession: @unchecked Sendable {
     private var timer: LoopTimer?
     private(set) var claims: TokenClaims?
     private var clock = HybridClock()
+    private let onEnd: (DeviceSession) -> Void
 
-    init(_ socket: WebSocket, app: String, shard: FeedShard, context: GatewayContext) {
+    init(
+        _ socket: WebSocket, app: String, shard: FeedShard, context: GatewayContext,
+        onEnd: @escaping (DeviceSession) -> Void
+    ) {
+        self.onEnd = onEnd
         self.socket = socket
         self.app = app
         self.shard = shard
@@ -208,6 +213,7 @@ final class DeviceSession: @unchecked Sendable {
         subscriptions = [:]
         context.presence.leave(session: self)
         machine.close()
+        onEnd(self)
         // The callbacks hold this session.
         socket.onMessage = nil
         socket.onDrain = nil

@@ -30,6 +30,10 @@ struct SimulatedDevice {
         perform(partition.write(stamped, clock: clock.tick(milliseconds: milliseconds)))
     }
 
+    var hasRejectedIncrements: Bool {
+        rejected.contains { $0.operations.contains { $0.key == SimulatedWorld.counter } }
+    }
+
     var shownTotal: Int64 { view[SimulatedWorld.counter]?["total"]?.int64Value ?? 0 }
 
     mutating func perform(_ effects: [DevicePartition.Effect]) {

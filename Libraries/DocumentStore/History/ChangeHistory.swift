@@ -1,0 +1,53 @@
+public import DocumentModel
+public import EventStream
+public import EventTopics
+import Foundation
+public import Postgres
+
+/// The change rows: what a topic may have lost is read again from here, as long as it is kept.
+public struct ChangeHistory: GapSource {
+    private let client: PostgresClient
+
+    /// - Parameter client: Of a database that ``DocumentStoreMigrations`` were applied to.
+    public init(client: PostgresClient) { self.client = client }
+
+    public func heads(after key: HandledEvents.PartitionKey?, limit: Int) async throws -> [PartitionHead] {
+        let rows = try await client.query(
+            """
+            select app, partition, epoch, head from partita.partitions
+            where (app, partition) > ($1, $2) order by app, partition limit $3
+            """,
+            [.text(key?.app ?? ""), .text(key?.partition.text ?? ""), .int(Int64(limit))])
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        return try rows.map { row in
+            let (app, partition, epoch, number) = try row.decode((String, String, Int32, Int64).self)
+            return PartitionHead(
+                app: app, partition: Partition(text: partition), head: Revision(epoch: epoch, number: number), time: now)
+        }
+    }
+
+    public func changes(
+        _ key: HandledEvents.PartitionKey, after number: Int64, limit: Int
+    ) async throws -> [ChangeEvent] {
+        let rows = try await client.query(
+            """
+            select \(ChangeRow.columns) from partita.changes c
+            where c.app = $1 and c.partition = $2 and c.revision > $3 order by c.epoch, c.revision limit $4
+            """,
+            [.text(key.app), .text(key.partition.text), .int(number), .int(Int64(limit))])
+        return try rows.map { try ChangeRow($0).event() }
+    }
+
+    /// One change, for a reader of a message that only names it; `nil` when it is no longer kept.
+    public func change(app: String, partition: Partition, revision: Revision) async throws -> ChangeEvent? {
+        let rows = try await client.query(
+            """
+            select \(ChangeRow.columns) from partita.changes c
+            where c.app = $1 and c.partition = $2 and c.epoch = $3 and c.revision = $4
+            """,
+            [
+                .text(app), .text(partition.text), .int(Int64(revision.epoch)), .int(revision.number),
+            ])
+        return try rows.first.map { try ChangeRow($0).event() }
+    }
+}

@@ -1,0 +1,336 @@
+import DocumentModel
+public import EventLoop
+public import EventStream
+import EventTopics
+import Foundation
+import Kafka
+public import Lifecycle
+public import Logging
+import Metrics
+import Postgres
+
+/// Publishes change rows to the topic `document-changes`, each partition's in the order of revisions.
+///
+/// Any number of relays may run. They share the partitions by shards; each shard has a lease in Postgres that expires and is
+/// fenced, so a relay that was stopped for a while neither blocks a shard nor moves its mark back. A change is published at
+/// least once: a mark in Postgres follows the broker's acknowledgement, and what was not marked is published again.
+///
+/// A relay is woken by commits of its own process, by NOTIFY from others, and sweeps for what both have missed.
+public final class OutboxRelay: Service {
+    /// Settings of a relay.
+    public struct Options: Sendable {
+        /// Into how many shards partitions fall; the same for all relays of a database.
+        public var shards: Int
+        /// How long a lease holds that isn't renewed; it is renewed every third of it.
+        public var leaseDuration: Duration
+        /// How often unpublished changes are looked for that nobody announced.
+        public var sweepInterval: Duration
+        /// How often the heads of active partitions are published.
+        public var headInterval: Duration
+        /// A change whose documents have more bytes is named by its message, and not carried.
+        public var messageLimit: Int
+        /// Changes of one partition that are published together.
+        public var changesPerPartition: Int
+        /// Partitions that are published together.
+        public var partitionsPerRound: Int
+
+        public init(
+            shards: Int = 32, leaseDuration: Duration = .seconds(6), sweepInterval: Duration = .seconds(1),
+            headInterval: Duration = .seconds(5), messageLimit: Int = 900_000, changesPerPartition: Int = 256,
+            partitionsPerRound: Int = 256
+        ) {
+            self.shards = max(shards, 1)
+            self.leaseDuration = leaseDuration
+            self.sweepInterval = sweepInterval
+            self.headInterval = headInterval
+            self.messageLimit = messageLimit
+            self.changesPerPartition = max(changesPerPartition, 1)
+            self.partitionsPerRound = max(partitionsPerRound, 1)
+        }
+    }
+
+    let store: DocumentStore
+    let producer: EventProducer
+    let options: Options
+    let holder = UUID().uuidString
+    let logger: Logger
+    private let loop: EventLoop
+    private let state: Locked<RelayState>
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+    private let metrics = RelayMetrics()
+
+    /// - Parameters:
+    ///   - producer: Of the pool whose apps the store has.
+    ///   - loop: Where the connection that listens lives.
+    public init(
+        store: DocumentStore, producer: EventProducer, on loop: EventLoop, options: Options = Options(),
+        logger: Logger = Logger(label: "outbox-relay")
+    ) {
+        self.store = store
+        self.producer = producer
+        self.loop = loop
+        self.options = options
+        self.logger = logger
+        state = Locked(RelayState(shards: options.shards))
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// The shards that this relay leads.
+    public var ledShards: Set<Int> {
+        let now = ContinuousClock.now
+        return state.withLock { state in Set(state.leases.filter { $0.value.validUntil > now }.keys) }
+    }
+
+    /// Publishes until graceful shutdown or cancellation, then gives its leases back.
+    public func run() async throws {
+        let observation = store.observeCommits { [weak self] app, heads in
+            self?.woken(heads.map { RelayPartition(app: app, partition: $0.partition.text) }) ?? []
+        }
+        defer { observation.cancel() }
+        let listener = PostgresListener(
+            configuration: store.client.configuration, channels: [CommitNotifier.channel], on: loop, logger: logger)
+        try await cancelWhenGracefulShutdown {
+            await withTaskGroup(of: Void.self) { group in
+                // It reconnects by itself, and ends with the task.
+                group.addTask { try? await listener.run() }
+                group.addTask { await self.follow(listener.events) }
+                group.addTask { await self.every(self.options.leaseDuration / 3) { try await self.renew() } }
+                group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent() } }
+                group.addTask { await self.every(.seconds(30)) { try await self.sweep() } }
+                group.addTask { await self.every(self.options.headInterval) { try await self.publishHeads() } }
+                group.addTask { await self.every(.milliseconds(50)) { try await self.mark() } }
+                group.addTask { await self.publish() }
+                await group.waitForAll()
+            }
+        }
+        await leave()
+    }
+
+    private func leave() async {
+        do {
+            try await mark()
+            try await store.client.execute(OutboxSQL.leave, [.text(holder)])
+        } catch {
+            logger.debug("leases were not given back; they expire", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Runs `work` again and again; what fails is tried again at the next time.
+    private func every(_ interval: Duration, _ work: @Sendable () async throws -> Void) async {
+        while !Task.isCancelled {
+            do {
+                try await work()
+            } catch is CancellationError {
+                return
+            } catch {
+                metrics.failures.increment()
+                logger.warning("relay failed, tries again", metadata: ["error": "\(error)"])
+            }
+            // Cancelled: the loop's condition ends it.
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    // MARK: Waking
+
+    /// - Returns: the partitions that this relay leads.
+    private func woken(_ partitions: [RelayPartition]) -> Set<RelayPartition> {
+        let now = ContinuousClock.now
+        let (mine, isDue) = state.withLock { state in
+            let mine = Set(partitions.filter { state.leads($0, at: now) })
+            return (mine, state.wake(mine))
+        }
+        if isDue { wake.yield() }
+        return mine
+    }
+
+    private func follow(_ events: AsyncStream<PostgresListener.Event>) async {
+        for await event in events {
+            if case .notification(let notification) = event,
+                let partition = RelayPartition(notification: notification.payload)
+            {
+                _ = woken([partition])
+            } else {
+                await once { try await self.sweepRecent() }
+            }
+        }
+    }
+
+    private func once(_ work: @Sendable () async throws -> Void) async {
+        do {
+            try await work()
+        } catch {
+            // The periodic sweep finds what this one would have found.
+            logger.debug("sweep failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func sweepRecent() async throws {
+        if ledShards.isEmpty { return }
+        try wakeAll(await store.client.query(OutboxSQL.recent, [.int(30)]))
+    }
+
+    private func sweep() async throws {
+        if ledShards.isEmpty { return }
+        try wakeAll(await store.client.query(OutboxSQL.sweep))
+    }
+
+    private func wakeAll(_ rows: PostgresRows) throws {
+        var partitions: [RelayPartition] = []
+        for row in rows {
+            let (app, partition) = try row.decode((String, String).self)
+            partitions.append(RelayPartition(app: app, partition: partition))
+        }
+        _ = woken(partitions)
+    }
+
+    // MARK: Leading
+
+    private func renew() async throws {
+        let asked = ContinuousClock.now
+        let duration = PostgresValue.int(options.leaseDuration.milliseconds)
+        let members = try await store.client.query(OutboxSQL.join, [.text(holder), duration])
+        let alive = try members.first?.decode(0, as: Int.self) ?? 1
+        let share = (options.shards + alive - 1) / alive
+        let rows = try await store.client.query(
+            OutboxSQL.lease, [.text(holder), duration, .int(Int64(options.shards)), .int(Int64(share))])
+        var held: [Int: RelayState.Lease] = [:]
+        for row in rows {
+            let (shard, fence) = try row.decode((Int, Int64).self)
+            // Less than Postgres counts, since clocks don't run alike.
+            held[shard] = .init(fence: fence, validUntil: asked + options.leaseDuration * 0.8)
+        }
+        let gained = state.withLock { $0.take(held) }
+        metrics.shards.set(held.count)
+        if !gained.isEmpty {
+            logger.notice("leads shards", metadata: ["count": "\(held.count)", "gained": "\(gained.count)"])
+            try await sweep()
+        }
+    }
+
+    // MARK: Publishing
+
+    private func publish() async {
+        await withDiscardingTaskGroup { group in
+            // Two rounds overlap, so that one reads while the other waits for the broker.
+            let slots = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(2))
+            slots.continuation.yield()
+            slots.continuation.yield()
+            var free = slots.stream.makeAsyncIterator()
+            for await _ in wakes {
+                while !Task.isCancelled {
+                    let partitions = state.withLock { $0.next(options.partitionsPerRound, at: .now) }
+                    if partitions.isEmpty { break }
+                    _ = await free.next()
+                    group.addTask {
+                        await self.publish(partitions)
+                        slots.continuation.yield()
+                    }
+                }
+            }
+            slots.continuation.finish()
+        }
+    }
+
+    private func publish(_ partitions: [(partition: RelayPartition, after: Revision?)]) async {
+        var positions: [RelayPartition: Revision] = [:]
+        var unfinished: Set<RelayPartition> = []
+        do {
+            let rows = try await read(partitions)
+            try await send(rows, positions: &positions)
+            for (partition, rows) in rows where rows.count == options.changesPerPartition {
+                unfinished.insert(partition)
+            }
+        } catch {
+            metrics.failures.increment()
+            logger.warning("publishing failed, is tried again", metadata: ["error": "\(error)"])
+            unfinished = Set(partitions.map(\.partition))
+            // Cancelled: the next attempt finds it so too.
+            try? await Task.sleep(for: .milliseconds(Int.random(in: 50...200)))
+        }
+        let isDue = state.withLock {
+            $0.finish(partitions.map(\.partition), published: positions, unfinished: unfinished)
+        }
+        if isDue { wake.yield() }
+    }
+
+    private func read(
+        _ partitions: [(partition: RelayPartition, after: Revision?)]
+    ) async throws -> [(partition: RelayPartition, rows: [ChangeRow])] {
+        let rows = try await store.client.query(
+            OutboxSQL.read,
+            [
+                .textArray(partitions.map(\.partition.app.text)),
+                .textArray(partitions.map(\.partition.partition.text)),
+                .int8Array(partitions.map { $0.after.map { Int64($0.epoch) } }),
+                .int8Array(partitions.map { $0.after?.number }), .int(Int64(options.changesPerPartition)),
+            ])
+        var read: [(partition: RelayPartition, rows: [ChangeRow])] = partitions.map { ($0.partition, []) }
+        for row in rows {
+            let place = try row.decode(0, as: Int.self) - 1
+            read[place].rows.append(try ChangeRow(row, offset: 1))
+        }
+        return read
+    }
+
+    /// Sends what was read, and notes how far each partition has come: up to the first message that the broker doesn't have.
+    private func send(
+        _ read: [(partition: RelayPartition, rows: [ChangeRow])], positions: inout [RelayPartition: Revision]
+    ) async throws {
+        var payloads: [DocumentChangesEvent] = []
+        var places: [RelayPartition] = []
+        for (partition, rows) in read {
+            for row in rows {
+                payloads.append(
+                    row.size > options.messageLimit ? .large(try row.largeChange()) : .change(try row.event()))
+                places.append(partition)
+            }
+        }
+        if payloads.isEmpty { return }
+        let outcome = try await producer.send(payloads)
+        var stopped: Set<RelayPartition> = []
+        for (place, payload) in payloads.enumerated() {
+            if outcome.deliveries[place] == nil { stopped.insert(places[place]) }
+            if !stopped.contains(places[place]) { positions[places[place]] = payload.revision }
+        }
+        metrics.published.increment(by: payloads.count - outcome.failures.count)
+        if let failure = outcome.failures.first {
+            // What the broker has counts all the same: `positions` has it.
+            logger.warning("the broker refused changes, they are sent again", metadata: ["error": "\(failure.error)"])
+            try await Task.sleep(for: .milliseconds(100))
+            _ = woken(Array(stopped))
+        }
+    }
+
+    private func mark() async throws {
+        let marks = state.withLock { $0.takeMarks() }
+        if marks.isEmpty { return }
+        do {
+            try await store.client.execute(
+                OutboxSQL.mark,
+                [
+                    .text(holder), .textArray(marks.map(\.partition.app.text)),
+                    .textArray(marks.map(\.partition.partition.text)),
+                    .int8Array(marks.map { Int64($0.revision.epoch) }), .int8Array(marks.map(\.revision.number)),
+                    .int8Array(marks.map { Int64($0.shard) }), .int8Array(marks.map(\.fence)),
+                ])
+        } catch {
+            state.withLock { $0.giveBack(marks) }
+            throw error
+        }
+    }
+
+    private func publishHeads() async throws {
+        let heads = state.withLock { $0.takeHeads() }
+        if heads.isEmpty { return }
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        _ = try await producer.send(
+            heads.map { partition, head in
+                DocumentChangesEvent.head(
+                    PartitionHead(
+                        app: partition.app.text, partition: Partition(text: partition.partition.text), head: head,
+                        time: now))
+            })
+    }
+}

@@ -1,0 +1,25 @@
+import AppDefinition
+import DocumentModel
+public import DocumentStore
+
+extension AppStorage {
+    /// What the document store has to know of an app.
+    public init(_ app: AppDefinition) {
+        let schemas = Dictionary(
+            app.collections.compactMap { collection in
+                collection.schema.map {
+                    (ChangeEvent.Namespace(database: collection.database, collection: collection.name), $0)
+                }
+            }, uniquingKeysWith: { first, _ in first })
+        let sync = app.sync.flatMap { $0.isEnabled ? $0 : nil }
+        self.init(
+            app: app.id, syncDatabase: sync?.database ?? "", partitionKey: sync?.partitionKey,
+            syncedCollections: sync.map { sync in
+                Set(app.collections.filter { $0.database == sync.database }.map(\.name))
+            },
+            validate: { namespace, document in
+                guard let violation = schemas[namespace]?.validate(document).first else { return nil }
+                return SchemaViolation(reason: violation.message, path: violation.path)
+            })
+    }
+}

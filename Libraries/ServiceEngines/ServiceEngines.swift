@@ -1,0 +1,166 @@
+public import AccessTokens
+public import AppRegistry
+import DocumentModel
+public import DocumentStore
+import EventLoop
+public import EventStream
+import EventTopics
+public import Kafka
+public import Lifecycle
+public import Logging
+public import Postgres
+public import Redis
+public import ServiceBootstrap
+
+/// What every service on the document store has: clients of the engines, the deployed apps, the document store that knows them, and the
+/// keys that tokens are checked with.
+public final class ServiceEngines: Sendable {
+    public let postgres: PostgresClient
+    /// `nil` for a service whose keys don't name it.
+    public let redis: RedisClient?
+    public let kafka: KafkaConfiguration
+    public let pool: String
+    public let events: EventProducer
+    public let apps: AppDirectory
+    public let store: DocumentStore
+    public let verifier: TokenVerifier
+    /// This process's name in events and logs.
+    public let instance: String
+    private let producer: KafkaProducer
+    private let registry: AppRegistry
+    private let readiness: Readiness
+    private let logger: Logger
+
+    /// Opens nothing; `service` does.
+    /// - Throws: what is wrong with a URL.
+    public init(_ context: ServiceContext, usesRedis: Bool = false) throws {
+        let configuration = context.configuration
+        logger = context.logger
+        readiness = context.readiness
+        instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
+        var settings = PostgresConfiguration(url: configuration[EngineSettings.postgresURL])
+        settings.connections = configuration[EngineSettings.postgresConnections]
+        settings.applicationName = context.name
+        postgres = PostgresClient(configuration: settings, on: context.loops, logger: logger)
+        redis =
+            usesRedis
+            ? RedisClient(
+                configuration: try RedisConfiguration(url: configuration[EngineSettings.redisURL]), on: context.loops,
+                logger: logger) : nil
+        kafka = KafkaConfiguration(
+            bootstrapServers: configuration[EngineSettings.kafkaBootstrap], clientID: context.name,
+            embedded: configuration[EngineSettings.kafkaEmbedded])
+        pool = configuration[EngineSettings.kafkaPool]
+        producer = KafkaProducer(configuration: kafka, loop: context.loops.next(), logger: logger)
+        events = EventProducer(producer, pool: pool)
+        registry = AppRegistry(client: postgres)
+        apps = AppDirectory(registry: registry, logger: logger)
+        store = DocumentStore(client: postgres, logger: logger)
+        verifier = try TokenVerifier()
+        apps.onChange { [store] change in
+            switch change {
+            case .deployed(let app): store.define(AppStorage(app.definition))
+            case .removed(let app): store.undefine(app: app)
+            }
+        }
+    }
+
+    /// Everything together as one service: clients first, then tables and topics, then `work`, which may rely on them.
+    /// - Parameters:
+    ///   - migrations: the tables of the service's own.
+    ///   - work: made when tables and topics are there and the apps are loaded.
+    public func service(
+        migrations: [Migrations] = [], work: @escaping @Sendable () async throws -> [any Service]
+    ) -> any Service {
+        Root(engines: self, migrations: migrations, work: work)
+    }
+
+    private struct Root: Service {
+        let engines: ServiceEngines
+        let migrations: [Migrations]
+        let work: @Sendable () async throws -> [any Service]
+
+        func run() async throws {
+            let clients: [any Service] = [engines.postgres] + (engines.redis.map { [$0] } ?? []) + [Producer(engines.producer)]
+            try await ServiceGroup(
+                services: clients + [Prepared(engines: engines, migrations: migrations, work: work)], logger: engines.logger
+            ).run()
+        }
+    }
+
+    private struct Prepared: Service {
+        let engines: ServiceEngines
+        let migrations: [Migrations]
+        let work: @Sendable () async throws -> [any Service]
+
+        func run() async throws {
+            do {
+                try await cancelWhenGracefulShutdown { try await engines.prepare(migrations) }
+            } catch is CancellationError {
+                return  // asked to end before the engines were there
+            }
+            let shared: [any Service] = [
+                engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka), engines.signingKeys,
+                Loaded(engines: engines, work: work),
+            ]
+            try await ServiceGroup(services: shared, logger: engines.logger).run()
+        }
+    }
+
+    private struct Loaded: Service {
+        let engines: ServiceEngines
+        let work: @Sendable () async throws -> [any Service]
+
+        func run() async throws {
+            await engines.apps.waitUntilLoaded()
+            engines.readiness.set("apps", .ready)
+            try await ServiceGroup(services: try await work(), logger: engines.logger).run()
+        }
+    }
+
+    /// Closes the producer after everybody who sends.
+    private struct Producer: Service {
+        let producer: KafkaProducer
+
+        init(_ producer: KafkaProducer) { self.producer = producer }
+
+        func run() async throws {
+            try? await gracefulShutdown()  // a cancellation ends it as well
+            await producer.close()
+        }
+    }
+
+    /// Waits for the engines as long as it takes, and sees to it that tables and topics are there.
+    private func prepare(_ own: [Migrations]) async throws {
+        readiness.set("apps", .notReady("not loaded yet"))
+        readiness.add("postgres") { [postgres] in try await postgres.check() }
+        if let redis { readiness.add("redis") { try await redis.check() } }
+        _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
+            try await registry.migrate()
+            for migrations in [DocumentStoreMigrations.migrations, HandledEvents.migrations] + own {
+                try await migrations.apply(on: postgres)
+            }
+        }
+        _ = try await readiness.waitUntilReady("topics", logger: logger) { [kafka, pool, logger] in
+            try await TopicOwner.createAll(pool: pool, on: KafkaAdmin(configuration: kafka, logger: logger))
+        }
+    }
+
+    /// Keeps the verifier's keys as the topic has them.
+    private var signingKeys: some Service {
+        StateReader<SigningKeyEvent>(pool: pool, kafka: kafka, logger: logger) { [verifier, logger] changes in
+            for change in changes {
+                switch change {
+                case .removed(let key):
+                    if let id = EventKey.parts(key, count: 2)?.last { verifier.removeKey(id: String(id)) }
+                case .set(let event):
+                    do {
+                        try verifier.add(try TokenPublicKey(jwk: event.payload.jwk))
+                    } catch {
+                        logger.error("a signing key can't be used", metadata: ["error": "\(error)"])
+                    }
+                }
+            }
+        }
+    }
+}

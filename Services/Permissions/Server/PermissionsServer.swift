@@ -1,0 +1,57 @@
+import EventLoop
+import EventStream
+import Functions
+public import Lifecycle
+public import ServiceBootstrap
+import ServiceEngines
+
+/// The permissions service.
+public enum PermissionsServer {
+    static let hosts = ConfigurationKey<Int>.int(
+        "functions.hosts", default: 2, range: 1...64, "Processes that run rule functions.")
+    static let heartbeat = ConfigurationKey<Duration>.duration(
+        "heartbeat.interval", default: .seconds(1), range: .milliseconds(50)...(.seconds(60)),
+        "How often gateways are told that permissions is alive.")
+
+    /// The service's main program.
+    public static let main = ServiceMain(
+        name: "permissions", summary: "Decides who may open which partition, and takes it away again.", defaultPort: 8081,
+        keys: EngineSettings.keys + [hosts.description, heartbeat.description])
+
+    /// Makes the service.
+    public static func make(_ context: inout ServiceContext) throws -> [any Service] {
+        let engines = try ServiceEngines(context)
+        let logger = context.logger
+        let functions = FunctionHostPool(
+            configuration: .init(hosts: context.configuration[hosts]), loop: context.loops.next(), logger: logger)
+        let relay = GrantRelay(client: engines.postgres, producer: engines.events, logger: logger)
+        let decider = Decider(
+            client: engines.postgres, apps: engines.apps,
+            evaluator: RuleEvaluator(store: engines.store, functions: functions, logger: logger), relay: relay, logger: logger)
+        let heartbeats = GrantHeartbeats(
+            producer: engines.events, interval: context.configuration[heartbeat], logger: logger)
+        engines.apps.onChange { change in
+            // New rules, new answers.
+            if case .deployed(let app) = change { await decider.decideAll(app: app.id) }
+        }
+        return [
+            engines.service(migrations: [PermissionsMigrations.all]) {
+                [
+                    functions, relay, heartbeats,
+                    EventConsumer(
+                        pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
+                        handler: RequestsHandler(decider: decider), logger: logger),
+                    ChangeConsumer(
+                        pool: engines.pool, name: "permissions", kafka: engines.kafka, postgres: engines.postgres,
+                        source: engines.store,
+                        handler: ChangesHandler(
+                            decider: decider, dependencies: DependencyTable(client: engines.postgres), logger: logger),
+                        logger: logger),
+                    EventConsumer(
+                        pool: engines.pool, group: "permissions-accounts", kafka: engines.kafka,
+                        handler: AuthEventsHandler(decider: decider, logger: logger), logger: logger),
+                ]
+            }
+        ]
+    }
+}

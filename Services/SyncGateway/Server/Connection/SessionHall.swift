@@ -1,0 +1,74 @@
+import EventLoop
+import HTTPServer
+import Lifecycle
+import SyncProtocol
+import WebSocket
+
+/// Admits devices, once the feeds that they live on are in place, and sends them away when the gateway stops.
+final class SessionHall: Sendable {
+    private let context: GatewayContext
+    private let shards: [ObjectIdentifier: FeedShard]
+    private let configuration: WebSocketConfiguration
+    private let state = Locked(State())
+
+    private struct State {
+        var isOpen = false
+        var sessions: [ObjectIdentifier: DeviceSession] = [:]
+    }
+
+    /// - Parameter presenceTTL: a device whose network is gone must be missed within it, so it is pinged three times as often.
+    init(context: GatewayContext, feed: ChangeFeed, loops: [EventLoop], presenceTTL: Duration) {
+        self.context = context
+        shards = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0), FeedShard(loop: $0, feed: feed)) })
+        var configuration = WebSocketConfiguration()
+        configuration.maxMessageBytes = context.limits.frameBytes
+        configuration.pingInterval = presenceTTL / 3
+        configuration.pongTimeout = presenceTTL / 3
+        self.configuration = configuration
+    }
+
+    /// Answers an upgrade request.
+    /// - Throws: `HTTPError`: 503 while the gateway starts or stops, 400 without the subprotocol.
+    func admit(_ request: HTTPRequest) throws -> HTTPResponse {
+        let app = try request.parameters.require("app")
+        guard state.withLock({ $0.isOpen }) else {
+            throw HTTPError(503, code: "Unavailable", "the gateway isn't ready; try again")
+        }
+        guard request.webSocketSubprotocols.contains(SyncProtocolVersion.name) else {
+            throw HTTPError(400, code: "BadRequest", "this endpoint speaks the WebSocket subprotocol \(SyncProtocolVersion.name)")
+        }
+        guard let shard = shards[ObjectIdentifier(request.loop)] else {
+            throw HTTPError(500, code: "InternalServerError", "the connection is on no loop of the gateway")
+        }
+        return .webSocket(subprotocol: SyncProtocolVersion.name, configuration: configuration) { [self] socket in
+            let session = DeviceSession(socket, app: app, shard: shard, context: context) { [weak self] session in
+                self?.state.withLock { $0.sessions[ObjectIdentifier(session)] = nil }
+            }
+            state.withLock { $0.sessions[ObjectIdentifier(session)] = session }
+            session.start()
+        }
+    }
+
+    /// Opens the hall when the feeds' positions are known: what commits afterwards reaches the devices.
+    func opened(after feeds: [any PositionedFeed]) -> any Service { Opening(hall: self, feeds: feeds) }
+
+    private struct Opening: Service {
+        let hall: SessionHall
+        let feeds: [any PositionedFeed]
+
+        func run() async throws {
+            do {
+                try await cancelWhenGracefulShutdown { for feed in feeds { try await feed.waitUntilPositioned() } }
+            } catch is CancellationError {
+                return
+            }
+            hall.state.withLock { $0.isOpen = true }
+            try? await gracefulShutdown()  // a cancellation ends it as well
+            let sessions = hall.state.withLock { state in
+                state.isOpen = false
+                return Array(state.sessions.values)
+            }
+            for session in sessions { session.shard.loop.execute { session.shutDown() } }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import EventStream
+import EventTopics
+import Logging
+
+/// Runs authentication triggers, the events of one user in their order.
+struct AuthenticationTriggersHandler: EventHandler {
+    let apps: AppDirectory
+    let runner: TriggerRunner
+    let logger: Logger
+
+    func handle(_ events: [ReceivedEvent<AuthEvent>]) async throws {
+        for event in events.map(\.payload) {
+            guard let app = apps.app(event.app), let operation = event.kind.operationType else { continue }
+            for trigger in app.definition.triggers {
+                guard !trigger.isDisabled, case .authentication(let condition) = trigger.event,
+                    condition.operation.rawValue == operation,
+                    condition.providers.isEmpty || !Set(condition.providers).isDisjoint(with: event.providers)
+                else { continue }
+                let argument: Document = [
+                    "operationType": .string(operation), "providers": .array(event.providers.map { .string($0) }),
+                    "user": .document(event.user), "time": .date(event.time),
+                ]
+                try await runner.run(trigger, of: app, on: TriggerEvent(id: event.id, argument: argument, time: event.time))
+            }
+        }
+    }
+
+    func decide(_ error: any Error, on event: ReceivedEvent<AuthEvent>, attempts: Int) async -> FailureDecision { .retry }
+
+    func deadLetter(_ letter: DeadLetter<AuthEvent>) async throws {
+        logger.error("an auth event could not be read", metadata: ["error": "\(letter.error)"])
+    }
+}

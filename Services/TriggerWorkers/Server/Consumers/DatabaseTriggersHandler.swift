@@ -1,0 +1,62 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import EventStream
+import EventTopics
+import FunctionProtocol
+import Logging
+import QueryLanguage
+
+/// Runs database triggers: the events of one document in their order, those of different documents beside each other.
+struct DatabaseTriggersHandler: EventHandler {
+    let apps: AppDirectory
+    let runner: TriggerRunner
+    let logger: Logger
+
+    func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
+        guard case .change(let change) = event.payload else { return event.key }
+        let id = change.documentKey.keyText ?? ""
+        return "\(change.app)/\(change.namespace.database).\(change.namespace.collection)/\(id)"
+    }
+
+    func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        for event in events {
+            guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
+            for trigger in app.definition.triggers {
+                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change),
+                    let argument = try condition.argument(for: change)
+                else { continue }
+                try await runner.run(
+                    trigger, of: app, on: TriggerEvent(id: change.id, argument: argument, time: change.wallTime))
+            }
+        }
+    }
+
+    /// Functions that fail are put aside by the runner; what comes here is an engine that is away, or a host that was killed.
+    func decide(
+        _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
+    ) async -> FailureDecision { .retry }
+
+    func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
+        logger.error("a change could not be read", metadata: ["error": "\(letter.error)"])
+    }
+}
+
+extension TriggerDefinition.Database {
+    func concerns(_ change: ChangeEvent) -> Bool {
+        // The half of a move that leaves its old partition is no event of its own: the other half carries `movedFrom`.
+        if change.operationType == .delete, change.movedFrom != nil { return false }
+        return operationTypes.contains(change.operationType) && change.namespace.database == database
+            && (collection == nil || collection == change.namespace.collection)
+    }
+
+    /// The function's argument; `nil` when the trigger's `match` doesn't.
+    func argument(for change: ChangeEvent) throws -> Document? {
+        var event = change.encoded()
+        if !match.fields.isEmpty, try !Filter(match).evaluate(event) { return nil }
+        if !wantsDocumentBeforeChange { event["fullDocumentBeforeChange"] = nil }
+        if !wantsFullDocument, change.operationType == .update { event["fullDocument"] = nil }
+        guard let projection, !projection.fields.isEmpty else { return event }
+        return try Projection(projection).apply(to: event)
+    }
+}

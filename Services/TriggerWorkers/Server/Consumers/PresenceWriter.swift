@@ -1,0 +1,52 @@
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventStream
+import EventTopics
+import Logging
+import Postgres
+
+/// Writes the app's presence field: which flip is in it is counted in the same transaction, so that an older one writes nothing.
+struct PresenceWriter: EventHandler {
+    let apps: AppDirectory
+    let store: DocumentStore
+    let logger: Logger
+
+    private struct Stale: Error {}
+    /// The user's document isn't there yet: the trigger that inserts it may be on its way.
+    private struct NoDocument: Error {}
+
+    func handle(_ events: [ReceivedEvent<PresenceEvent>]) async throws {
+        // One lane is one user: the newest says it all.
+        guard let event = events.map(\.payload).max(by: { $0.version < $1.version }),
+            let field = apps.app(event.app)?.definition.presence
+        else { return }
+        var set: Document = [field.field: .string(event.isUserOnline ? field.online : field.offline)]
+        if let lastSeen = field.lastSeenField, !event.isUserOnline { set[lastSeen] = .date(event.lastSeen) }
+        do {
+            let result = try await store.collection(field.collection, database: field.database, app: event.app).updateOne(
+                [field.userField: .string(event.user)], .document(["$set": .document(set)])
+            ) { transaction in
+                let rows = try await transaction.query(
+                    """
+                    insert into partita.presence_written as p (app, user_id, version) values ($1, $2, $3)
+                    on conflict (app, user_id) do update set version = excluded.version where p.version < excluded.version
+                    returning version
+                    """, [.text(event.app), .text(event.user), .int(event.version)])
+                if rows.isEmpty { throw Stale() }
+            }
+            if result.matchedCount == 0 { throw NoDocument() }
+        } catch is Stale {
+            return
+        }
+    }
+
+    /// An app may have users without a document: after a few seconds nobody waits for one.
+    func decide(_ error: any Error, on event: ReceivedEvent<PresenceEvent>, attempts: Int) async -> FailureDecision {
+        error is NoDocument && attempts >= 8 ? .deadLetter : .retry
+    }
+
+    func deadLetter(_ letter: DeadLetter<PresenceEvent>) async throws {
+        logger.debug("a flip has no document to be written to", metadata: ["error": "\(letter.error)"])
+    }
+}

@@ -1,0 +1,95 @@
+import DocumentModel
+import EventLoop
+import FunctionProtocol
+import Functions
+import Postgres
+
+/// What the document calls of a trigger's run on one event gave.
+///
+/// A write commits together with its entry and those of the reads before it. A run that begins anew is answered from the journal up to
+/// where it had come, so nothing is written twice; a run that asks something else there is not deterministic, and put aside.
+final class RunJournal: Sendable {
+    private struct Entry {
+        let digest: String
+        let result: Value
+    }
+
+    private struct State {
+        var recorded: [Int64: Entry] = [:]
+        /// Reads since the last write.
+        var unwritten: [(Int64, Entry)] = []
+        var divergence: String?
+    }
+
+    private let app: String
+    private let trigger: String
+    private let event: String
+    private let state: Locked<State>
+
+    /// Reads what an earlier run left.
+    init(app: String, trigger: String, event: String, client: PostgresClient) async throws {
+        self.app = app
+        self.trigger = trigger
+        self.event = event
+        let rows = try await client.query(
+            "select ordinal, digest, result from partita.trigger_journal where app = $1 and trigger = $2 and event = $3",
+            [.text(app), .text(trigger), .text(event)])
+        var state = State()
+        for (ordinal, digest, result) in try rows.decode((Int64, String, String).self) {
+            state.recorded[ordinal] = Entry(digest: digest, result: try ExtendedJSON.parse(result))
+        }
+        self.state = Locked(state)
+    }
+
+    /// Why the run can't be believed; `nil` when it asked what the run before it asked.
+    var divergence: String? { state.withLock { $0.divergence } }
+
+    /// The recorded answer; `nil` when the run has come further than the one before.
+    func answer(to effect: FunctionEffect) -> Result<Value, EffectFailure>? {
+        state.withLock { state in
+            guard let entry = state.recorded[effect.ordinal] else { return nil }
+            guard entry.digest == effect.digest else {
+                state.divergence = "call \(effect.ordinal) is \(effect.action) with other arguments than in the run before"
+                return .failure(EffectFailure(name: "NotDeterministic", message: "the run differs from the one before"))
+            }
+            return .success(entry.result)
+        }
+    }
+
+    func note(_ effect: FunctionEffect, read result: Value) {
+        state.withLock { $0.unwritten.append((effect.ordinal, Entry(digest: effect.digest, result: result))) }
+    }
+
+    /// Writes the entries of a write and of the reads before it, in the write's transaction.
+    func write(_ effect: FunctionEffect, result: Value, in transaction: PostgresTransaction) async throws {
+        let entries = state.withLock { state in
+            state.unwritten + [(effect.ordinal, Entry(digest: effect.digest, result: result))]
+        }
+        _ = try await transaction.query(
+            """
+            insert into partita.trigger_journal (app, trigger, event, ordinal, digest, result)
+            select $1, $2, $3, e.ordinal, e.digest, e.result
+            from unnest($4::bigint[], $5::text[], $6::text[]) e(ordinal, digest, result)
+            on conflict do nothing
+            """,
+            [
+                .text(app), .text(trigger), .text(event), .int8Array(entries.map(\.0)), .textArray(entries.map(\.1.digest)),
+                .textArray(entries.map { ExtendedJSON.print($0.1.result) }),
+            ])
+    }
+
+    /// The write has committed.
+    func committed(_ effect: FunctionEffect) {
+        state.withLock { $0.unwritten.removeAll { $0.0 <= effect.ordinal } }
+    }
+}
+
+extension FunctionEffect {
+    /// Tells one call from another: what it asks, as text.
+    var digest: String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        let text = "\(service) \(action) \(ExtendedJSON.print(arguments))"
+        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return "\(action):\(String(hash, radix: 16))"
+    }
+}

@@ -1,0 +1,155 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventStream
+import EventTopics
+import Foundation
+import FunctionProtocol
+import Functions
+import Logging
+import Postgres
+
+/// Runs a trigger's function on an event: at least once, with its writes exactly once, and aside when it fails for good.
+struct TriggerRunner: Sendable {
+    let client: PostgresClient
+    let store: DocumentStore
+    let functions: FunctionHostPool
+    let effects: OutsideEffects
+    let logs: FunctionLogs
+    let events: EventProducer
+    let logger: Logger
+    private let handled = HandledEvents(consumer: "trigger-workers")
+
+    init(
+        client: PostgresClient, store: DocumentStore, functions: FunctionHostPool, effects: OutsideEffects,
+        logs: FunctionLogs, events: EventProducer, logger: Logger
+    ) {
+        self.client = client
+        self.store = store
+        self.functions = functions
+        self.effects = effects
+        self.logs = logs
+        self.events = events
+        self.logger = logger
+    }
+
+    /// How often a function that throws is tried, at these distances.
+    private static let retries: [Duration] = [.milliseconds(50), .milliseconds(250)]
+
+    /// Returns when the event is dealt with: the run is done, was done before, or is put aside.
+    /// - Throws: when an engine is away; the event comes again.
+    func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
+        let id = "\(app.id)/\(trigger.name)/\(event.id)"
+        let done = try await client.query(
+            "select from partita.handled_event_ids where consumer = $1 and event_id = $2",
+            [.text(handled.consumer), .text(id)])
+        guard done.isEmpty else { return }
+        var attempt = 0
+        while true {
+            attempt += 1
+            do {
+                try await runOnce(trigger, of: app, on: event)
+                try await finish(id, trigger, app, event)
+                TriggerMetrics.runs["done"].increment()
+                return
+            } catch let failure as FunctionFailure {
+                if failure.code == .hostLost { throw failure }
+                if attempt <= Self.retries.count, failure.code == .functionExecutionError {
+                    TriggerMetrics.runs["retried"].increment()
+                    try await Task.sleep(for: Self.retries[attempt - 1])
+                    continue
+                }
+                let error = TriggerFailure.Failure(
+                    code: failure.code.rawValue, message: failure.message, function: failure.function,
+                    line: failure.line.map { Int32(clamping: $0) })
+                return try await putAside(id, trigger, app, event, error, attempts: attempt)
+            } catch let divergence as Divergence {
+                let error = TriggerFailure.Failure(
+                    code: "not-deterministic", message: divergence.message, function: trigger.functionName)
+                return try await putAside(id, trigger, app, event, error, attempts: attempt)
+            }
+        }
+    }
+
+    private struct Divergence: Error { let message: String }
+
+    private func runOnce(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
+        let journal = try await RunJournal(app: app.id, trigger: trigger.name, event: event.id, client: client)
+        let documents = DocumentEffects(store: store, app: app.id) { transaction, effect, value in
+            try await journal.write(effect, result: value, in: transaction)
+        }
+        let definition = app.definition
+        let invocation = FunctionInvocation(
+            bundle: FunctionBundle(definition, version: app.version), function: trigger.functionName,
+            arguments: [.document(event.argument)],
+            context: FunctionContext(app: definition, isSystem: true).document, seed: event.seed, now: event.time,
+            perform: { effect in
+                if let answer = journal.answer(to: effect) { return answer }
+                guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
+                let result = await documents.perform(effect)
+                if case .success(let value) = result {
+                    if DocumentEffects.isWrite(effect) { journal.committed(effect) } else { journal.note(effect, read: value) }
+                }
+                return result
+            },
+            log: { level, message in
+                logs.add(
+                    .init(app: app.id, function: trigger.functionName, trigger: trigger.name, level: level, message: message))
+            })
+        do {
+            _ = try await functions.run(invocation)
+            await documents.finish()
+        } catch {
+            await documents.finish()
+            if let divergence = journal.divergence { throw Divergence(message: divergence) }
+            throw error
+        }
+        if let divergence = journal.divergence { throw Divergence(message: divergence) }
+    }
+
+    /// The event is handled: its journal is no longer needed.
+    private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent) async throws {
+        try await client.withTransaction { transaction in
+            _ = try await handled.claim(eventID: id, in: transaction)
+            _ = try await transaction.query(
+                "delete from partita.trigger_journal where app = $1 and trigger = $2 and event = $3",
+                [.text(app.id), .text(trigger.name), .text(event.id)])
+        }
+    }
+
+    private func putAside(
+        _ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent, _ error: TriggerFailure.Failure,
+        attempts: Int
+    ) async throws {
+        logger.error(
+            "a trigger failed, its event is put aside",
+            metadata: ["trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)", "attempt": "\(attempts)"])
+        logs.add(
+            .init(
+                app: app.id, function: error.function ?? trigger.functionName, trigger: trigger.name, level: "error",
+                message: "\(error.code): \(error.message)", line: error.line))
+        let failure = TriggerFailure(
+            app: app.id, trigger: trigger.name, failedEvent: event.id, event: event.argument, error: error,
+            attempts: Int32(clamping: attempts), time: Int64(Date().timeIntervalSince1970 * 1000))
+        // The topic first: if the row fails, the event comes again, and its readers see the same letter twice.
+        try await events.send(failure)
+        try await client.withTransaction { transaction in
+            guard try await handled.claim(eventID: id, in: transaction) else { return }
+            _ = try await transaction.query(
+                """
+                insert into partita.trigger_failures (app, trigger, event_id, event, code, message, function, line, attempts)
+                values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                """,
+                [
+                    .text(app.id), .text(trigger.name), .text(event.id), .text(ExtendedJSON.print(event.argument)),
+                    .text(error.code), .text(error.message), PostgresValue(error.function),
+                    PostgresValue(error.line.map { Int64($0) }), .int(Int64(attempts)),
+                ])
+            _ = try await transaction.query(
+                "delete from partita.trigger_journal where app = $1 and trigger = $2 and event = $3",
+                [.text(app.id), .text(trigger.name), .text(event.id)])
+        }
+        TriggerMetrics.deadLetters.increment()
+    }
+}

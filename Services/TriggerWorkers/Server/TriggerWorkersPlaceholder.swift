@@ -1,1 +1,0 @@
-// Placeholder: this service is not written yet.

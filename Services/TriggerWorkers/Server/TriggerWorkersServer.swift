@@ -1,0 +1,58 @@
+import EventLoop
+import EventStream
+import Functions
+import HTTPClient
+public import Lifecycle
+import Presence
+public import ServiceBootstrap
+import ServiceEngines
+
+/// The trigger workers.
+public enum TriggerWorkersServer {
+    static let hosts = ConfigurationKey<Int>.int(
+        "functions.hosts", default: 4, range: 1...256, "Processes that run functions.")
+
+    /// The service's main program.
+    public static let main = ServiceMain(
+        name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.", defaultPort: 8083,
+        keys: EngineSettings.keysWithRedis + [hosts.description])
+
+    /// Makes the service.
+    public static func make(_ context: inout ServiceContext) throws -> [any Service] {
+        let engines = try ServiceEngines(context, usesRedis: true)
+        guard let redis = engines.redis else { return [] }
+        let logger = context.logger
+        let functions = FunctionHostPool(
+            configuration: .init(hosts: context.configuration[hosts]), loop: context.loops.next(), logger: logger)
+        let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next()))
+        let logs = FunctionLogs(client: engines.postgres, logger: logger)
+        let runner = TriggerRunner(
+            client: engines.postgres, store: engines.store, functions: functions, effects: effects, logs: logs,
+            events: engines.events, logger: logger)
+        let call = FunctionCallRoute(
+            apps: engines.apps, verifier: engines.verifier, store: engines.store, functions: functions, effects: effects,
+            logs: logs)
+        context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) { try await call.handle($0) }
+        return [
+            engines.service(migrations: [TriggerWorkersMigrations.all]) {
+                [
+                    functions, logs,
+                    ChangeConsumer(
+                        pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
+                        source: engines.store,
+                        handler: DatabaseTriggersHandler(apps: engines.apps, runner: runner, logger: logger), logger: logger),
+                    EventConsumer(
+                        pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka,
+                        handler: AuthenticationTriggersHandler(apps: engines.apps, runner: runner, logger: logger),
+                        logger: logger),
+                    EventConsumer(
+                        pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
+                        handler: PresenceWriter(apps: engines.apps, store: engines.store, logger: logger), logger: logger),
+                    PresenceWatcher(
+                        leases: PresenceLeases(redis: redis, ttl: .seconds(30)), events: engines.events, logger: logger),
+                    ScheduledTriggers(apps: engines.apps, client: engines.postgres, runner: runner, logger: logger),
+                ]
+            }
+        ]
+    }
+}

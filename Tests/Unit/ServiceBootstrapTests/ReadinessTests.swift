@@ -1,0 +1,94 @@
+import EventLoop
+import Lifecycle
+import Logging
+import Testing
+
+@testable import ServiceBootstrap
+
+@Suite struct ReadinessTests {
+    struct Unreachable: Error, CustomStringConvertible { let description: String }
+
+    @Test func `a process is ready when all of its components are`() async throws {
+        let readiness = Readiness()
+        #expect(await readiness.report().isReady)
+        readiness.add("postgres") {}
+        #expect(await readiness.report().isReady)
+        readiness.set("kafka", .notReady("no \"broker\""))
+        let report = await readiness.report()
+        #expect(!report.isReady)
+        #expect(
+            String(decoding: try report.json(), as: UTF8.self)
+                == #"{"components":{"kafka":{"reason":"no \"broker\"","status":"notReady"},"postgres":{"status":"ready"}},"status":"notReady"}"#
+        )
+        readiness.set("kafka", .ready)
+        #expect(await readiness.report().isReady)
+    }
+
+    @Test func `a check that throws or takes too long fails, and only that one`() async {
+        let readiness = Readiness(limit: .milliseconds(10))
+        readiness.add("a") { throw Unreachable(description: "refused") }
+        readiness.add("b") { try await Task.sleep(for: .seconds(60)) }
+        readiness.add("c") {}
+        let report = await readiness.report()
+        #expect(report.components.map(\.name) == ["a", "b", "c"])
+        #expect(report.components[0].status == .notReady("refused"))
+        #expect(report.components[1].status != .ready)
+        #expect(report.components[2].status == .ready)
+    }
+
+    @Test func `many who ask at once are one question`() async {
+        let questions = Locked(0)
+        let readiness = Readiness(age: .seconds(60))
+        readiness.add("a") { questions.withLock { $0 += 1 } }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = await readiness.report() } }
+        }
+        #expect(questions.withLock { $0 } == 1)
+    }
+
+    @Test func `waiting tries again until it succeeds, and says meanwhile what is missing`() async throws {
+        let readiness = Readiness(age: .zero)
+        let log = InMemoryLogHandler()
+        let attempts = Locked(0)
+        let value = try await readiness.waitUntilReady(
+            "kafka", policy: RetryPolicy(initial: .milliseconds(1), maximum: .milliseconds(2)),
+            logger: Logger(label: "test", handler: log, logLevel: .info)
+        ) {
+            let attempt = attempts.withLock { attempts in
+                attempts += 1
+                return attempts
+            }
+            if attempt > 1 {
+                #expect(await readiness.report().components.map(\.status) == [.notReady("no broker")])
+            }
+            if attempt < 4 { throw Unreachable(description: "no broker") }
+            return attempt
+        }
+        #expect(value == 4)
+        #expect(await readiness.report().isReady)
+        #expect(log.messages == ["component isn't reachable, trying again", "component is reachable"])
+    }
+
+    @Test func `waiting ends with the graceful shutdown`() async {
+        let readiness = Readiness()
+        await testGracefulShutdown { trigger in
+            await #expect(throws: CancellationError.self) {
+                try await readiness.waitUntilReady(
+                    "kafka", logger: Logger(label: "test", handler: InMemoryLogHandler())
+                ) {
+                    trigger.triggerGracefulShutdown()
+                    throw Unreachable(description: "no broker")
+                }
+            }
+        }
+    }
+
+    @Test func `waits grow to their limit and differ`() {
+        let policy = RetryPolicy(initial: .milliseconds(100), maximum: .seconds(1))
+        for (failures, whole) in [(0, 100), (1, 100), (2, 200), (4, 800), (5, 1000), (1_000_000, 1000)] {
+            let delays = (0..<50).map { _ in policy.delay(after: failures) }
+            #expect(delays.allSatisfy { $0 >= .milliseconds(whole) / 2 && $0 <= .milliseconds(whole) })
+            #expect(Set(delays).count > 1)
+        }
+    }
+}
