@@ -140,6 +140,23 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `clients that start and stop at once all come to an end`() async throws {
+        var configuration = PostgresConfiguration(url: try await TestEngines.shared().postgresURL)
+        configuration.connections = 2
+        try await withThrowingTaskGroup(of: Void.self) { [configuration] group in
+            for number in 0..<6 {
+                group.addTask {
+                    for _ in 0..<10 {
+                        try await PostgresClient.withClient(configuration, on: loops) { client in
+                            if number % 2 == 0 { try await client.check() }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `a listener hears, and knows where it may have missed something`() async throws {
         let url = try await TestEngines.shared().makeDatabase()
         let listener = PostgresListener(

@@ -64,6 +64,23 @@ import Testing
         await #expect { try await blocked.value } throws: { ($0 as? RedisError)?.code == .connectionLost }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `clients that start and stop at once all come to an end`() async throws {
+        var configuration = try RedisConfiguration(url: try await TestEngines.shared().redisURL)
+        configuration.connections = 2
+        try await withThrowingTaskGroup(of: Void.self) { [configuration] group in
+            for number in 0..<6 {
+                group.addTask {
+                    for _ in 0..<10 {
+                        try await RedisClient.withClient(configuration, on: loops) { client in
+                            if number % 2 == 0 { try await client.check() }
+                        }
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `a subscriber hears, and knows where it may have missed something`() async throws {
         try await withClient { client, prefix in
             var configuration = client.configuration
