@@ -68,7 +68,7 @@ let libraries: [Target] = [
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
-    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Logging"]),
+    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
     .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),  // a `bind` of its own: only the tool and tests link it
     library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
@@ -157,7 +157,7 @@ let testTargets: [Target] = [
 
     tests("Unit", "EventStreamTests", ["EventStream", "EventTopics"]),
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
-    tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"]),
+    tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"], resources: [.copy("Golden")]),
 
     tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
