@@ -24,6 +24,7 @@ actor HTTPListener: LoopActor {
     private var exchanges: [HTTPExchange] = []
     private var webSockets: [ObjectIdentifier: WebSocket] = [:]
     private var drained: CheckedContinuation<Void, Never>?
+    private var drainTimer: LoopTimer?
 
     init(
         _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, logger: Logger,
@@ -74,15 +75,20 @@ actor HTTPListener: LoopActor {
         let listening = MHD_quiesce_daemon(daemon)
         if listening >= 0 { close(listening) }
         for socket in webSockets.values { socket.close(.goingAway, reason: "the server stops") }
-        guard !exchanges.isEmpty || !webSockets.isEmpty else { return }
-        let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
         let (seconds, attoseconds) = timeout.components
-        deadline.start(ms: UInt64(max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)))
-        await withCheckedContinuation { drained = $0 }
-        deadline.close()
+        let milliseconds = UInt64(max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000))
+        await withCheckedContinuation { continuation in
+            drained = continuation
+            drainTimer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
+            drainTimer?.start(ms: milliseconds)
+            // Getting here may have taken a turn of the loop.
+            endDrainIfIdle()
+        }
     }
 
     private func endDrain() {
+        drainTimer?.close()
+        drainTimer = nil
         drained?.resume()
         drained = nil
     }
@@ -275,7 +281,7 @@ actor HTTPListener: LoopActor {
         guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
         stream.append(bytes)
         if stream.exchange.resume() { runSoon() }
-        while stream.isFull { await stream.wait() }
+        while stream.isFull { await withCheckedContinuation { stream.wait($0) } }
         guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
     }
 
