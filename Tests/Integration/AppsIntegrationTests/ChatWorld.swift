@@ -8,6 +8,7 @@ import FunctionProtocol
 import Functions
 import Logging
 import Postgres
+import ServiceEngines
 import TestSupport
 
 /// The app `rchat` on a document store of its own. Its functions run in host processes; its triggers run when `settle` is called,
