@@ -100,7 +100,7 @@ public final class ServiceEngines: Sendable {
                 return  // asked to end before the engines were there
             }
             let shared: [any Service] = [
-                engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka), engines.signingKeys,
+                engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka), engines.signingKeys,
                 Loaded(engines: engines, work: work),
             ]
             try await ServiceGroup(services: shared, logger: engines.logger).run()

@@ -1,3 +1,4 @@
+import DocumentStore
 import EventLoop
 import EventStream
 import Functions
@@ -43,7 +44,7 @@ public enum PermissionsServer {
                         handler: RequestsHandler(decider: decider), logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "permissions", kafka: engines.kafka, postgres: engines.postgres,
-                        source: engines.store,
+                        source: ChangeHistory(client: engines.postgres),
                         handler: ChangesHandler(
                             decider: decider, dependencies: DependencyTable(client: engines.postgres), logger: logger),
                         logger: logger),

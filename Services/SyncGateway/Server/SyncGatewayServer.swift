@@ -44,6 +44,8 @@ public enum SyncGatewayServer {
             presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             window: context.configuration[window], instance: engines.instance, logger: logger)
+        let relay = OutboxRelay(
+            store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
         let changes = EventTail<DocumentChangesEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
@@ -58,7 +60,7 @@ public enum SyncGatewayServer {
         return [
             engines.service {
                 [
-                    committer, OutboxRelay(store: engines.store, producer: engines.events, logger: logger), changes,
+                    committer, relay, changes,
                     grantChanges, presenceChanges, presence, sessions.opened(after: [changes, grantChanges]),
                 ]
             }

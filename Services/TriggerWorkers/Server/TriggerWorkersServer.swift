@@ -1,3 +1,4 @@
+import DocumentStore
 import EventLoop
 import EventStream
 import Functions
@@ -39,7 +40,7 @@ public enum TriggerWorkersServer {
                     functions, logs,
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
-                        source: engines.store,
+                        source: ChangeHistory(client: engines.postgres),
                         handler: DatabaseTriggersHandler(apps: engines.apps, runner: runner, logger: logger), logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka,

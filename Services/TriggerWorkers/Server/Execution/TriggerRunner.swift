@@ -76,9 +76,11 @@ struct TriggerRunner: Sendable {
 
     private func runOnce(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
         let journal = try await RunJournal(app: app.id, trigger: trigger.name, event: event.id, client: client)
-        let documents = DocumentEffects(store: store, app: app.id) { transaction, effect, value in
-            try await journal.write(effect, result: value, in: transaction)
-        }
+        let documents = DocumentEffects(
+            store: store, app: app.id,
+            alongside: { transaction, effect, value in
+                try await journal.write(effect, result: value, in: transaction)
+            })
         let definition = app.definition
         let invocation = FunctionInvocation(
             bundle: FunctionBundle(definition, version: app.version), function: trigger.functionName,
