@@ -85,7 +85,7 @@ let libraries: [Target] = [
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
     library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
-    library("AppRegistry", ["AppDefinition", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
+    library("AppRegistry", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
     library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
     library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres"]),
     library("Presence", ["Redis"]),
@@ -101,7 +101,7 @@ let libraries: [Target] = [
 let services: [Target] =
     service("Auth", executable: "auth", [
         "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions",
-        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap",
+        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap", "ServiceEngines",
     ])
     + service("Permissions", executable: "permissions", [
         "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
@@ -126,7 +126,8 @@ let services: [Target] =
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-                "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres", "ServiceBootstrap", "SyncProtocol",
+                "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging",
+                "PartitaClient", "Postgres", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -166,7 +167,8 @@ let testTargets: [Target] = [
     tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
     tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
     tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
-    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Logging", "Postgres", "TestSupport"]),
+    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap", "TestSupport"]),
+    tests("Integration", "AppsIntegrationTests", ["AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
