@@ -166,7 +166,7 @@ let testTargets: [Target] = [
     tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
     tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
     tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
-    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap", "TestSupport"]),
+    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "Kafka", "Logging", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport"]),
     tests("Integration", "AppsIntegrationTests", ["AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
