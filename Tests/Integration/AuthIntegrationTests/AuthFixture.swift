@@ -94,6 +94,8 @@ final class AuthFixture: Sendable {
             "mail.folder": mailFolder,
             // Tests sign in a lot; how long a password takes isn't what they are about.
             "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
+            // A clock that is set forward by more than an hour would clean up what other tests need.
+            "auth.refreshTokenLifetime": "40m",
         ]
     }
 
