@@ -11,6 +11,9 @@ extension ExpressionOperators {
                     throw QueryError(code: 16702, message: "$concat only supports strings, not \(value.typeName)")
                 }
                 result += text
+                guard result.utf8.count <= ComputedBounds.bounds.maximumBytes else {
+                    throw QueryError(code: 10334, message: "$concat would make too long a string")
+                }
             }
             return .string(result)
         },
@@ -282,6 +285,10 @@ extension ExpressionOperators {
             return .string(input.unicodeScalars.reduce(into: replacement) { $0 += String($1) + replacement })
         }
         let parts = split(input, by: find)
+        let (added, overflow) = parts.count.multipliedReportingOverflow(by: replacement.utf8.count)
+        guard !overflow, input.utf8.count + added <= ComputedBounds.bounds.maximumBytes else {
+            throw QueryError(code: 10334, message: "\(name) would make too long a string")
+        }
         guard all else {
             return .string(
                 parts.count == 1 ? input : parts[0] + replacement + parts.dropFirst().joined(separator: find))
