@@ -16,7 +16,7 @@ import Testing
         let bodies: [(Value, Value)] = [
             (["$concat": ["$$value", "$$value"]], "aaaa"),
             (["a": "$$value", "b": ["$$value", "$$value", "$$value"]], "text"),
-            (["$replaceAll": ["input": "$$value", "find": "a", "replacement": "aa"]], "aaaa"),
+            (["$replaceAll": ["input": "$$value", "find": "a", "replacement": "aaaaaaaaaaaaaaaa"]], "aaaa"),
         ]
         for (body, initial) in bodies {
             #expect(throws: QueryError.self) {
