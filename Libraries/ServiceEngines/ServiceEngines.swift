@@ -7,7 +7,7 @@ public import EventStream
 import EventTopics
 public import Kafka
 public import Lifecycle
-public import Logging
+import Logging
 public import Postgres
 public import Redis
 public import ServiceBootstrap
