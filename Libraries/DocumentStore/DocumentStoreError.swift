@@ -5,7 +5,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
     /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
-            case unknownApp, unknownCollection, duplicateKey, schemaViolation, documentTooLarge, badId, badUpdate, badFilter
+            case unknownApp, unknownCollection, duplicateKey, schemaViolation, documentTooLarge, badId, badUpdate,
+                badFilter
             case conflict, busy, overloaded, unavailable, notSupported, corruptRow, sessionEnded, stopped
         }
         private let base: Base

@@ -48,24 +48,22 @@ public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: 
     /// Consumes until a graceful shutdown or cancellation.
     /// - Throws: what a handler decided to stop for, and fatal errors of the client.
     public func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await self.consumer.run() }
-            tasks.addTask { try await endingQuietly { try await self.sweepRepeatedly() } }
-            tasks.addTask { try await endingQuietly { try await self.recordRepeatedly() } }
-            // The consumer ends by itself at a shutdown, the others by cancellation.
-            try await tasks.next()
+        let result = await withTaskGroup(of: Void.self) { tasks -> Result<Void, any Error> in
+            tasks.addTask { await self.sweepRepeatedly() }
+            tasks.addTask { await self.recordRepeatedly() }
+            let result: Result<Void, any Error>
+            do { result = .success(try await self.consumer.run()) } catch { result = .failure(error) }
             tasks.cancelAll()
-            try await tasks.waitForAll()
+            return result
         }
         await recordNow()
+        try result.get()
     }
 
-    /// Compares all heads with what was handled, and handles what is missing; returns how many changes that were.
-    /// - Parameter known: heads as an earlier sweep saw them, beyond which the topic still has its chance; `nil` for none.
+    /// Compares all heads with what was handled, and handles what is missing of this member's partitions.
+    /// - Returns: how many changes that were.
     @discardableResult
-    public func sweep(onlyUpTo known: [HandledEvents.PartitionKey: Int64]? = nil) async throws -> Int {
-        try await sweep(onlyUpTo: known).repaired
-    }
+    public func sweep() async throws -> Int { try await sweep(onlyUpTo: nil).repaired }
 
     // MARK: Sweeping
 
@@ -74,18 +72,21 @@ public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: 
         var repaired = 0
     }
 
-    private func sweepRepeatedly() async throws {
-        try await consumer.waitUntilAssigned()
+    /// Until cancelled.
+    private func sweepRepeatedly() async {
         var last: [HandledEvents.PartitionKey: Int64]?
-        while true {
-            do {
-                last = try await sweep(onlyUpTo: last).heads
-            } catch is CancellationError {
-                throw CancellationError()
-            } catch {
-                logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
+        do {
+            try await consumer.waitUntilAssigned()
+            while true {
+                do {
+                    last = try await sweep(onlyUpTo: last).heads
+                } catch let error where !(error is CancellationError) {
+                    logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
+                }
+                try await Task.sleep(for: sweepInterval)
             }
-            try await Task.sleep(for: sweepInterval)
+        } catch {
+            // Cancelled: the consumer has ended.
         }
     }
 
@@ -158,9 +159,10 @@ public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: 
 
     // MARK: Recording
 
-    private func recordRepeatedly() async throws {
-        while true {
-            try await Task.sleep(for: .seconds(1))
+    /// Until cancelled.
+    private func recordRepeatedly() async {
+        while !Task.isCancelled {
+            do { try await Task.sleep(for: .seconds(1)) } catch { return }
             await recordNow()
         }
     }

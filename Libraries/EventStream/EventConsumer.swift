@@ -38,8 +38,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private var lanes = Lanes()
     private var trackers: [Int32: OffsetTracker] = [:]
     private var owned: Set<Int32> = []
-    private var paused: Set<Int32> = []
-    private var fullSince: [Int32: ContinuousClock.Instant] = [:]
+    private var pressure: PartitionPressure
     private var relief: CheckedContinuation<Void, Never>?
     private var partitionCount = 0
     private var runningOf: [Int32: Int] = [:]
@@ -61,6 +60,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         self.options = options
         self.handler = handler
         topic = Payload.topic.fullName(pool: pool)
+        pressure = PartitionPressure(eventLimit: options.pendingEvents, byteLimit: options.pendingBytes)
         let labels = [Payload.topic.name, group]
         lagGauge = EventStreamMetrics.lag.handle(labels)
         handledCounter = EventStreamMetrics.handled.handle(labels)
@@ -137,7 +137,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             let now = ContinuousClock.now
             nextDue = lanes.wake(now: now)
             dispatch()
-            guard pauseFull(now) else {
+            guard relievePressure(now) else {
                 await waitForRelief()
                 continue
             }
@@ -183,42 +183,19 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     }
 
     /// Whether reading may go on.
-    ///
-    /// Pausing throws away what the client fetched ahead and costs half a second, so a partition whose handlers keep up is only
-    /// waited for. One that stays full is paused, for the others' sake.
-    private func pauseFull(_ now: ContinuousClock.Instant) -> Bool {
-        var patient = false
-        var full: [Int32] = []
-        for partition in owned where !paused.contains(partition) {
-            guard isFull(partition) else {
-                fullSince[partition] = nil
-                continue
-            }
-            let since = fullSince[partition, default: now]
-            fullSince[partition] = since
-            if now - since < .seconds(1) { patient = true } else { full.append(partition) }
+    private func relievePressure(_ now: ContinuousClock.Instant) -> Bool {
+        let (pause, mustWait) = pressure.assess(
+            Dictionary(uniqueKeysWithValues: owned.map { ($0, load($0)) }), now: now)
+        if !pause.isEmpty {
+            logger.debug("paused", metadata: ["kafka.partitions": "\(pause)"])
+            attempt { () throws(KafkaError) in try consumer?.pause(pause.map(topicPartition)) }
         }
-        guard !full.isEmpty else { return !patient }
-        do {
-            try consumer?.pause(full.map(topicPartition))
-            paused.formUnion(full)
-            logger.debug("paused", metadata: ["kafka.partitions": "\(full.sorted())"])
-        } catch {
-            stop(error)
-        }
-        return !patient
+        return !mustWait
     }
 
-    private func isFull(_ partition: Int32) -> Bool {
+    private func load(_ partition: Int32) -> PartitionPressure.Load {
         let load = lanes.loads[partition] ?? .init()
-        return load.events >= options.pendingEvents || load.bytes >= options.pendingBytes
-            || trackers[partition].map { $0.count >= 4 * options.pendingEvents } ?? false
-    }
-
-    private func isRelieved(_ partition: Int32) -> Bool {
-        let load = lanes.loads[partition] ?? .init()
-        return load.events <= options.pendingEvents / 2 && load.bytes <= options.pendingBytes / 2
-            && trackers[partition].map { $0.count <= 2 * options.pendingEvents } ?? true
+        return .init(events: load.events, bytes: load.bytes, uncommitted: trackers[partition]?.count ?? 0)
     }
 
     /// Returns when a full partition is relieved, a retry is due, or a tenth of a second is over.
@@ -237,17 +214,16 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     }
 
     private func finishedSome(of partitions: Set<Int32>) {
-        for partition in partitions where isRelieved(partition) {
-            if fullSince[partition] != nil { relieve() }
-            fullSince[partition] = nil
-            guard paused.contains(partition) else { continue }
-            do {
-                try consumer?.resume([topicPartition(partition)])
-                paused.remove(partition)
-            } catch {
-                stop(error)
-            }
+        for partition in partitions {
+            let (wasFull, resume) = pressure.relieved(partition, load(partition))
+            if wasFull { relieve() }
+            if resume { attempt { () throws(KafkaError) in try consumer?.resume([topicPartition(partition)]) } }
         }
+    }
+
+    /// What can't fail while the client is right: if it does, the consumer ends.
+    private func attempt(_ body: () throws(KafkaError) -> Void) {
+        do { try body() } catch { stop(error) }
     }
 
     private func topicPartition(_ partition: Int32) -> KafkaTopicPartition {
@@ -289,8 +265,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             logger.debug(
                 "partitions revoked", metadata: ["kafka.partitions": "\(gone.sorted())", "kafka.lost": "\(isLost)"])
             owned.subtract(gone)
-            paused.subtract(gone)
-            for partition in gone { fullSince[partition] = nil }
+            // A pause would outlast the assignment.
+            let paused = pressure.forget(gone)
+            if !paused.isEmpty { attempt { () throws(KafkaError) in try consumer?.resume(paused.map(topicPartition)) } }
             for entry in lanes.drop(gone) { settle(entry) }
             if !isLost, await !waitUntilIdle(gone) {
                 logger.warning("partitions go while handlers still have events of them")
@@ -404,7 +381,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             }
         }
         handledCounter.increment(by: done.count)
-        do { try consumer?.storeOffsets(next) } catch { stop(error) }
+        attempt { () throws(KafkaError) in try consumer?.storeOffsets(next) }
         dispatch()
     }
 

@@ -55,8 +55,9 @@ public final class HTTPServer: Service, CustomStringConvertible {
 
     public var description: String { "HTTPServer(\(configuration.address):\(port))" }
 
-    /// Listens and serves until a graceful shutdown is asked for, then drains: no new connections, running requests are finished,
-    /// WebSockets closed with 1001, at most ``HTTPServerConfiguration/drainTimeout`` long. Cancelling the task stops without draining.
+    /// Listens and serves until a graceful shutdown is asked for, then drains: no new connections, running requests are
+    /// finished, WebSockets closed with ``HTTPServerConfiguration/drainCloseCode``, at most
+    /// ``HTTPServerConfiguration/drainTimeout`` long. Cancelling the task stops without draining.
     ///
     /// A server that ``start()`` has started goes on from there.
     /// - Throws: ``HTTPServerError``.
@@ -71,7 +72,8 @@ public final class HTTPServer: Service, CustomStringConvertible {
         await stop()
     }
 
-    /// Listens and serves; returns when connections are accepted. ``stop(drainingFor:)`` is then the caller's job, or ``run()``.
+    /// Listens and serves; returns when connections are accepted. ``stop(drainingFor:)`` is then the caller's job, or
+    /// ``run()``.
     ///
     /// - Throws: ``HTTPServerError`` `portInUse`, `cannotListen`, or `alreadyStarted`: a server runs once.
     public func start() async throws {
@@ -93,8 +95,8 @@ public final class HTTPServer: Service, CustomStringConvertible {
         }
     }
 
-    /// Drains for the time given, or ``HTTPServerConfiguration/drainTimeout``, then closes everything that is left. Does nothing to a
-    /// server that doesn't run.
+    /// Drains for the time given, or ``HTTPServerConfiguration/drainTimeout``, then closes everything that is left.
+    /// Does nothing to a server that doesn't run.
     public func stop(drainingFor timeout: Duration? = nil) async {
         let wasRunning = state.withLock { state in
             guard case .running = state else { return false }

@@ -1,26 +1,35 @@
+import WebSocket
+
 /// Where a server listens, and its limits.
 public struct HTTPServerConfiguration: Sendable {
     /// The address to listen on: IPv4, or IPv6 (`::` takes IPv4 too), or a name of this machine. Default: `0.0.0.0`.
     public var address: String
     /// The port, 0 for one that is free; see ``HTTPServer/port``.
     public var port: Int
-    /// Request line and headers of one request, in bytes, about; above it 414 or 431. It is also the most that libmicrohttpd allocates
-    /// for a connection. Default: 16 KiB.
+    /// Request line and headers of one request, in bytes, about; above it 414 or 431. It is also the most that
+    /// libmicrohttpd allocates for a connection. Default: 16 KiB.
     public var headBytes = 16 << 10
     /// Header fields of one request; above it 431. Default: 100.
     public var headerCount = 100
     /// The body of one request, in bytes, where the route doesn't say otherwise; above it 413. Default: 1 MiB.
     public var bodyBytes = 1 << 20
-    /// A connection on which nothing moves for this long is closed, unless its handler runs. Whole seconds. Default: 60 s.
+    /// A connection on which nothing moves for this long is closed, unless its handler runs. Whole seconds. Default: 60
+    /// s.
     public var idleTimeout: Duration = .seconds(60)
+    /// How long head and body of one request may take to come, from the connection or the answer before it. Late ones
+    /// are closed, within a second. Default: 120 s.
+    public var requestTimeout: Duration = .seconds(120)
     /// HTTP connections per loop; above it new ones wait unaccepted. Default: 16,384.
     public var connections = 16_384
-    /// HTTP connections of one address per loop; nil for no such limit. Behind a proxy all have the proxy's. Default: nil.
+    /// HTTP connections of one address per loop; nil for no such limit. Behind a proxy all have the proxy's. Default:
+    /// nil.
     public var connectionsPerAddress: Int?
     /// Open WebSockets per loop; above it upgrades are answered with 503. Default: 20,000.
     public var webSockets = 20_000
     /// How long a graceful stop waits for running requests and for WebSockets to close. Default: 20 s.
     public var drainTimeout: Duration = .seconds(20)
+    /// The code with which a graceful stop closes the WebSockets. Default: 1001, going away.
+    public var drainCloseCode = WebSocketCloseCode.goingAway
     /// Pages of other origins that may call; nil for none. Default: nil.
     public var cors: CORSPolicy?
 

@@ -1,4 +1,5 @@
 import EventLoop
+import Lifecycle
 import Logging
 
 /// Sends messages: idempotent, acknowledged by all replicas, in order per partition. It lives on a loop, and its delivery
@@ -10,13 +11,17 @@ import Logging
 ///
 /// After a fatal error (the broker no longer accepts this producer's sequence) everything under way fails with
 /// `KafkaError.Code.producerFailed`, and a new producer takes the old one's place: callers send again.
-public actor KafkaProducer: LoopActor {
+///
+/// It has to be closed: by `close()`, or as a service of a group. It sends whether it runs as a service or not.
+public actor KafkaProducer: LoopActor, Service {
     public nonisolated let loop: EventLoop
 
     /// The messages of one call, and who waits for them.
     private final class Batch {
         let id: UInt
-        let records: [KafkaRecord]
+        let count: Int
+        /// Emptied when all are handed over: the client has its own copies.
+        var records: [KafkaRecord]
         var handedOver = 0
         var unsettled: Int
         var outcome: KafkaBatchOutcome
@@ -25,6 +30,7 @@ public actor KafkaProducer: LoopActor {
         init(id: UInt, records: [KafkaRecord], continuation: UnsafeContinuation<KafkaBatchOutcome, Never>) {
             self.id = id
             self.records = records
+            count = records.count
             unsettled = records.count
             outcome = KafkaBatchOutcome(deliveries: [KafkaDelivery?](repeating: nil, count: records.count))
             self.continuation = continuation
@@ -119,6 +125,14 @@ public actor KafkaProducer: LoopActor {
         await retire()
     }
 
+    /// Waits for a graceful shutdown or cancellation, and closes. Services that send stand behind it in their group.
+    public func run() async throws {
+        do { try await gracefulShutdown() } catch is CancellationError {
+            // Either way it is time to close.
+        }
+        await close()
+    }
+
     /// How often a fatal error made the producer be rebuilt.
     public var rebuildCount: Int { rebuilds }
 
@@ -165,7 +179,7 @@ public actor KafkaProducer: LoopActor {
         guard let producer else { return }
         while waitingHead < waiting.count {
             let batch = waiting[waitingHead]
-            while batch.handedOver < batch.records.count {
+            while batch.handedOver < batch.count {
                 let index = batch.handedOver
                 switch producer.produce(batch.records[index], tag: batch.id << Self.indexBits | UInt(index)) {
                 case nil: break
@@ -179,6 +193,7 @@ public actor KafkaProducer: LoopActor {
                 }
                 batch.handedOver += 1
             }
+            batch.records = []
             waitingHead += 1
         }
         waiting.removeAll(keepingCapacity: true)
@@ -221,7 +236,7 @@ public actor KafkaProducer: LoopActor {
         waitingHead = 0
         for batch in batches.values {
             let failed = Set(batch.outcome.failures.map(\.index))
-            for index in batch.records.indices where batch.outcome.deliveries[index] == nil && !failed.contains(index) {
+            for index in 0..<batch.count where batch.outcome.deliveries[index] == nil && !failed.contains(index) {
                 batch.outcome.failures.append(.init(index: index, error: error))
             }
             batch.continuation.resume(returning: batch.outcome)

@@ -121,7 +121,8 @@ public final class ServiceGroup: Service, CustomStringConvertible {
                 case .deadline:
                     let running = state.running.map { names[$0] }
                     logger.error(
-                        "graceful shutdown took too long, cancelling", metadata: ["services": "\(running)"])
+                        "graceful shutdown took too long, cancelling",
+                        metadata: ["services": .array(running.map { .string($0) })])
                     actions = state.deadlinePassed(names: names, limit: maximumGracefulShutdownDuration)
                 case .watcherEnded: actions = []
                 }
@@ -168,7 +169,7 @@ public final class ServiceGroup: Service, CustomStringConvertible {
             do { try await Task.sleep(for: maximumCancellationDuration) } catch { return }
             logger.critical(
                 "services ignored the cancellation, exiting",
-                metadata: ["services": "\(stillRunning.withLock { $0 })"])
+                metadata: ["services": .array(stillRunning.withLock { $0 }.map { .string($0) })])
             LoggingSystem.flush()
             exit(70)
         }

@@ -53,7 +53,8 @@ extension LogFormat {
         bytes.append(UInt8(ascii: "{"))
         var separator = false
         // In order, so that two lines about the same thing look the same.
-        for (key, value) in values.sorted(by: { $0.key < $1.key }) {
+        for key in values.keys.sorted() {
+            guard let value = values[key] else { continue }
             if separator { bytes.append(UInt8(ascii: ",")) }
             separator = true
             appendQuoted(key, to: &bytes)
@@ -67,9 +68,12 @@ extension LogFormat {
         switch value {
         case .string(let text): appendQuoted(text, to: &bytes)
         case .stringConvertible(let value):
+            // Concrete types: a cast to `any BinaryInteger` costs more than the rest of the line.
             switch value {
-            case is any BinaryInteger, is Bool: bytes.append(contentsOf: value.description.utf8)
+            case let number as Int: bytes.append(contentsOf: number.description.utf8)
             case let number as Double where number.isFinite: bytes.append(contentsOf: number.description.utf8)
+            case is Bool, is Int64, is UInt64, is UInt, is Int32, is UInt32, is Int16, is UInt16, is Int8, is UInt8:
+                bytes.append(contentsOf: value.description.utf8)
             default: appendQuoted(value.description, to: &bytes)
             }
         case .dictionary(let values): appendObject(values, to: &bytes)
@@ -91,20 +95,31 @@ extension LogFormat {
 
     /// As in a JSON string: what could end the line or the string, and control characters, are escaped.
     private func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case UInt8(ascii: "\n"): bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "n")])
-            case UInt8(ascii: "\r"): bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "r")])
-            case UInt8(ascii: "\t"): bytes.append(contentsOf: [UInt8(ascii: "\\"), UInt8(ascii: "t")])
-            case 0..<0x20, 0x7f:
-                bytes.append(contentsOf: "\\u00".utf8)
-                bytes.append(hexDigit(byte >> 4))
-                bytes.append(hexDigit(byte & 15))
-            default: bytes.append(byte)
+        var text = text
+        text.withUTF8 { utf8 in
+            var start = 0
+            for index in utf8.indices {
+                let byte = utf8[index]
+                if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte != 0x7f { continue }
+                bytes.append(contentsOf: utf8[start..<index])
+                appendEscape(byte, to: &bytes)
+                start = index + 1
             }
+            bytes.append(contentsOf: utf8[start...])
+        }
+    }
+
+    private func appendEscape(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+        case UInt8(ascii: "\n"): bytes.append(UInt8(ascii: "n"))
+        case UInt8(ascii: "\r"): bytes.append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\t"): bytes.append(UInt8(ascii: "t"))
+        default:
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(hexDigit(byte >> 4))
+            bytes.append(hexDigit(byte & 15))
         }
     }
 

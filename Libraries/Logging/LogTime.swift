@@ -54,12 +54,11 @@ public struct LogTime: Sendable, Hashable {
         return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 
+    /// Two digits at a time; `count` is even.
     private func appendDigits(_ value: Int64, _ count: Int, to bytes: inout [UInt8]) {
-        var divisor: Int64 = 1
-        for _ in 1..<count { divisor *= 10 }
-        while divisor > 0 {
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / divisor % 10))
-            divisor /= 10
-        }
+        if count > 2 { appendDigits(value / 100, count - 2, to: &bytes) }
+        let pair = UInt8(truncatingIfNeeded: value % 100)
+        bytes.append(UInt8(ascii: "0") + pair / 10)
+        bytes.append(UInt8(ascii: "0") + pair % 10)
     }
 }

@@ -30,12 +30,15 @@ public struct StreamLogHandler: LogHandler {
         }
     }
 
-    /// Puts the event's line into the buffer, or drops it when the buffer is full.
+    /// Puts the event's line into the buffer, or drops it when the buffer is full. Waits until it is written only when it
+    /// is critical.
     public func log(event: LogEvent) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
         format.append(event, to: &bytes)
         writer.append(bytes)
+        // The process is about to end, perhaps by a trap that runs no handlers.
+        if event.level == .critical { _ = writer.flush(within: .seconds(1)) }
     }
 
     /// How many lines were dropped because the buffer was full or the output failed.

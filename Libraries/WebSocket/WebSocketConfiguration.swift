@@ -2,8 +2,8 @@
 public struct WebSocketConfiguration: Sendable {
     /// The largest message taken, in bytes, after inflating. A larger one ends the socket with 1009. Default: 1 MiB.
     public var maxMessageBytes = 1 << 20
-    /// Above this many bytes not yet taken by the kernel the socket is reset: a last bound, the owner's own window comes first
-    /// (``WebSocket/queuedBytes``). Default: 16 MiB.
+    /// Above this many bytes not yet taken by the kernel the socket is reset: a last bound, the owner's own window
+    /// comes first (``WebSocket/queuedBytes``). Default: 16 MiB.
     public var maxQueuedBytes = 16 << 20
     /// A ping is sent when nothing came from the peer for this long; nil for never. Default: 30 s.
     public var pingInterval: Duration? = .seconds(30)
@@ -37,7 +37,7 @@ final class SessionSettings: Sendable {
 
 extension Duration {
     /// Whole milliseconds, at least one.
-    var milliseconds: UInt64 {
+    package var milliseconds: UInt64 {
         let (seconds, attoseconds) = components
         return UInt64(max(1, seconds * 1000 + attoseconds / 1_000_000_000_000_000))
     }

@@ -3,7 +3,11 @@ import Glibc
 @main
 enum Main {
     /// Every command, in the order of the help.
-    static let commands: [Command] = []
+    static let commands: [Command] = [
+        UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
+        UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
+        TriggersCommand.command, SetupCommand.command, BrokerCommand.command,
+    ]
 
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())

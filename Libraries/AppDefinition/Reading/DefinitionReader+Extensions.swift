@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension DefinitionReader {
-    /// `partita.json`: what Partita adds to the export format. See `AppDefinition.docc`'s page on it.
+    /// `partita.json`: what Partita adds to the export format. The page in `AppDefinition.docc` describes it.
     func readExtensions(into definition: inout AppDefinition) {
         guard let node = json("partita.json") else { return }
         for (key, entry) in node.entries where !["presence", "media"].contains(key) {

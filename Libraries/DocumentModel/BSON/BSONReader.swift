@@ -33,7 +33,7 @@ struct BSONReader {
         try container(depth: depth) { (reader, type) throws(BSONError) in
             let key = try reader.cString()
             let value = try reader.value(type, depth: depth)
-            if let place = seen.place(of: key, in: fields) {
+            if let place = (fields.withUnsafeBufferPointer { seen.place(of: key, in: $0) }) {
                 fields[place].value = value
             } else {
                 fields.append(Document.Field(key, value))
@@ -91,9 +91,9 @@ struct BSONReader {
     }
 
     private func text(_ range: Range<Int>) throws(BSONError) -> String {
-        guard let text = String(validating: UnsafeRawBufferPointer(rebasing: bytes[range]), as: UTF8.self) else {
-            throw fault(.badEncoding, "a string is not UTF-8")
-        }
+        guard let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self),
+            let text = UTF8Check.string(base + range.lowerBound, range.count)
+        else { throw fault(.badEncoding, "a string is not UTF-8") }
         return text
     }
 

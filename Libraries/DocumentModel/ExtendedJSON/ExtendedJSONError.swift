@@ -45,6 +45,7 @@ public struct ExtendedJSONError: Error, Hashable, Sendable, CustomStringConverti
     /// What is wrong, for people; holds nothing of the input.
     public let message: String
 
+    @inline(never)
     init(_ code: Code, at offset: Int, _ message: String) {
         self.code = code
         self.offset = offset

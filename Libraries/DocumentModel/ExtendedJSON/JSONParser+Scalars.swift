@@ -3,20 +3,17 @@ extension JSONParser {
     /// The string whose opening quote stands at the position.
     mutating func string() throws(ExtendedJSONError) -> String {
         let start = position &+ 1
-        let stop = JSONText.endOfPlain(base, from: start, to: end)
-        if stop < end, base[stop] == UInt8(ascii: "\"") {
-            position = stop &+ 1
-            return try text(UnsafeBufferPointer(start: base + start, count: stop &- start), at: start)
+        let (stop, isASCII) = JSONText.plainRun(base, from: start, to: end)
+        guard stop < end, base[stop] == UInt8(ascii: "\"") else {
+            return try escapedString(from: start, firstStop: stop)
         }
-        return try escapedString(from: start, firstStop: stop)
+        position = stop &+ 1
+        guard isASCII || UTF8Check.isValid(base + start, stop &- start) else { throw notUTF8(at: start) }
+        return String(decoding: UnsafeBufferPointer(start: base + start, count: stop &- start), as: UTF8.self)
     }
 
-    @inline(__always)
-    private func text(_ bytes: UnsafeBufferPointer<UInt8>, at offset: Int) throws(ExtendedJSONError) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ExtendedJSONError(.badEncoding, at: offset, "the string is not UTF-8")
-        }
-        return text
+    private func notUTF8(at offset: Int) -> ExtendedJSONError {
+        ExtendedJSONError(.badEncoding, at: offset, "the string is not UTF-8")
     }
 
     @inline(never)
@@ -34,7 +31,11 @@ extension JSONParser {
             stop = JSONText.endOfPlain(base, from: from, to: end)
         }
         position = stop &+ 1
-        return try bytes.withUnsafeBufferPointer { (bytes) throws(ExtendedJSONError) in try text(bytes, at: start) }
+        let text = bytes.withUnsafeBufferPointer { bytes in
+            bytes.baseAddress.flatMap { UTF8Check.string($0, bytes.count) }
+        }
+        guard let text else { throw notUTF8(at: start) }
+        return text
     }
 
     /// Reads the escape whose backslash stands at the position.

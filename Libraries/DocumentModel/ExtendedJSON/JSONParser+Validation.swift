@@ -43,25 +43,10 @@ extension JSONParser {
     private mutating func skipString() throws(ExtendedJSONError) {
         let start = position &+ 1
         let stop = JSONText.endOfPlain(base, from: start, to: end)
-        guard stop < end, base[stop] == UInt8(ascii: "\""), isASCII(from: start, to: stop) else {
+        guard stop < end, base[stop] == UInt8(ascii: "\""), UTF8Check.isASCII(base + start, stop &- start) else {
             _ = try string()
             return
         }
         position = stop &+ 1
-    }
-
-    private func isASCII(from start: Int, to stop: Int) -> Bool {
-        var index = start
-        var bits: UInt64 = 0
-        while index &+ 8 <= stop {
-            bits |= UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-            index &+= 8
-        }
-        var tail: UInt8 = 0
-        while index < stop {
-            tail |= base[index]
-            index &+= 1
-        }
-        return bits & 0x8080_8080_8080_8080 == 0 && tail < 0x80
     }
 }

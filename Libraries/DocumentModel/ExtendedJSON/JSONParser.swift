@@ -1,9 +1,11 @@
 /// A recursive parser over bytes that somebody else keeps alive. Every read is preceded by a check against `end`.
-struct JSONParser {
+struct JSONParser: ~Copyable {
     let base: UnsafePointer<UInt8>
     let end: Int
     let limits: ExtendedJSON.Limits
     var position = 0
+    private var fields = ScratchStack<Document.Field>(capacity: 32)
+    private var elements = ScratchStack<Value>(capacity: 32)
 
     init(_ bytes: UnsafeRawBufferPointer, limits: ExtendedJSON.Limits) throws(ExtendedJSONError) {
         guard bytes.count <= limits.maximumBytes else {
@@ -27,8 +29,9 @@ struct JSONParser {
         guard position == end else { throw fault(.trailingBytes, "something follows the value") }
     }
 
-    func fault(_ code: ExtendedJSONError.Code, _ message: String) -> ExtendedJSONError {
-        ExtendedJSONError(code, at: position, message)
+    @inline(never)
+    func fault(_ code: ExtendedJSONError.Code, _ message: StaticString) -> ExtendedJSONError {
+        ExtendedJSONError(code, at: position, message.description)
     }
 
     @inline(__always)
@@ -99,7 +102,7 @@ struct JSONParser {
     }
 
     func check(depth: Int) throws(ExtendedJSONError) {
-        guard depth <= limits.maximumDepth else { throw fault(.tooDeep, "nested deeper than \(limits.maximumDepth)") }
+        guard depth <= limits.maximumDepth else { throw fault(.tooDeep, "nested deeper than the limit") }
     }
 
     private mutating func object(depth: Int) throws(ExtendedJSONError) -> Value {
@@ -130,54 +133,37 @@ struct JSONParser {
 
     /// The fields of an object, from its first key to behind its closing brace.
     private mutating func fields(depth: Int) throws(ExtendedJSONError) -> [Document.Field] {
-        var fields: [Document.Field] = []
+        let start = fields.count
         var seen = SeenKeys()
         while true {
             guard try next() == UInt8(ascii: "\"") else { throw fault(.unexpectedByte, "a key was expected") }
             let keyPosition = position
             let key = try string()
+            let keyBytes = UnsafeBufferPointer(start: base + (keyPosition &+ 1), count: position &- keyPosition &- 2)
             guard try next() == UInt8(ascii: ":") else { throw fault(.unexpectedByte, "a colon was expected") }
             position &+= 1
             let value = try value(depth: depth)
-            if let place = seen.place(of: key, in: fields) {
+            let present = fields.view(from: start)
+            // A key without escapes stands in the text as it is, and has the length that it has there.
+            let isPlain = keyBytes.count == key.utf8.count
+            let place =
+                isPlain
+                ? seen.place(of: key, bytes: keyBytes, in: UnsafeBufferPointer(present))
+                : seen.place(of: key, in: UnsafeBufferPointer(present))
+            if let place {
                 guard !limits.rejectDuplicateKeys else {
                     throw ExtendedJSONError(.duplicateKey, at: keyPosition, "the document has this key already")
                 }
-                fields[place].value = value
+                present[place].value = value
             } else {
-                fields.append(Document.Field(key, value))
+                fields.push(Document.Field(key, value))
             }
             let byte = try next()
             position &+= 1
             if byte == UInt8(ascii: ",") { continue }
-            if byte == UInt8(ascii: "}") { return fields }
+            if byte == UInt8(ascii: "}") { return fields.pop(from: start) }
             position &-= 1
             throw fault(.unexpectedByte, "a comma or the end of the document was expected")
         }
-    }
-}
-
-/// Finds repeated keys without comparing each key with all before it: a filter of 64 bits in small documents, a dictionary in large ones.
-struct SeenKeys {
-    private var filter: UInt64 = 0
-    private var places: [FieldName: Int] = [:]
-
-    mutating func place(of key: String, in fields: [Document.Field]) -> Int? {
-        if fields.count >= 32 { return placeInLarge(key, fields) }
-        let bytes = key.utf8
-        let sample = UInt64(bytes.first ?? 0) &* 7 ^ UInt64(bytes.last ?? 0) &* 31 ^ UInt64(bytes.count) &* 13
-        let bit: UInt64 = 1 << (sample & 63)
-        defer { filter |= bit }
-        guard filter & bit != 0 else { return nil }
-        return fields.firstIndex { $0.key.hasSameBytes(as: key) }
-    }
-
-    @inline(never)
-    private mutating func placeInLarge(_ key: String, _ fields: [Document.Field]) -> Int? {
-        if places.isEmpty { for (index, field) in fields.enumerated() { places[FieldName(field.key)] = index } }
-        let name = FieldName(key)
-        if let place = places[name] { return place }
-        places[name] = fields.count
-        return nil
     }
 }

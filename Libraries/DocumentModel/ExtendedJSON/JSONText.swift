@@ -24,4 +24,32 @@ enum JSONText {
         }
         return end
     }
+
+    /// As `endOfPlain`, and whether the run is ASCII.
+    @inline(__always)
+    static func plainRun(_ base: UnsafePointer<UInt8>, from start: Int, to end: Int) -> (stop: Int, isASCII: Bool) {
+        var index = start
+        var bits: UInt64 = 0
+        while index &+ 8 <= end {
+            let word = UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
+            let quotes = word ^ (ones &* 0x22), slashes = word ^ (ones &* 0x5C)
+            let hits = ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word)
+            let marks = hits & tops
+            if marks != 0 {
+                let place = marks.trailingZeroBitCount & ~7
+                bits |= word & ((1 << UInt64(truncatingIfNeeded: place)) &- 1)
+                return (index &+ place / 8, bits & tops == 0)
+            }
+            bits |= word
+            index &+= 8
+        }
+        var tail: UInt8 = 0
+        while index < end {
+            let byte = base[index]
+            if byte == 0x22 || byte == 0x5C || byte < 0x20 { break }
+            tail |= byte
+            index &+= 1
+        }
+        return (index, bits & tops == 0 && tail < 0x80)
+    }
 }

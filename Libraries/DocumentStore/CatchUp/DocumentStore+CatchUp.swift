@@ -41,8 +41,9 @@ extension DocumentStore {
     }
 
     /// Which revisions of former epochs the partition's history still has: what a checkpoint has to be held against.
-    public func epochHistory(of partition: Partition, app: String) async throws -> (history: EpochHistory, head: Revision)
-    {
+    public func epochHistory(of partition: Partition, app: String) async throws -> (
+        history: EpochHistory, head: Revision
+    ) {
         let rows = try await client.query(CatchUpSQL.history, [.text(app), .text(partition.text)])
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
         let (current, epoch, head, epochs, ends) = try row.decode((Int32, Int32?, Int64?, [Int32], [Int64]).self)
@@ -57,6 +58,18 @@ extension DocumentStore {
         return (
             EpochHistory(current: current, lastKept: lastKept), Revision(epoch: epoch ?? current, number: head ?? 0)
         )
+    }
+
+    /// Whether the tombstones of all that was deleted after a checkpoint are still there. If not, a device compares
+    /// ``documentIds(app:partition:after:limit:)`` with what it has.
+    public func hasTombstones(since checkpoint: Revision, in partition: Partition, app: String) async throws -> Bool {
+        let rows = try await client.query(
+            """
+            select 1 from partita.tombstone_horizons
+            where app = $1 and partition = $2 and (epoch, revision) > ($3::int, $4::bigint)
+            """,
+            [.text(app), .text(partition.text), .int(Int64(checkpoint.epoch)), .int(checkpoint.number)])
+        return rows.isEmpty
     }
 
     /// The `_id`s of the documents in a partition, a page of them after `after`: what a device that is older than the

@@ -22,7 +22,8 @@ public struct ChangeHistory: GapSource {
         return try rows.map { row in
             let (app, partition, epoch, number) = try row.decode((String, String, Int32, Int64).self)
             return PartitionHead(
-                app: app, partition: Partition(text: partition), head: Revision(epoch: epoch, number: number), time: now)
+                app: app, partition: Partition(text: partition), head: Revision(epoch: epoch, number: number), time: now
+            )
         }
     }
 

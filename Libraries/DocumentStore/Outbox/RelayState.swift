@@ -64,7 +64,8 @@ struct RelayState: Sendable {
     }
 
     /// Takes partitions to be published, with where each has come, if it is known.
-    mutating func next(_ limit: Int, at now: ContinuousClock.Instant) -> [(partition: RelayPartition, after: Revision?)] {
+    mutating func next(_ limit: Int, at now: ContinuousClock.Instant) -> [(partition: RelayPartition, after: Revision?)]
+    {
         var taken: [(partition: RelayPartition, after: Revision?)] = []
         while taken.count < limit, let partition = waiting.popFirst() {
             guard leads(partition, at: now) else { continue }

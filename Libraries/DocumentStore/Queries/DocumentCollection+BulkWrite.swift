@@ -118,7 +118,9 @@ extension DocumentSession {
             result.modifiedCount += part.modifiedCount
             result.upsertedIds[place] = part.upsertedId
         case .delete(let target, let isMany):
-            let keys = isMany ? try await allMatches(of: target) : [try await lockFirst(of: target, sort: nil)].compactMap { $0 }
+            let keys =
+                isMany
+                ? try await allMatches(of: target) : [try await lockFirst(of: target, sort: nil)].compactMap { $0 }
             for key in keys where try delete(key, from: target.table) != nil { result.deletedCount += 1 }
         }
     }

@@ -116,7 +116,8 @@ extension DocumentCollection {
             return
         }
         if let sort = options.sort {
-            var top = try TopDocuments(sort: sort, skip: options.skip, limit: options.limit, collation: filter.collation)
+            var top = try TopDocuments(
+                sort: sort, skip: options.skip, limit: options.limit, collation: filter.collation)
             try await eachRow(sql, parameters) { row in
                 if let document = try output.document(of: row) { try top.add(document, size: try row.size(0)) }
                 return true
@@ -161,7 +162,8 @@ extension DocumentCollection {
 
 extension DocumentStoreError {
     static let tooMuch = DocumentStoreError(
-        .badFilter, "the documents have more than 100 MiB: limit them, or read them one after the other", mongoCode: 292)
+        .badFilter, "the documents have more than 100 MiB: limit them, or read them one after the other", mongoCode: 292
+    )
 }
 
 extension Value {

@@ -51,7 +51,8 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    func translation(of filter: Filter) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue]) {
+    func translation(of filter: Filter) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue])
+    {
         var translation = FilterTranslation(partitionKey: try store.storage(of: app).partitionKey)
         let condition = translation.translate(filter)
         return (condition, translation.parameters)

@@ -14,7 +14,9 @@ extension DocumentSession {
     /// Locks the next documents that match, in the order of their `_id`s.
     ///
     /// - Returns: their keys, and the id after which to go on; `nil` when there are no more.
-    func lockMatches(of target: Target, after: String?, limit: Int) async throws -> (keys: [WritePlan.Key], next: String?) {
+    func lockMatches(of target: Target, after: String?, limit: Int) async throws -> (
+        keys: [WritePlan.Key], next: String?
+    ) {
         let locked = try await lock(
             target.table, where: target.condition.sql, target.parameters, after: after, limit: limit)
         return (try locked.filter { try matches($0, target.filter) }, locked.count < limit ? nil : locked.last?.id.text)

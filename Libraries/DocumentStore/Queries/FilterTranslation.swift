@@ -159,7 +159,8 @@ struct FilterTranslation: Sendable {
             guard !value.isNumber, let key = Self.key(value), let type = key.utf8.first else { return nil }
             let after = String(decoding: [type + 1], as: UTF8.self)
             return Condition(
-                sql: "t._id \(comparison.sql) \(bind(.text(key))) and t._id > '\(key.prefix(2))' and t._id < '\(after)'",
+                sql:
+                    "t._id \(comparison.sql) \(bind(.text(key))) and t._id > '\(key.prefix(2))' and t._id < '\(after)'",
                 isExact: true)
         default: return nil
         }

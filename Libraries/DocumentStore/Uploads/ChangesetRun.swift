@@ -86,7 +86,8 @@ struct ChangesetRun {
                 guard isAllowed, mayWrite[.init(partition: partition, user: upload.user)] == true else {
                     throw .rejected(
                         .init(
-                            code: .wrongPartition, reason: "the document would not be in a partition that the user may write",
+                            code: .wrongPartition,
+                            reason: "the document would not be in a partition that the user may write",
                             path: storage.partitionKey))
                 }
                 targets.append(partition)

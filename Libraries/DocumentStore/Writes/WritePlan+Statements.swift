@@ -112,7 +112,8 @@ private struct DocumentColumns {
     var isEmpty: Bool { ids.isEmpty }
 
     mutating func add(
-        _ document: WorkingDocument, current: WorkingDocument.State? = nil, last: WorkingDocument.Change, isLogged: Bool,
+        _ document: WorkingDocument, current: WorkingDocument.State? = nil, last: WorkingDocument.Change,
+        isLogged: Bool,
         plan: WritePlan
     ) {
         ids.append(document.id)

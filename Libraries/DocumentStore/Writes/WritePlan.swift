@@ -76,7 +76,8 @@ struct WritePlan: Sendable {
             document.changes.append(
                 .init(
                     partition: before.partition, ordinal: ordinal, operation: .delete,
-                    incarnation: before.stored.incarnation, before: before.body, after: nil, moved: nil, origin: origin))
+                    incarnation: before.stored.incarnation, before: before.body, after: nil, moved: nil, origin: origin)
+            )
             taken.append((before.partition, ordinal))
         }
         documents[key] = document

@@ -1,7 +1,8 @@
 import Cmicrohttpd
 import Logging
 
-/// libmicrohttpd's own messages (a client that breaks off, a full connection table) as debug lines. Lives as long as its daemon.
+/// libmicrohttpd's own messages (a client that breaks off, a full connection table) as debug lines. Lives as long as
+/// its daemon.
 final class DaemonLog {
     let pointer: UnsafeMutablePointer<cmhd_log>
     private let logger: Logger

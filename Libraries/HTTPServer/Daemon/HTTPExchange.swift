@@ -29,11 +29,16 @@ final class HTTPExchange: @unchecked Sendable {
     var isSuspended = false
     var task: Task<Void, Never>?
     var stream: ResponseStream?
+    /// Carries this request and others after it.
+    let carrier: RequestDeadlines.Connection?
     /// Where it stands in its listener's list.
     var position = 0
 
-    init(_ connection: OpaquePointer?, target: String, targetAddress: UInt) {
+    init(
+        _ connection: OpaquePointer?, carrier: RequestDeadlines.Connection?, target: String, targetAddress: UInt
+    ) {
         self.connection = connection
+        self.carrier = carrier
         self.target = target
         self.targetAddress = targetAddress
     }

@@ -1,6 +1,7 @@
 import Cmicrohttpd
 
-// libmicrohttpd calls these from inside MHD_run, MHD_stop_daemon and MHD_quiesce_daemon, which the listener calls on its loop.
+// libmicrohttpd calls these from inside MHD_run, MHD_stop_daemon and MHD_quiesce_daemon, which the listener calls on
+// its loop.
 extension HTTPListener {
     static let targetCallback: cmhd_target_callback = { me, target, connection in
         guard let me, let target else { return nil }
@@ -26,6 +27,20 @@ extension HTTPListener {
         slot.pointee = nil
         let exchange = Unmanaged<HTTPExchange>.fromOpaque(raw).takeRetainedValue()
         Unmanaged<HTTPListener>.fromOpaque(me).takeUnretainedValue().assumeIsolated { $0.ended(exchange) }
+    }
+
+    static let connectionCallback: MHD_NotifyConnectionCallback = { me, connection, slot, what in
+        guard let me, let connection, let slot else { return }
+        let listener = Unmanaged<HTTPListener>.fromOpaque(me).takeUnretainedValue()
+        if what == .CONNECTION_NOTIFY_STARTED {
+            let carrier = RequestDeadlines.Connection(cmhd_socket(connection))
+            slot.pointee = Unmanaged.passRetained(carrier).toOpaque()
+            listener.assumeIsolated { $0.connected(carrier) }
+        } else if let raw = slot.pointee {
+            slot.pointee = nil
+            let carrier = Unmanaged<RequestDeadlines.Connection>.fromOpaque(raw).takeRetainedValue()
+            listener.assumeIsolated { $0.disconnected(carrier) }
+        }
     }
 }
 

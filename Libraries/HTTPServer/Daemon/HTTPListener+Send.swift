@@ -62,8 +62,8 @@ extension HTTPListener {
                 guard let context, let handle else { return }
                 let bytes = count > 0 ? Array(UnsafeRawBufferPointer(start: early, count: count)) : []
                 let handover = Unmanaged<UpgradeHandover>.fromOpaque(context).takeRetainedValue()
-                // With a descriptor of our own, libmicrohttpd can free all that it holds for the connection, 21 of 29 KiB; it closes its
-                // descriptor without shutdown(). Checked with 0.9.75, without TLS.
+                // With a descriptor of our own, libmicrohttpd can free all that it holds for the connection, 21 of 29
+                // KiB; it closes its descriptor without shutdown(). Checked with 0.9.75, without TLS.
                 let own = fcntl(socket, F_DUPFD_CLOEXEC, 0)
                 cmhd_upgrade_close(handle)
                 if own >= 0 { handover.complete(own, bytes) }

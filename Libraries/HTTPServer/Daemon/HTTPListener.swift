@@ -5,8 +5,9 @@ import Logging
 import Metrics
 import WebSocket
 
-/// The part of a server that lives on one loop: a libmicrohttpd daemon without a thread of its own. Its epoll descriptor is watched by
-/// the loop, `MHD_run` does the rest. While a handler waits, its connection is suspended, so a loop never does.
+/// The part of a server that lives on one loop: a libmicrohttpd daemon without a thread of its own. Its epoll
+/// descriptor is watched by the loop, `MHD_run` does the rest. While a handler waits, its connection is suspended, so a
+/// loop never does.
 actor HTTPListener: LoopActor {
     nonisolated let loop: EventLoop
     private let configuration: HTTPServerConfiguration
@@ -22,8 +23,10 @@ actor HTTPListener: LoopActor {
     private(set) var isDraining = false
     private var isStopping = false
     private var exchanges: [HTTPExchange] = []
+    private var deadlines: RequestDeadlines
     private var webSockets: [ObjectIdentifier: WebSocket] = [:]
     private var drained: CheckedContinuation<Void, Never>?
+    private var drainTimer: LoopTimer?
 
     init(
         _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, logger: Logger,
@@ -33,6 +36,7 @@ actor HTTPListener: LoopActor {
         self.configuration = configuration
         self.pipeline = pipeline
         self.logger = logger
+        deadlines = RequestDeadlines(limit: configuration.requestTimeout.milliseconds)
         openWebSockets = Gauge(label: "http_server_websockets", help: "WebSockets open", registry: registry)
     }
 
@@ -41,7 +45,7 @@ actor HTTPListener: LoopActor {
         let log = DaemonLog(logger)
         let idleSeconds = UInt32(clamping: max(1, configuration.idleTimeout.components.seconds))
         daemon = cmhd_start(
-            descriptor, Self.accessCallback, Self.targetCallback, Self.completedCallback,
+            descriptor, Self.accessCallback, Self.targetCallback, Self.completedCallback, Self.connectionCallback,
             Unmanaged.passUnretained(self).toOpaque(), log.pointer, configuration.headBytes, idleSeconds,
             UInt32(clamping: configuration.connections), UInt32(clamping: configuration.connectionsPerAddress ?? 0))
         guard let daemon else {
@@ -58,8 +62,8 @@ actor HTTPListener: LoopActor {
             throw HTTPServerError(.cannotListen, "\(error)")
         }
         watcher?.set(.read)
-        // libmicrohttpd's own timeouts.
-        timer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.run() } }
+        // libmicrohttpd's own timeouts, and ours.
+        timer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.checkDeadlines() } }
         timer?.start(ms: 1000, every: 1000)
     }
 
@@ -73,16 +77,19 @@ actor HTTPListener: LoopActor {
         isDraining = true
         let listening = MHD_quiesce_daemon(daemon)
         if listening >= 0 { close(listening) }
-        for socket in webSockets.values { socket.close(.goingAway, reason: "the server stops") }
-        guard !exchanges.isEmpty || !webSockets.isEmpty else { return }
-        let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
-        let (seconds, attoseconds) = timeout.components
-        deadline.start(ms: UInt64(max(0, seconds * 1000 + attoseconds / 1_000_000_000_000_000)))
-        await withCheckedContinuation { drained = $0 }
-        deadline.close()
+        for socket in webSockets.values { socket.close(configuration.drainCloseCode, reason: "the server stops") }
+        await withCheckedContinuation { continuation in
+            drained = continuation
+            drainTimer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
+            drainTimer?.start(ms: timeout.milliseconds)
+            // Getting here may have taken a turn of the loop.
+            endDrainIfIdle()
+        }
     }
 
     private func endDrain() {
+        drainTimer?.close()
+        drainTimer = nil
         drained?.resume()
         drained = nil
     }
@@ -91,7 +98,8 @@ actor HTTPListener: LoopActor {
         if exchanges.isEmpty, webSockets.isEmpty { endDrain() }
     }
 
-    /// Ends everything now: requests that still run are answered with 503 and their tasks cancelled, WebSockets are reset.
+    /// Ends everything now: requests that still run are answered with 503 and their tasks cancelled, WebSockets are
+    /// reset.
     func stop() {
         guard let daemon else { return }
         isDraining = true
@@ -131,6 +139,11 @@ actor HTTPListener: LoopActor {
         runSoon()
     }
 
+    private func checkDeadlines() {
+        deadlines.closeLate(now: loop.now)
+        run()
+    }
+
     func runSoon() {
         if isRunQueued { return }
         isRunQueued = true
@@ -144,10 +157,20 @@ actor HTTPListener: LoopActor {
 
     // MARK: Requests
 
+    func connected(_ carrier: RequestDeadlines.Connection) { deadlines.add(carrier, now: loop.now) }
+
+    func disconnected(_ carrier: RequestDeadlines.Connection) { deadlines.remove(carrier) }
+
+    private func carrier(of connection: OpaquePointer?) -> RequestDeadlines.Connection? {
+        guard let raw = connection.flatMap({ cmhd_socket_context($0) }) else { return nil }
+        return Unmanaged<RequestDeadlines.Connection>.fromOpaque(raw).takeUnretainedValue()
+    }
+
     /// The request line is in.
     func began(_ target: UnsafePointer<CChar>, _ connection: OpaquePointer?) -> UnsafeMutableRawPointer {
         let exchange = HTTPExchange(
-            connection, target: String(cString: target), targetAddress: UInt(bitPattern: target))
+            connection, carrier: carrier(of: connection), target: String(cString: target),
+            targetAddress: UInt(bitPattern: target))
         exchange.position = exchanges.count
         exchanges.append(exchange)
         return Unmanaged.passRetained(exchange).toOpaque()
@@ -155,6 +178,7 @@ actor HTTPListener: LoopActor {
 
     /// The answer is sent, or the connection is gone.
     func ended(_ exchange: HTTPExchange) {
+        deadlines.waits(exchange.carrier, now: loop.now)
         exchange.connection = nil
         exchange.isSuspended = false
         exchange.task?.cancel()
@@ -169,7 +193,8 @@ actor HTTPListener: LoopActor {
         if isDraining { endDrainIfIdle() }
     }
 
-    /// libmicrohttpd calls this when the head is in, for each piece of the body, when the body is complete, and after a resume.
+    /// libmicrohttpd calls this when the head is in, for each piece of the body, when the body is complete, and after a
+    /// resume.
     func access(
         _ exchange: HTTPExchange, method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?,
         _ piece: UnsafeRawBufferPointer
@@ -242,12 +267,13 @@ actor HTTPListener: LoopActor {
         // The task has the body; the head is needed for an upgrade.
         exchange.request?.body = []
         exchange.phase = .running
+        deadlines.answers(exchange.carrier)
         exchange.task = Task.immediate(executorPreference: loop) {
             let response = await self.pipeline.respond(to: request, routed)
             self.completed(exchange, response)
         }
-        // Not suspended yet: libmicrohttpd asks again in its next run, and most handlers have answered by then. Suspending and resuming
-        // would cost two system calls.
+        // Not suspended yet: libmicrohttpd asks again in its next run, and most handlers have answered by then.
+        // Suspending and resuming would cost two system calls.
         awaitsTask = true
         return .YES
     }
@@ -262,6 +288,7 @@ actor HTTPListener: LoopActor {
     }
 
     private func refuse(_ exchange: HTTPExchange, _ error: HTTPError) -> MHD_Result {
+        deadlines.answers(exchange.carrier)
         let address = RemoteAddress(exchange.connection.flatMap { cmhd_peer($0) })
         pipeline.recordRefusal(status: error.status, exchange.routed, from: address)
         var response = error.response
@@ -275,7 +302,7 @@ actor HTTPListener: LoopActor {
         guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
         stream.append(bytes)
         if stream.exchange.resume() { runSoon() }
-        while stream.isFull { await stream.wait() }
+        while stream.isFull { await withCheckedContinuation { stream.wait($0) } }
         guard !stream.isClosed else { throw HTTPServerError(.connectionClosed, "the connection is gone") }
     }
 

@@ -1,11 +1,12 @@
 import Cmicrohttpd
 
-/// Finds what libmicrohttpd 0.9.75 skips in silence: a NUL that cuts a target or a value short, a field without a name (which ends the
-/// head there and makes a second request of the rest), folded lines (whose text it appends to the name), bare line feeds. A proxy in
-/// front may read any of them otherwise.
+/// Finds what libmicrohttpd 0.9.75 skips in silence: a NUL that cuts a target or a value short, a field without a name
+/// (which ends the head there and makes a second request of the rest), folded lines (whose text it appends to the
+/// name), bare line feeds. A proxy in front may read any of them otherwise.
 ///
-/// It parses a head in place and overwrites each separator by NUL, so the parts of a proper head lie exactly one, two or four bytes apart.
-/// Later versions refuse all of this themselves and may lay out their memory otherwise, so only that version is checked.
+/// It parses a head in place and overwrites each separator by NUL, so the parts of a proper head lie exactly one, two
+/// or four bytes apart. Later versions refuse all of this themselves and may lay out their memory otherwise, so only
+/// that version is checked.
 struct HeadLayout {
     private static let isApplied = MHD_get_version().map { String(cString: $0) } == "0.9.75"
 

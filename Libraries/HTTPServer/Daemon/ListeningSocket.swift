@@ -13,7 +13,8 @@ enum ListeningSocket {
             throw HTTPServerError(.cannotListen, "no such port", port: port)
         }
         let resolved = try resolve(address, wanted)
-        // With SO_REUSEPORT a second server would bind without an error and take half of the connections: without it, one notices.
+        // With SO_REUSEPORT a second server would bind without an error and take half of the connections: without it,
+        // one notices.
         let probe = try bind(resolved, port: wanted, isShared: false)
         let chosen = boundPort(probe)
         close(probe)

@@ -1,7 +1,7 @@
 import Cmicrohttpd
 
-/// Reads a request's head out of libmicrohttpd and refuses what version 0.9.75 lets through and a proxy in front might read otherwise
-/// (RFC 9112, sections 2.2, 3, 5 and 6.3).
+/// Reads a request's head out of libmicrohttpd and refuses what version 0.9.75 lets through and a proxy in front might
+/// read otherwise (RFC 9112, sections 2.2, 3, 5 and 6.3).
 struct RequestHead {
     let method: HTTPMethod
     let headers: HTTPHeaders

@@ -74,8 +74,9 @@ final class ResponseStream: @unchecked Sendable {
         resumeWaiters()
     }
 
-    func wait() async {
-        await withCheckedContinuation { waiters.append($0) }
+    /// Resumes the producer when there is room, or nothing more can be written.
+    func wait(_ continuation: CheckedContinuation<Void, Never>) {
+        if isFull { waiters.append(continuation) } else { continuation.resume() }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Read {

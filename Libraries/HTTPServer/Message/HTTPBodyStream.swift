@@ -5,8 +5,9 @@ public struct HTTPBodyStream: Sendable {
 
     /// - Parameters:
     ///   - length: the exact number of bytes, sent as `Content-Length`; nil sends chunks.
-    ///   - produce: writes the body. It runs when the client is ready for it (never for HEAD), is cancelled when the connection is lost,
-    ///     and an error that it throws cuts the connection so that the client sees that the body isn't complete.
+    ///   - produce: writes the body. It runs when the client is ready for it (never for HEAD), is cancelled when the
+    ///     connection is lost, and an error that it throws cuts the connection so that the client sees that the body
+    ///     isn't complete.
     public init(length: UInt64? = nil, _ produce: @escaping @Sendable (HTTPBodyWriter) async throws -> Void) {
         self.length = length
         self.produce = produce
@@ -18,10 +19,11 @@ public struct HTTPBodyWriter: Sendable {
     let listener: HTTPListener
     let stream: ResponseStream
 
-    /// Sends bytes. Returns when they are queued and less than 256 KiB wait for the client, so a slow client slows the producer.
+    /// Sends bytes. Returns when they are queued and less than 256 KiB wait for the client, so a slow client slows the
+    /// producer.
     ///
-    /// - Throws: ``HTTPServerError`` `connectionClosed` when the connection is gone. That is noticed at a write: a stream that may be
-    ///   silent for long should send something (a comment line, in server-sent events) now and then.
+    /// - Throws: ``HTTPServerError`` `connectionClosed` when the connection is gone. That is noticed at a write: a
+    ///   stream that may be silent for long should send something (a comment line, in server-sent events) now and then.
     public func write(_ bytes: [UInt8]) async throws { try await listener.write(bytes, to: stream) }
 
     /// Sends text.

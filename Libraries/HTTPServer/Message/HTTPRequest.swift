@@ -18,7 +18,8 @@ public struct HTTPRequest: Sendable {
     public internal(set) var route: String?
     /// Where the connection comes from.
     public let remoteAddress: RemoteAddress
-    /// The loop of the connection, on which handlers begin. Actors that live there are reached without a change of thread.
+    /// The loop of the connection, on which handlers begin. Actors that live there are reached without a change of
+    /// thread.
     public let loop: EventLoop
 
     /// The server makes requests; this is for tests of handlers.

@@ -12,8 +12,8 @@ public struct HTTPResponse: Sendable {
 
     /// The status code, 200 to 599.
     public var status: Int
-    /// Header fields. `Date`, `Content-Length`, `Transfer-Encoding` and `Connection` are the server's; a name or value that can't stand
-    /// in a header is left out and logged.
+    /// Header fields. `Date`, `Content-Length`, `Transfer-Encoding` and `Connection` are the server's; a name or value
+    /// that can't stand in a header is left out and logged.
     public var headers: HTTPHeaders
     /// The content. It isn't sent in answer to HEAD, or with 204 and 304.
     public var body: Body
@@ -51,14 +51,15 @@ public struct HTTPResponse: Sendable {
     /// Nothing to say: 204.
     public static var noContent: HTTPResponse { HTTPResponse(status: 204) }
 
-    /// Accepts an upgrade with 101. A handshake that isn't right is answered with 400, or 426 where the version is another than 13.
+    /// Accepts an upgrade with 101. A handshake that isn't right is answered with 400, or 426 where the version is
+    /// another than 13.
     ///
     /// - Parameters:
     ///   - subprotocol: the chosen one of ``HTTPRequest/webSocketSubprotocols``; nil for none.
     ///   - configuration: limits and times.
     ///   - headers: further fields of the 101.
-    ///   - open: sets the callbacks; runs on the loop of the connection, before the first message is read. The socket stays on that
-    ///     loop. Not called if the client leaves before.
+    ///   - open: sets the callbacks; runs on the loop of the connection, before the first message is read. The socket
+    ///     stays on that loop. Not called if the client leaves before.
     public static func webSocket(
         subprotocol: String? = nil, configuration: WebSocketConfiguration = WebSocketConfiguration(),
         headers: HTTPHeaders = HTTPHeaders(), open: @escaping @Sendable (WebSocket) -> Void

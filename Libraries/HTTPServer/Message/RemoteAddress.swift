@@ -29,7 +29,8 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address without the port, as text; an IPv4 address that came through an IPv6 socket as IPv4. Empty if unknown.
+    /// The address without the port, as text; an IPv4 address that came through an IPv6 socket as IPv4. Empty if
+    /// unknown.
     public var ip: String {
         switch self {
         case .v4(let address, _):

@@ -18,7 +18,8 @@ public struct CORSPolicy: Sendable {
         }
     }
 
-    /// Asked for each request that has an `Origin`; route and path parameters are there already (an app's own list of origins).
+    /// Asked for each request that has an `Origin`; route and path parameters are there already (an app's own list of
+    /// origins).
     public var allowedOrigins: @Sendable (HTTPRequest) async -> Origins
     /// Methods a page may use.
     public var methods: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete]

@@ -1,7 +1,8 @@
 /// Finds the handler for a method and a path. Built before the server, which takes it as it is then.
 ///
-/// A template's parts stand for themselves, `:name` for any one part, `*name` as the last for all the rest. A part that stands for itself
-/// wins over a parameter: `/users/me` over `/users/:user`. Parts are compared percent-decoded; a slash at the end is a part of its own.
+/// A template's parts stand for themselves, `:name` for any one part, `*name` as the last for all the rest. A part that
+/// stands for itself wins over a parameter: `/users/me` over `/users/:user`. Parts are compared percent-decoded; a
+/// slash at the end is a part of its own.
 public struct HTTPRouter: Sendable {
     private(set) var tree = RouteTree()
     private var middleware: [HTTPMiddleware] = []
@@ -10,8 +11,8 @@ public struct HTTPRouter: Sendable {
     /// A router without routes.
     public init() {}
 
-    /// Adds a step around the handlers of the routes that are added after this, in this router or group. Steps run in the order in which
-    /// they were added, those of the outer groups first.
+    /// Adds a step around the handlers of the routes that are added after this, in this router or group. Steps run in
+    /// the order in which they were added, those of the outer groups first.
     public mutating func use(_ step: HTTPMiddleware) { middleware.append(step) }
 
     /// Adds a step around the handlers of the routes that are added after this.
@@ -29,7 +30,8 @@ public struct HTTPRouter: Sendable {
         (middleware, self.prefix) = outer
     }
 
-    /// Adds a route. Two routes of one method that match the same paths, or a malformed template, are a programming error.
+    /// Adds a route. Two routes of one method that match the same paths, or a malformed template, are a programming
+    /// error.
     ///
     /// - Parameters:
     ///   - method: GET serves HEAD too, unless HEAD has a route.
@@ -64,9 +66,11 @@ public struct HTTPRouter: Sendable {
     /// Adds a route for DELETE; see ``on(_:_:bodyLimit:_:)``.
     public mutating func delete(_ template: String, _ handler: @escaping HTTPHandler) { on(.delete, template, handler) }
 
-    /// Adds a GET route for WebSockets: a request that doesn't ask for an upgrade is answered with 426 before the handler is asked.
+    /// Adds a GET route for WebSockets: a request that doesn't ask for an upgrade is answered with 426 before the
+    /// handler is asked.
     ///
-    /// - Parameter handler: answers with ``HTTPResponse/webSocket(subprotocol:configuration:headers:open:)``, or refuses.
+    /// - Parameter handler: answers with ``HTTPResponse/webSocket(subprotocol:configuration:headers:open:)``, or
+    ///   refuses.
     public mutating func webSocket(_ template: String, _ handler: @escaping HTTPHandler) {
         get(template) { request in
             guard request.isWebSocketUpgrade else {

@@ -177,7 +177,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
                 timestamp: kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? -1 : timestamp,
                 key: native.key.map { Array(UnsafeRawBufferPointer(start: $0, count: native.key_len)) },
                 value: native.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: native.len)) },
-                headers: Self.headers(pointer)))
+                headers: KafkaHeaders(message: pointer)))
     }
 
     private func name(_ topic: OpaquePointer) -> String {
@@ -185,24 +185,6 @@ final class RDKafkaConsumer: @unchecked Sendable {
         let name = String(cString: rd_kafka_topic_name(topic))
         topicNames[topic] = name
         return name
-    }
-
-    private static func headers(_ message: UnsafePointer<rd_kafka_message_t>) -> KafkaHeaders {
-        var list: OpaquePointer?
-        var headers = KafkaHeaders()
-        guard rd_kafka_message_headers(message, &list) == RD_KAFKA_RESP_ERR_NO_ERROR, let list else { return headers }
-        var index = 0
-        var name: UnsafePointer<CChar>?
-        var value: UnsafeRawPointer?
-        var size = 0
-        while rd_kafka_header_get_all(list, index, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR {
-            index += 1
-            guard let name else { continue }
-            headers.append(
-                name: UnsafeRawBufferPointer(start: name, count: strlen(name)),
-                value: value.map { UnsafeRawBufferPointer(start: $0, count: size) })
-        }
-        return headers
     }
 
     // MARK: Offsets

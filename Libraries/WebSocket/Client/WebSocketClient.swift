@@ -11,8 +11,8 @@ public enum WebSocketClient {
     ///   - configuration: limits and times; a client usually leaves pings to the server.
     ///   - timeout: for all of it: name, connection and upgrade.
     ///   - open: sets the callbacks; runs on `loop` before the first message is read.
-    /// - Throws: ``WebSocketError``. A server that answers with another status than 101 throws `refused` with the status and the
-    ///   beginning of the body. Cancelling the task throws `cancelled` and leaves no connection.
+    /// - Throws: ``WebSocketError``. A server that answers with another status than 101 throws `refused` with the
+    ///   status and the beginning of the body. Cancelling the task throws `cancelled` and leaves no connection.
     public static func connect(
         _ url: String, headers: [(String, String)] = [], subprotocol: String? = nil,
         configuration: WebSocketConfiguration = WebSocketConfiguration(), timeout: Duration = .seconds(10),

@@ -1,8 +1,8 @@
 import Czlib
 import EventLoop
 
-/// Makes permessage-deflate payloads (RFC 7692, section 7.2.1): raw deflate, sync flushed, without the last four bytes. Nothing is kept
-/// from one message to the next, so a payload can be shared by all receivers.
+/// Makes permessage-deflate payloads (RFC 7692, section 7.2.1): raw deflate, sync flushed, without the last four bytes.
+/// Nothing is kept from one message to the next, so a payload can be shared by all receivers.
 ///
 /// `@unchecked Sendable`: it is in one pair of hands at a time, see ``withShared(_:)``.
 final class Deflater: @unchecked Sendable {

@@ -1,7 +1,8 @@
 import Cwslay
 
-/// wslay's reading half: splits bytes into frames, refuses lengths that aren't in their shortest form and control frames that are
-/// fragmented or too long, and unmasks. Its context is 4 KiB, so a parser is lent to a socket only while a frame is incomplete.
+/// wslay's reading half: splits bytes into frames, refuses lengths that aren't in their shortest form and control
+/// frames that are fragmented or too long, and unmasks. Its context is 4 KiB, so a parser is lent to a socket only
+/// while a frame is incomplete.
 final class FrameParser {
     private var context: wslay_frame_context_ptr?
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)

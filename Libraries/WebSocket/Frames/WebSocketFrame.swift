@@ -2,9 +2,9 @@ import EventLoop
 
 /// A message that is framed once and shared by every receiver.
 ///
-/// A server's frame is unmasked, so the same bytes serve all sockets; what is queued is a reference. If the frame is compressible, its
-/// permessage-deflate form is made once, when the first socket that negotiated the extension needs it. (A client's frames are masked
-/// with a key of their own, so each send copies.)
+/// A server's frame is unmasked, so the same bytes serve all sockets; what is queued is a reference. If the frame is
+/// compressible, its permessage-deflate form is made once, when the first socket that negotiated the extension needs
+/// it. (A client's frames are masked with a key of their own, so each send copies.)
 public final class WebSocketFrame: Sendable {
     /// The kind of a message.
     public enum Opcode: UInt8, Sendable {
@@ -29,8 +29,8 @@ public final class WebSocketFrame: Sendable {
     /// - Parameters:
     ///   - opcode: the kind; a text must be UTF-8, which isn't checked.
     ///   - payload: copied.
-    ///   - isCompressible: worth deflating for the sockets that negotiated it. Batches and initial syncs are; a short message costs
-    ///     more than it saves. Payloads under 128 bytes never are.
+    ///   - isCompressible: worth deflating for the sockets that negotiated it. Batches and initial syncs are; a short
+    ///     message costs more than it saves. Payloads under 128 bytes never are.
     public init(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer, isCompressible: Bool = false) {
         self.opcode = opcode
         plain = EncodedFrame(opcode: opcode.rawValue, payload)

@@ -1,5 +1,5 @@
-/// The negotiation of permessage-deflate (RFC 7692, section 7.1), always without context takeover on both sides, so that a compressed
-/// frame can be shared and an idle socket holds no zlib state.
+/// The negotiation of permessage-deflate (RFC 7692, section 7.1), always without context takeover on both sides, so
+/// that a compressed frame can be shared and an idle socket holds no zlib state.
 package enum CompressionAgreement {
     /// What a client offers.
     static let offer = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"

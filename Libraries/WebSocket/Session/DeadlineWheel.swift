@@ -2,7 +2,8 @@ import EventLoop
 
 /// Deadlines of many sockets behind one timer. Loop only.
 ///
-/// A socket stands in one bucket at most; moving a deadline is a swap-remove and an append. Deadlines are late by up to one slot.
+/// A socket stands in one bucket at most; moving a deadline is a swap-remove and an append. Deadlines are late by up to
+/// one slot.
 final class DeadlineWheel {
     /// Milliseconds in one slot.
     private static let slot: UInt64 = 50

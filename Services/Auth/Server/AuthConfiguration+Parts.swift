@@ -3,7 +3,7 @@ import Logging
 import Redis
 
 extension AttemptThrottle {
-    init(redis: RedisClient, configuration: AuthConfiguration, metrics: AuthMetrics, logger: Logger) {
+    init(redis: RedisClient?, configuration: AuthConfiguration, metrics: AuthMetrics, logger: Logger) {
         self.init(redis: redis, prefix: configuration.redisPrefix, metrics: metrics, logger: logger)
         account.free = configuration.freeAttempts
         address.free = configuration.freeAttemptsPerAddress

@@ -1,12 +1,6 @@
-/// What auth can be told, as the keys of `AuthKeys` document it.
+/// What auth can be told besides where its engines are, as the keys of `AuthKeys` document it.
 public struct AuthConfiguration: Sendable {
-    public var postgresURL: String
-    public var postgresConnections = 4
-    public var redisURL: String
     public var redisPrefix = "partita:auth:"
-    public var kafkaBootstrap: String
-    public var kafkaEmbedded = false
-    public var pool = "main"
     public var publicURL: String?
     public var syncURL: String?
     public var isBehindProxy = false
@@ -24,14 +18,10 @@ public struct AuthConfiguration: Sendable {
     public var passwordMemory = 19 << 20
     public var freeAttempts = 5
     public var freeAttemptsPerAddress = 200
-    public var appPollInterval = Duration.seconds(2)
     public var functionHosts = 1
 
-    public init(postgresURL: String, redisURL: String, kafkaBootstrap: String) {
-        self.postgresURL = postgresURL
-        self.redisURL = redisURL
-        self.kafkaBootstrap = kafkaBootstrap
-    }
+    /// The defaults.
+    public init() {}
 }
 
 extension Duration {

@@ -1,21 +1,9 @@
 public import ServiceBootstrap
 
-/// The keys that auth is configured with, besides those of every service.
+/// The keys that auth is configured with, besides those of every service and those of the engines.
 public enum AuthKeys {
-    static let postgresURL = ConfigurationKey<String>.url(
-        "postgres.url", schemes: ["postgres", "postgresql"], "Where accounts are.")
-    static let postgresConnections = ConfigurationKey<Int>.int(
-        "postgres.connections", default: 4, range: 1...100, "Connections to Postgres.")
-    static let redisURL = ConfigurationKey<String>.string(
-        "redis.url", isSecret: true, "Where attempts to sign in are counted, redis://… or unix://….")
     static let redisPrefix = ConfigurationKey<String>.string(
         "auth.redisPrefix", default: "partita:auth:", "What auth's keys in Redis begin with.")
-    static let kafkaBootstrap = ConfigurationKey<String>.string(
-        "kafka.bootstrap", "host:port of the brokers, with commas between.")
-    static let kafkaEmbedded = ConfigurationKey<Bool>.bool(
-        "kafka.embedded", default: false, "The broker is the embedded development one.")
-    static let pool = ConfigurationKey<String>.string(
-        "pool", default: "main", "The pool of apps whose topics are used.")
     static let publicURL = ConfigurationKey<String>.url(
         "public.url", schemes: ["http", "https"],
         "The base URL that clients are told for HTTP; by default the request's own."
@@ -62,21 +50,17 @@ public enum AuthKeys {
         "auth.freeAttempts", default: 5, range: 1...1000, "Failed attempts for an account before they are slowed down.")
     static let freeAttemptsPerAddress = ConfigurationKey<Int>.int(
         "auth.freeAttemptsPerAddress", default: 200, range: 1...1_000_000, "The same for an address.")
-    static let appPollInterval = ConfigurationKey<Duration>.duration(
-        "apps.pollInterval", default: .seconds(2), range: .milliseconds(50)...(.seconds(60)),
-        "How late a deployed app is noticed when its announcement was lost.")
     static let functionHosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 1, range: 1...64, "Processes that run apps' functions.")
 
     /// All of them.
     public static let all: [ConfigurationKeyDescription] = [
-        postgresURL.description, postgresConnections.description, redisURL.description, redisPrefix.description,
-        kafkaBootstrap.description, kafkaEmbedded.description, pool.description, publicURL.description,
-        syncURL.description, isBehindProxy.description, adminToken.description, keySecret.description,
-        accessTokenLifetime.description, refreshTokenLifetime.description, rotationLeeway.description,
-        mailTokenLifetime.description, smtpURL.description, mailFolder.description, mailFrom.description,
-        passwordThreads.description, passwordOperations.description, passwordMemory.description,
-        freeAttempts.description, freeAttemptsPerAddress.description, appPollInterval.description,
+        redisPrefix.description, publicURL.description, syncURL.description, isBehindProxy.description,
+        adminToken.description, keySecret.description, accessTokenLifetime.description,
+        refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
+        smtpURL.description,
+        mailFolder.description, mailFrom.description, passwordThreads.description, passwordOperations.description,
+        passwordMemory.description, freeAttempts.description, freeAttemptsPerAddress.description,
         functionHosts.description,
     ]
 }
@@ -84,13 +68,8 @@ public enum AuthKeys {
 extension AuthConfiguration {
     /// Takes the values of `AuthKeys`.
     public init(_ configuration: Configuration) {
-        self.init(
-            postgresURL: configuration[AuthKeys.postgresURL], redisURL: configuration[AuthKeys.redisURL],
-            kafkaBootstrap: configuration[AuthKeys.kafkaBootstrap])
-        postgresConnections = configuration[AuthKeys.postgresConnections]
+        self.init()
         redisPrefix = configuration[AuthKeys.redisPrefix]
-        kafkaEmbedded = configuration[AuthKeys.kafkaEmbedded]
-        pool = configuration[AuthKeys.pool]
         publicURL = configuration[AuthKeys.publicURL]
         syncURL = configuration[AuthKeys.syncURL]
         isBehindProxy = configuration[AuthKeys.isBehindProxy]
@@ -108,7 +87,6 @@ extension AuthConfiguration {
         passwordMemory = configuration[AuthKeys.passwordMemory]
         freeAttempts = configuration[AuthKeys.freeAttempts]
         freeAttemptsPerAddress = configuration[AuthKeys.freeAttemptsPerAddress]
-        appPollInterval = configuration[AuthKeys.appPollInterval]
         functionHosts = configuration[AuthKeys.functionHosts]
     }
 }

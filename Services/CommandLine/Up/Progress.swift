@@ -20,7 +20,7 @@ enum Progress {
         }
     }
 
-    private static func text(_ duration: Duration) -> String {
+    static func text(_ duration: Duration) -> String {
         let milliseconds = duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
         return milliseconds < 1000 ? "\(milliseconds) ms" : "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
     }

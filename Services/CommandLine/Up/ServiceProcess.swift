@@ -1,35 +1,54 @@
 import ChildProcesses
 import Foundation
 import Glibc
+import HTTPClient
+import LocalEngines
 
 /// One service as a child process, started again when it ends by itself.
 actor ServiceProcess {
     nonisolated let name: String
     nonisolated let port: Int
     nonisolated let logFile: String
-    private let environment: [String: String]
-    private let configFile: String
+    private var environment: [String: String] = [:]
     private let pidFile: String
     private var child: ChildProcess?
     private var watching: Task<Void, Never>?
     private var isStopping = false
 
-    init(name: String, port: Int, places: Places, environment: [String: String]) {
+    init(name: String, port: Int, places: Places) {
         self.name = name
         self.port = port
         logFile = places.logs + "/\(name).log"
-        configFile = places.configFile
         pidFile = places.run + "/\(name).pid"
-        self.environment = environment.merging(["PARTITA_HTTP_PORT": "\(port)"]) { given, _ in given }
     }
 
     nonisolated var url: String { "http://127.0.0.1:\(port)" }
 
     /// - Throws: `ChildProcessError` when the executable can't be started.
-    func start() throws {
+    func start(environment: [String: String]) throws {
+        self.environment = environment.merging(["PARTITA_HTTP_PORT": "\(port)"]) { $1 }
         let child = try spawn()
         self.child = child
         watching = Task { await watch(child) }  // owned by this actor, ended by `stop`
+    }
+
+    /// Waits until the service says that it is ready.
+    /// - Throws: `EngineError` with what it misses, or the end of its log, after a minute.
+    func waitUntilReady(_ http: HTTPClient) async throws {
+        let end = ContinuousClock.now + .seconds(60)
+        var last = "no answer"
+        while ContinuousClock.now < end {
+            do {
+                let response = try await http.send(
+                    .init(method: "GET", url: url + "/health/ready", timeout: .seconds(2)))
+                if response.status == 200 { return }
+                last = response.text
+            } catch {
+                last = "\(error)"
+            }
+            try await Task.sleep(for: .milliseconds(50))  // readiness has no event to wait for
+        }
+        throw EngineError(engine: name, message: "isn't ready after a minute: \(last). Its log: \(logFile)")
     }
 
     func stop() async {
@@ -41,7 +60,7 @@ actor ServiceProcess {
 
     private func spawn() throws -> ChildProcess {
         let child = try ChildProcess.spawn(
-            CurrentEnvironment.sibling(name), ["--config", configFile],
+            CurrentEnvironment.sibling(name),
             environment: CurrentEnvironment.variables.merging(environment) { _, own in own }, output: .file(logFile))
         try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
         return child

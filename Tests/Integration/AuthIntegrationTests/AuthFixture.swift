@@ -1,4 +1,3 @@
-import AccessTokens
 import AppDefinition
 import AppRegistry
 import DocumentModel
@@ -6,27 +5,29 @@ import EventLoop
 import EventStream
 import EventTopics
 import Foundation
-import HTTPServer
 import Kafka
-import Logging
+import Metrics
 import Postgres
+import ServiceBootstrap
 import TestSupport
 
 @testable import Auth
 
 /// One auth service in this process, on real engines, for all tests: apps keep them apart, since everything is scoped by the app.
 final class AuthFixture: Sendable {
-    let configuration: AuthConfiguration
+    let engines: TestEngines
+    let database: String
+    let pool: String
     let server: HostedAuth
-    let loops: LoopGroup
     let postgres: PostgresClient
     let registry: AppRegistry
     let mailFolder: String
     /// Milliseconds by which the clock of `later` is ahead.
-    let ahead = Locked<Int64>(0)
+    let ahead: Locked<Int64>
     /// A second process on the same engines, whose clock can be set forward.
     let later: HostedAuth
-    private let events = Locked<[AuthEvent]>([])
+    private let events: Locked<[AuthEvent]>
+    private let producer: KafkaProducer
 
     static let adminToken = "admin-token-of-the-tests"
 
@@ -38,62 +39,61 @@ final class AuthFixture: Sendable {
         private var started: Task<AuthFixture, any Error>?
 
         func fixture() async throws -> AuthFixture {
-            let task = started ?? Task { try await AuthFixture.start() }
+            let task = started ?? Task { try await AuthFixture() }
             started = task
             return try await task.value
         }
     }
 
-    private static func start() async throws -> AuthFixture {
+    private init() async throws {
         let engines = try await TestEngines.shared()
-        let fixture = try AuthFixture(
-            engines: engines, database: try await engines.makeDatabase(), pool: engines.makePool())
-        let tail = EventTail<AuthEvent>(
-            pool: fixture.configuration.pool,
-            kafka: KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
-        ) { [events = fixture.events] received in
+        let database = try await engines.makeDatabase()
+        let pool = engines.makePool()
+        let mailFolder = FileManager.default.temporaryDirectory.appendingPathComponent("auth-mails-\(pool)").path
+        let values = Self.values(engines, database: database, pool: pool, mailFolder: mailFolder)
+        let ahead = Locked<Int64>(0)
+        server = try await HostedAuth(values, functions: TestFunctions.caller, clock: .system)
+        later = try await HostedAuth(
+            values, functions: TestFunctions.caller,
+            clock: AuthClock { AuthClock.system.now() + ahead.withLock { $0 } })
+
+        let loops = LoopGroup(1)
+        var configuration = PostgresConfiguration(url: database)
+        configuration.connections = 2
+        let postgres = PostgresClient(configuration: configuration, on: loops)
+        let events = Locked<[AuthEvent]>([])
+        let tail = EventTail<AuthEvent>(pool: pool, kafka: KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap))
+        {
+            received in
             let decoded = try received.map { try ReceivedEvent<AuthEvent>($0.message).payload }
             events.withLock { $0 += decoded }
         }
-        // It runs as long as the test process, which ends it by its exit.
-        Task { try await fixture.postgres.run() }
-        try await fixture.server.start()
+        // They run as long as the test process, which ends them by its exit.
+        Task { try await postgres.run() }
         Task { try await tail.run() }
         try await tail.waitUntilPositioned()
-        try await fixture.later.start()
-        return fixture
+        self.engines = engines
+        self.database = database
+        self.pool = pool
+        self.mailFolder = mailFolder
+        self.ahead = ahead
+        self.postgres = postgres
+        self.events = events
+        producer = KafkaProducer(
+            configuration: KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap), loop: loops.next())
+        registry = AppRegistry(client: postgres)
     }
 
-    private init(engines: TestEngines, database: String, pool: String) throws {
-        var configuration = AuthConfiguration(
-            postgresURL: database, redisURL: engines.redisURL, kafkaBootstrap: engines.kafkaBootstrap)
-        mailFolder = FileManager.default.temporaryDirectory.appendingPathComponent("auth-mails-\(pool)").path
-        configuration.pool = pool
-        configuration.redisPrefix = "\(pool):auth:"
-        configuration.adminToken = Self.adminToken
-        configuration.keySecret = "secret of the tests"
-        configuration.mailFolder = mailFolder
-        configuration.appPollInterval = .milliseconds(50)
-        // Tests sign in a lot; how long a password takes isn't what they are about.
-        configuration.passwordOperations = 1
-        configuration.passwordMemory = 64 << 10
-        configuration.freeAttemptsPerAddress = 100_000
-        self.configuration = configuration
-        loops = LoopGroup(2)
-        var postgresConfiguration = PostgresConfiguration(url: database)
-        postgresConfiguration.connections = 2
-        postgres = PostgresClient(configuration: postgresConfiguration, on: loops)
-        registry = AppRegistry(client: postgres)
-        let schedule = SigningKeyRing.Schedule(longestToken: configuration.refreshTokenLifetime.wholeSeconds)
-        server = try HostedAuth(
-            AuthServer(
-                configuration: configuration, functions: TestFunctions.caller, clock: .system, schedule: schedule,
-                on: loops, logger: Logger(label: "auth")), loops: loops)
-        later = try HostedAuth(
-            AuthServer(
-                configuration: configuration, functions: TestFunctions.caller,
-                clock: AuthClock { [ahead] in AuthClock.system.now() + ahead.withLock { $0 } }, schedule: schedule,
-                on: loops, logger: Logger(label: "auth-later")), loops: loops)
+    /// A configuration file's values.
+    static func values(_ engines: TestEngines, database: String, pool: String, mailFolder: String) -> [String: String] {
+        [
+            "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
+            "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool,
+            "auth.redisPrefix": "\(pool):auth:", "admin.token": adminToken, "auth.keySecret": "secret of the tests",
+            "mail.folder": mailFolder,
+            // Tests sign in a lot; how long a password takes isn't what they are about.
+            "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
+        ]
     }
 
     /// Deploys an app of its own for a test.
@@ -101,7 +101,7 @@ final class AuthFixture: Sendable {
         var app = TestApp()
         change(&app)
         let definition = try AppDefinition(files: app.files)
-        try await registry.deploy(definition)
+        try await deploy(definition)
         let client = AppClient(port: server.port, app: definition.id)
         let other = AppClient(port: later.port, app: definition.id)
         try await eventually("the app is known") {
@@ -110,6 +110,14 @@ final class AuthFixture: Sendable {
             return status == 200 && otherStatus == 200
         }
         return client
+    }
+
+    /// Deploys a definition and announces it, as the tool does.
+    @discardableResult
+    func deploy(_ definition: AppDefinition) async throws -> (app: DeployedApp, isNew: Bool) {
+        let deployed = try await registry.deploy(definition)
+        try await AppRegistry.announce(deployed.app, with: EventProducer(producer, pool: pool))
+        return deployed
     }
 
     /// The same app by the second service.
@@ -128,7 +136,7 @@ final class AuthFixture: Sendable {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: mailFolder)) ?? []  // no mail yet, no folder
         return try names.sorted().compactMap { name in
             let text = try String(contentsOfFile: mailFolder + "/" + name, encoding: .utf8)
-            guard text.contains("To: \(address)\r\n"),
+            guard text.contains("To: \(address)\n"),
                 let query = text.firstMatch(of: /token=([0-9a-f]+)&tokenId=([0-9a-f]+)/)
             else { return nil }
             return (String(query.1), String(query.2))
@@ -136,35 +144,34 @@ final class AuthFixture: Sendable {
     }
 }
 
-/// Auth with an HTTP server around it, as its executable has.
+/// Auth as its executable runs it.
 final class HostedAuth: Sendable {
-    let auth: AuthServer
+    let port: Int
     let routeTemplates: [String]
-    private let http: HTTPServer
-
-    init(_ auth: AuthServer, loops: LoopGroup) throws {
-        self.auth = auth
-        var router = HTTPRouter()
-        auth.addRoutes(to: &router)
-        routeTemplates = router.templates
-        var configuration = HTTPServerConfiguration(address: "127.0.0.1", port: 0)
-        configuration.cors = auth.cors
-        http = HTTPServer(configuration, router: router, loops: loops.loops)
-    }
-
-    var port: Int { http.port }
 
     /// Returns when everything that it needs is there. It runs as long as the test process.
-    func start() async throws {
-        try await http.start()
-        Task { try await auth.run() }
-        try await eventually("auth is ready", within: .seconds(60)) {
-            do {
-                for component in auth.components { try await component.check() }
-                return true
-            } catch {
-                return false
+    init(_ values: [String: String], functions: FunctionCaller?, clock: AuthClock) async throws {
+        let configuration = try Configuration(keys: AuthServer.main.allKeys, fileValues: values)
+        let started = AsyncStream<Int>.makeStream()
+        let templates = Locked<[String]>([])
+        Task {
+            try await AuthServer.main.run(
+                configuration, registry: MetricsRegistry(), listening: { started.continuation.yield($0) }
+            ) { context in
+                let before = Set(context.router.templates)
+                let services = try AuthServer.make(&context, functions: functions, clock: clock)
+                let own = context.router.templates.filter { !before.contains($0) }
+                templates.withLock { $0 = own }
+                return services
             }
+        }
+        var ports = started.stream.makeAsyncIterator()
+        guard let port = await ports.next() else { throw CancellationError() }
+        self.port = port
+        routeTemplates = templates.withLock { $0 }
+        let client = AppClient(port: port, app: "")
+        try await eventually("auth is ready", within: .seconds(60), every: .milliseconds(50)) {
+            try await client.send(.get, "/health/ready", nil, token: nil, headers: [:]).status == 200
         }
     }
 }

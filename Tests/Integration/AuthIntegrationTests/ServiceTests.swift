@@ -19,8 +19,8 @@ import Testing
         let tokens = try await app.newUser("topic@example.org")
         let verifier = try TokenVerifier()
         let reader = StateReader<SigningKeyEvent>(
-            pool: fixture.configuration.pool,
-            kafka: KafkaConfiguration(bootstrapServers: fixture.configuration.kafkaBootstrap)
+            pool: fixture.pool,
+            kafka: KafkaConfiguration(bootstrapServers: fixture.engines.kafkaBootstrap)
         ) { changes in
             for case .set(let event) in changes { try verifier.add(try TokenPublicKey(jwk: event.payload.jwk)) }
         }
@@ -89,9 +89,9 @@ import Testing
         var changed = TestApp()
         changed.id = app.app
         changed.origins = ["https://only.example"]
-        let (deployed, isNew) = try await fixture.registry.deploy(try AppDefinition(files: changed.files))
+        let (deployed, isNew) = try await fixture.deploy(try AppDefinition(files: changed.files))
         #expect(isNew && deployed.version == 2)
-        let same = try await fixture.registry.deploy(try AppDefinition(files: changed.files))
+        let same = try await fixture.deploy(try AppDefinition(files: changed.files))
         #expect(!same.isNew && same.app.version == 2)
         try await eventually("the new origins count") {
             try await app.call(.get, "location", headers: ["Origin": "https://any.example"])
@@ -99,7 +99,7 @@ import Testing
         }
         #expect(try await fixture.registry.remove(app.app))
         try await eventually("the app is gone") { try await app.call(.get, "location").status == 404 }
-        let again = try await fixture.registry.deploy(try AppDefinition(files: changed.files))
+        let again = try await fixture.deploy(try AppDefinition(files: changed.files))
         #expect(again.app.version == 4)
     }
 

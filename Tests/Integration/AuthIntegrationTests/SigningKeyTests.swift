@@ -21,7 +21,7 @@ import Testing
         let running = Task { try await client.run() }
         defer { running.cancel() }
         let store = AccountStore(client: client)
-        try await store.migrate()
+        try await AccountStore.migrations.apply(on: client)
         let now = Locked<Int64>(1_800_000_000_000)
         let producer = KafkaProducer(
             configuration: KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap), loop: loops.next())

@@ -35,7 +35,9 @@ struct UploadTests {
         }
     }
 
-    @Test func `a changeset that is sent again is acknowledged with the same revision and changes nothing`() async throws {
+    @Test func `a changeset that is sent again is acknowledged with the same revision and changes nothing`()
+        async throws
+    {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             let insert = Upload.of(1, [.insert("a", ["n": 0], in: partition)], in: partition)

@@ -184,6 +184,33 @@ private struct Conflict: HTTPErrorConvertible {
         }
     }
 
+    @Test(arguments: ["GET / HTTP/1.1\r\nX-Slow: ", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"])
+    func `a request that never becomes complete is cut off, a handler isn't`(_ begin: String) async throws {
+        try await withServer(
+            { $0.requestTimeout = .milliseconds(500) },
+            routes: { router in
+                router.post("/") { _ in .noContent }
+                router.get("/slow") { _ in
+                    try await Task.sleep(for: .seconds(2))
+                    return .text("slow")
+                }
+            }
+        ) { server in
+            let patient = try RawClient(port: server.port)
+            try await patient.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
+            let trickling = try RawClient(port: server.port)
+            try await trickling.send(begin)
+            let start = ContinuousClock.now
+            await #expect(throws: RawClientError.self) {
+                while ContinuousClock.now - start < .seconds(4) {
+                    try await trickling.send("x")
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            #expect(try await patient.response().text == "slow")
+        }
+    }
+
     @Test func `one address has no more connections than it may`() async throws {
         try await withServer({ $0.connectionsPerAddress = 2 }, routes: { $0.get("/") { _ in .noContent } }) { server in
             let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"

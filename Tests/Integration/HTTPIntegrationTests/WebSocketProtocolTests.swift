@@ -179,6 +179,7 @@ import WebSocket
             try await client.send(RawFrame(first: 0x88, payload: []).masked() + RawFrame.text("late").masked())
             #expect(try await client.frame() == RawFrame(first: 0x88, payload: []))
             #expect(try await client.sawEnd())
+            try await eventually("the owner hears of it") { log.closure != nil }
             #expect(log.messages.isEmpty)
             #expect(log.closure == WebSocketClosure(.noStatus, isByPeer: true))
         }
@@ -199,7 +200,7 @@ import WebSocket
         let log = SocketLog()
         let quick: (inout WebSocketConfiguration) -> Void = {
             $0.pingInterval = .milliseconds(100)
-            $0.pongTimeout = .milliseconds(100)
+            $0.pongTimeout = .milliseconds(500)
         }
         try await withEcho(quick, log: log) { client in
             for _ in 0..<3 {
@@ -210,6 +211,7 @@ import WebSocket
             #expect(log.closure == nil)
             #expect(try await client.frame().opcode == 9)
             #expect(try await client.sawEnd())
+            try await eventually("the owner hears of it") { log.closure != nil }
             #expect(log.closure == WebSocketClosure(.abnormal, "no answer to a ping"))
         }
     }
@@ -234,6 +236,7 @@ import WebSocket
             // Cut between characters.
             #expect(close.payload.count == 124)
             #expect(try await silent.sawEnd())
+            try await eventually("the owner hears of it") { log.closure != nil }
             #expect(log.closure?.reason == "the peer didn't answer the close frame")
         }
     }

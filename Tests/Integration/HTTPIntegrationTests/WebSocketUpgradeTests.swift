@@ -52,6 +52,19 @@ import WebSocket
         }
     }
 
+    @Test func `a socket opens with its 101, not when something else happens`() async throws {
+        try await withGateway { server in
+            let start = ContinuousClock.now
+            for _ in 0..<10 {
+                let client = try RawClient(port: server.port)
+                #expect(try await client.upgrade("/app/a/sync", headers: Self.good).status == 101)
+                #expect(try await client.frame() == .text("hello a"))
+            }
+            // libmicrohttpd's timer would come once a second.
+            #expect(ContinuousClock.now - start < .seconds(4))
+        }
+    }
+
     @Test func `bytes that come with the request are the first messages`() async throws {
         try await withGateway { server in
             let client = try RawClient(port: server.port)

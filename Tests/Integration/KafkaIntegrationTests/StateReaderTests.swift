@@ -49,6 +49,33 @@ import Testing
         }
     }
 
+    @Test func `the embedded broker serves state and tails, too`() async throws {
+        try await KafkaFixture.embedded { kafka, _ in
+            let pool = try await kafka.pool(AppDefinitionEvent.topic.contract)
+            let producer = EventProducer(kafka.producer, pool: pool)
+            try await producer.send(AppDefinitionEvent(app: "a", version: 1, time: 0))
+            let state = Locked<[Int64]>([])
+            let tailed = Locked<[String]>([])
+            let reader = StateReader<AppDefinitionEvent>(pool: pool, kafka: kafka.configuration) { changes in
+                for case .set(let event) in changes { state.withLock { $0.append(event.payload.version) } }
+            }
+            let tail = EventTail<AppDefinitionEvent>(pool: pool, kafka: kafka.configuration) { events in
+                tailed.withLock { $0 += events.map(\.key) }
+            }
+            try await run(reader) {
+                try await run(tail) {
+                    try await reader.waitUntilCaughtUp()
+                    #expect(state.withLock { $0 } == [1])
+                    try await tail.waitUntilPositioned()
+                    try await producer.send(AppDefinitionEvent(app: "b", version: 2, time: 0))
+                    try await eventually("both have it") {
+                        state.withLock { $0 } == [1, 2] && tailed.withLock { $0 } == ["b"]
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `an empty topic is caught up at once, and a missing one is waited for`() async throws {
         try await KafkaFixture.real { kafka in
             let reader = StateReader<AppDefinitionEvent>(pool: kafka.prefix, kafka: kafka.configuration) { _ in }

@@ -116,6 +116,7 @@ struct LocalRequest {
         var headers: [String: String] = [:]
         while let line = connection.readLine(), !line.isEmpty {
             let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2 else { return nil }  // a TLS handshake can look like anything
             headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
         }
         guard let body = connection.read(Int(headers["content-length"] ?? "") ?? 0) else { return nil }

@@ -53,6 +53,19 @@ import Testing
         }
     }
 
+    @Test func `a mail server is given by a URL`() throws {
+        let tls = try SMTPClient.Configuration(url: "smtps://a%40b:p%3Aw@mail.example.org")
+        #expect(tls.host == "mail.example.org" && tls.port == 465 && tls.security == .tls)
+        #expect(tls.user == "a@b" && tls.password == "p:w")
+        let startTLS = try SMTPClient.Configuration(url: "smtp://mail.example.org:2525")
+        #expect(startTLS.port == 2525 && startTLS.security == .startTLS && startTLS.user == nil)
+        let plain = try SMTPClient.Configuration(url: "smtp://[::1]:25?starttls=off")
+        #expect(plain.host == "::1" && plain.security == .none)
+        for url in ["", "mail.example.org", "http://mail.example.org", "smtp://", "smtps://h?starttls=off"] {
+            #expect(throws: HTTPClientError.self) { try SMTPClient.Configuration(url: url) }
+        }
+    }
+
     @Test func `a message is encoded so that any text survives`() throws {
         let subject = "Bestätige 😀 " + String(repeating: "é", count: 60)
         let mail = MailMessage(

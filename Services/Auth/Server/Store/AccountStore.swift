@@ -9,8 +9,6 @@ struct AccountStore: Sendable {
     /// The tables outside of a transaction: each statement commits on its own.
     var tables: AccountTables { AccountTables(sql: client) }
 
-    func migrate() async throws { try await Self.migrations.apply(on: client) }
-
     /// Runs statements together: committed when the body returns, rolled back when it throws. Events written inside go with it.
     nonisolated(nonsending) func transaction<Result>(
         _ body: nonisolated(nonsending) (AccountTables) async throws -> Result

@@ -17,7 +17,8 @@ struct AttemptThrottle: Sendable {
         var memory: Int
     }
 
-    var redis: RedisClient
+    /// `nil` counts nothing.
+    var redis: RedisClient?
     var prefix: String
     var account = Limits(free: 5, longest: 900, memory: 3600)
     var address = Limits(free: 200, longest: 60, memory: 900)
@@ -32,6 +33,7 @@ struct AttemptThrottle: Sendable {
     ///   - address: where the attempt comes from; empty when that isn't known.
     /// - Throws: `tooManyRequests` with the seconds to wait.
     func attempt(_ kind: String, app: String, subject: String, address: String) async throws {
+        guard let redis else { return }
         do {
             let reply = try await redis.eval(
                 Self.script, keys: keys(kind, app: app, subject: subject, address: address),
@@ -51,6 +53,7 @@ struct AttemptThrottle: Sendable {
 
     /// Clears what was counted for an attempt that succeeded.
     func succeeded(_ kind: String, app: String, subject: String, address: String) async {
+        guard let redis else { return }
         let keys = keys(kind, app: app, subject: subject, address: address)
         do {
             try await redis.eval(Self.successScript, keys: keys)

@@ -14,7 +14,8 @@ struct RawClientError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A TCP client that sends exactly the bytes it is given. Its blocking calls have a thread of their own and a limit of five seconds.
+/// A TCP client that sends exactly the bytes it is given. Its blocking calls have a thread of their own and a limit of
+/// five seconds.
 actor RawClient {
     private let executor = ThreadExecutor(name: "raw-client", stackSize: 512 << 10)
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }

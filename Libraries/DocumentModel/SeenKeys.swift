@@ -1,0 +1,40 @@
+/// Finds repeated keys without comparing each key with all before it: a filter of 64 bits in small documents, a dictionary in large ones.
+struct SeenKeys {
+    private var filter: UInt64 = 0
+    private var places: [FieldName: Int] = [:]
+
+    /// Where the document has this key, of its fields so far; remembers the key otherwise.
+    @inline(__always)
+    mutating func place(of key: String, in fields: UnsafeBufferPointer<Document.Field>) -> Int? {
+        var text = key
+        return text.withUTF8 { place(of: key, bytes: $0, in: fields) }
+    }
+
+    /// The same for a key whose bytes are at hand.
+    @inline(__always)
+    mutating func place(
+        of key: String, bytes: UnsafeBufferPointer<UInt8>, in fields: UnsafeBufferPointer<Document.Field>
+    ) -> Int? {
+        if fields.count >= 32 { return placeInLarge(key, fields) }
+        let count = bytes.count
+        let sample = count == 0 ? 0 : UInt64(bytes[0]) &* 7 ^ UInt64(bytes[count &- 1]) &* 31 ^ UInt64(count) &* 13
+        let bit: UInt64 = 1 << (sample & 63)
+        let mayBePresent = filter & bit != 0
+        filter |= bit
+        return mayBePresent ? search(key, fields) : nil
+    }
+
+    @inline(never)
+    private func search(_ key: String, _ fields: UnsafeBufferPointer<Document.Field>) -> Int? {
+        fields.firstIndex { $0.key.hasSameBytes(as: key) }
+    }
+
+    @inline(never)
+    private mutating func placeInLarge(_ key: String, _ fields: UnsafeBufferPointer<Document.Field>) -> Int? {
+        if places.isEmpty { for (index, field) in fields.enumerated() { places[FieldName(field.key)] = index } }
+        let name = FieldName(key)
+        if let place = places[name] { return place }
+        places[name] = fields.count
+        return nil
+    }
+}

@@ -1,0 +1,68 @@
+/// Decides when a member's Kafka partitions hold so much that reading has to stop, and which of them to pause. Pure.
+///
+/// Pausing throws away what the client fetched ahead and costs half a second, so a partition whose handlers keep up is only waited
+/// for. One that stays full is paused, for the others' sake.
+struct PartitionPressure {
+    /// What a partition holds in this process.
+    struct Load: Equatable {
+        /// In lanes: waiting or with a handler.
+        var events = 0
+        var bytes = 0
+        /// Read, and not below the committable offset yet: more than `events` when an early one holds it up.
+        var uncommitted = 0
+    }
+
+    /// How long reading waits for a full partition before that is paused.
+    static let patience = Duration.seconds(1)
+
+    let eventLimit: Int
+    let byteLimit: Int
+    private(set) var paused: Set<Int32> = []
+    private var fullSince: [Int32: ContinuousClock.Instant] = [:]
+
+    init(eventLimit: Int, byteLimit: Int) {
+        self.eventLimit = eventLimit
+        self.byteLimit = byteLimit
+    }
+
+    /// To be asked before reading on.
+    /// - Returns: which partitions to pause now, and whether reading has to wait for one that may be relieved soon.
+    mutating func assess(
+        _ loads: [Int32: Load], now: ContinuousClock.Instant
+    ) -> (pause: [Int32], mustWait: Bool) {
+        var pause: [Int32] = []
+        var mustWait = false
+        for (partition, load) in loads where !paused.contains(partition) {
+            guard isFull(load) else {
+                fullSince[partition] = nil
+                continue
+            }
+            let since = fullSince[partition, default: now]
+            fullSince[partition] = since
+            if now - since < Self.patience { mustWait = true } else { pause.append(partition) }
+        }
+        paused.formUnion(pause)
+        return (pause.sorted(), mustWait)
+    }
+
+    /// To be told when a partition holds less.
+    /// - Returns: whether reading may go on because of it, and whether to resume it.
+    mutating func relieved(_ partition: Int32, _ load: Load) -> (wasFull: Bool, resume: Bool) {
+        guard load.events <= eventLimit / 2, load.bytes <= byteLimit / 2, load.uncommitted <= 2 * eventLimit else {
+            return (false, false)
+        }
+        return (fullSince.removeValue(forKey: partition) != nil, paused.remove(partition) != nil)
+    }
+
+    /// Forgets partitions that are others' now.
+    /// - Returns: those of them that were paused.
+    mutating func forget(_ partitions: Set<Int32>) -> Set<Int32> {
+        for partition in partitions { fullSince[partition] = nil }
+        defer { paused.subtract(partitions) }
+        return paused.intersection(partitions)
+    }
+
+    private func isFull(_ load: Load) -> Bool {
+        load.events >= eventLimit || load.bytes >= byteLimit || load.uncommitted >= 4 * eventLimit
+    }
+}

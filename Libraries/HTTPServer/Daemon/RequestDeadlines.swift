@@ -1,0 +1,50 @@
+import Glibc
+
+/// Closes connections whose next request doesn't become complete in time. libmicrohttpd's idle timeout begins anew with
+/// every byte, so a client that sends one now and then would keep its place for hours. Loop only.
+struct RequestDeadlines {
+    /// A TCP connection as libmicrohttpd has it.
+    ///
+    /// `@unchecked Sendable`: touched on the loop of its listener only.
+    final class Connection: @unchecked Sendable {
+        fileprivate let descriptor: Int32
+        fileprivate var position = 0
+        /// When the wait for the present request began, in the loop's milliseconds; nil while it is answered.
+        fileprivate var waitsSince: UInt64?
+
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+    }
+
+    private let limit: UInt64
+    private var connections: [Connection] = []
+
+    /// - Parameter limit: milliseconds for the head and the body of one request.
+    init(limit: UInt64) { self.limit = limit }
+
+    mutating func add(_ connection: Connection, now: UInt64) {
+        connection.waitsSince = now
+        connection.position = connections.count
+        connections.append(connection)
+    }
+
+    mutating func remove(_ connection: Connection) {
+        let last = connections.removeLast()
+        guard last !== connection else { return }
+        connections[connection.position] = last
+        last.position = connection.position
+    }
+
+    /// The request is complete, or refused.
+    func answers(_ connection: Connection?) { connection?.waitsSince = nil }
+
+    /// The answer is sent: the next request's time begins.
+    func waits(_ connection: Connection?, now: UInt64) { connection?.waitsSince = now }
+
+    /// libmicrohttpd sees the end of those that are late, and closes them.
+    func closeLate(now: UInt64) {
+        for connection in connections {
+            guard let start = connection.waitsSince, now - start > limit else { continue }
+            shutdown(connection.descriptor, Int32(SHUT_RDWR))
+        }
+    }
+}

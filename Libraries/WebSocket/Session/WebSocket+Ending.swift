@@ -1,0 +1,104 @@
+import EventLoop
+import Glibc
+
+extension WebSocket {
+    /// How long a peer may take to end its side after the close frames, milliseconds. Closing at once could reset the
+    /// connection and lose our close frame.
+    private static let lingerTime: UInt64 = 2000
+
+    func peerClosed(_ code: WebSocketCloseCode?, _ reason: String) {
+        if state == .open { sendClose(code, "") }
+        linger(WebSocketClosure(code ?? .noStatus, reason, isByPeer: true))
+    }
+
+    func fail(_ violation: Violation) {
+        if state == .open { sendClose(violation.code, violation.reason) }
+        linger(WebSocketClosure(violation.code, violation.reason))
+    }
+
+    /// A watcher on a socket that nobody reads would spin, so input is read and dropped until the peer's end.
+    private func linger(_ closure: WebSocketClosure) {
+        guard state == .open || state == .closing else { return }
+        state = .lingering
+        unread = []
+        isReadingPaused = false
+        resources.deadlines.schedule(self, after: Self.lingerTime)
+        report(closure)
+        flush()
+    }
+
+    func discard() {
+        let buffer = resources.readBuffer
+        // A peer that never stops sending must not hold the loop.
+        for _ in 0..<16 {
+            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 || count < 0 && errno == EINTR { continue }
+            if count < 0, errno == EAGAIN { return }
+            return end(WebSocketClosure(.abnormal))
+        }
+    }
+
+    /// Called by the loop's deadlines.
+    func deadlinePassed() {
+        switch state {
+        case .open: checkPeer()
+        case .closing: end(WebSocketClosure(.abnormal, "the peer didn't answer the close frame"))
+        case .lingering: end(WebSocketClosure(.abnormal))
+        case .closed: break
+        }
+    }
+
+    private func checkPeer() {
+        guard let interval = settings.pingInterval else { return }
+        // Pongs of a paused socket lie unread, so nothing can be said about its peer.
+        if isReadingPaused { return schedulePing() }
+        if isPongDue { return end(WebSocketClosure(.abnormal, "no answer to a ping"), resets: true) }
+        let silence = loop.now - lastReceived
+        if silence >= interval {
+            sendControl(9, [])
+            isPongDue = true
+            resources.deadlines.schedule(self, after: settings.pongTimeout)
+        } else {
+            resources.deadlines.schedule(self, after: interval - silence)
+        }
+    }
+
+    func schedulePing() {
+        if let interval = settings.pingInterval { resources.deadlines.schedule(self, after: interval) }
+    }
+
+    private func report(_ closure: WebSocketClosure) {
+        let callback = onClose
+        onMessage = nil
+        onDrain = nil
+        onClose = nil
+        callback?(closure)
+    }
+
+    func end(_ closure: WebSocketClosure, resets: Bool = false) {
+        guard state != .closed else { return }
+        state = .closed
+        resources.deadlines.cancel(self)
+        // Before the descriptor: its number may be somebody else's at once.
+        watcher?.close()
+        watcher = nil
+        if resets {
+            var option = LingerOption(l_onoff: 1, l_linger: 0)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<LingerOption>.size))
+        }
+        Glibc.close(descriptor)
+        descriptor = -1
+        queue.removeAll()
+        unread = []
+        if !isParsing { parser = nil }
+        report(closure)
+        let callback = onEnd
+        onEnd = nil
+        callback?(self)
+        resources.release()
+        // Callers up the stack still use self.
+        loop.execute { [self] in selfReference = nil }
+    }
+}
+
+private typealias LingerOption = Glibc.linger

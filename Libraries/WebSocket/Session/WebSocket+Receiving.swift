@@ -1,0 +1,132 @@
+import EventLoop
+import Glibc
+
+extension WebSocket {
+    /// Stops reading; messages that the kernel holds wait there, and TCP slows the peer down. A message that is being
+    /// handled may be the last. While paused, a lost connection isn't noticed.
+    public func pauseReading() {
+        loop.assertInLoop()
+        guard state == .open, !isReadingPaused else { return }
+        isReadingPaused = true
+        watch()
+    }
+
+    /// Reads again. What had been read already is delivered in a later turn of the loop.
+    public func resumeReading() {
+        loop.assertInLoop()
+        guard state != .closed, isReadingPaused else { return }
+        isReadingPaused = false
+        isPongDue = false
+        lastReceived = loop.now
+        watch()
+        guard !isParsing, parser != nil || !unread.isEmpty, !isContinuationQueued else { return }
+        isContinuationQueued = true
+        loop.execute { [self] in
+            isContinuationQueued = false
+            continueParsing()
+        }
+    }
+
+    func ready(_ interest: FDWatcher.Interest) {
+        if interest.contains(.write), isBlocked { flush() }
+        guard interest.contains(.read) else { return }
+        switch state {
+        case .open, .closing: if !isReadingPaused { read() }
+        case .lingering: discard()
+        case .closed: break
+        }
+    }
+
+    private func read() {
+        // What was read before comes first; it is parsed in this turn already.
+        guard unread.isEmpty else { return }
+        let buffer = resources.readBuffer
+        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        if count > 0 {
+            lastReceived = loop.now
+            isPongDue = false
+            parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        } else if count == 0 {
+            end(WebSocketClosure(.abnormal, "the peer ended the connection"))
+        } else if errno != EAGAIN, errno != EINTR {
+            end(WebSocketClosure(.abnormal, String(cString: strerror(errno))))
+        }
+    }
+
+    private func continueParsing() {
+        guard state != .closed, !isReadingPaused else { return }
+        let bytes = unread
+        unread = []
+        bytes.withUnsafeBytes { parse($0) }
+    }
+
+    private func parse(_ bytes: UnsafeRawBufferPointer) {
+        guard let parser = parser ?? resources.lendParser() else {
+            return end(WebSocketClosure(.abnormal, "out of memory"), resets: true)
+        }
+        self.parser = parser
+        parser.feed(bytes)
+        isParsing = true
+        do throws(Violation) {
+            while state == .open || state == .closing, !isReadingPaused, let piece = try parser.next() {
+                if let event = try assembler.add(piece) { try handle(event, piece) }
+            }
+        } catch {
+            fail(error)
+        }
+        isParsing = false
+        guard state == .open || state == .closing else {
+            self.parser = nil
+            return
+        }
+        if !parser.rest.isEmpty { unread = Array(parser.rest) }
+        parser.detachInput()
+        if parser.isAtBoundary {
+            resources.giveBack(parser)
+            self.parser = nil
+        }
+    }
+
+    private func handle(_ event: MessageAssembler.Event, _ piece: FramePiece) throws(Violation) {
+        switch event {
+        case .message(let opcode, let isCompressed, .piece):
+            try deliver(opcode, isCompressed, piece.bytes)
+        case .message(let opcode, let isCompressed, .buffer):
+            let message = assembler.takeBuffer()
+            var violation: Violation?
+            message.withUnsafeBytes { bytes in
+                do throws(Violation) { try deliver(opcode, isCompressed, bytes) } catch { violation = error }
+            }
+            if let violation { throw violation }
+        case .ping:
+            if state == .open { sendControl(10, assembler.control) }
+        case .pong: break
+        case .close(let code, let reason): peerClosed(code, reason)
+        }
+    }
+
+    private func deliver(
+        _ opcode: WebSocketFrame.Opcode, _ isCompressed: Bool, _ bytes: UnsafeRawBufferPointer
+    ) throws(Violation) {
+        guard state == .open else { return }
+        guard isCompressed else {
+            onMessage?(opcode, bytes)
+            return
+        }
+        guard let inflater = resources.sharedInflater() else { throw Violation(.internalError, "out of memory") }
+        var isText = true
+        do throws(Inflater.Failure) {
+            try inflater.inflate(bytes, limit: settings.maxMessageBytes) { message in
+                isText = opcode == .binary || UTF8Validator.isValid(message)
+                if isText { onMessage?(opcode, message) }
+            }
+        } catch {
+            switch error {
+            case .corrupt: throw Violation(.invalidPayload, "compressed data is damaged")
+            case .tooBig: throw Violation(.messageTooBig, "message above \(settings.maxMessageBytes) bytes")
+            case .outOfMemory: throw Violation(.internalError, "out of memory")
+            }
+        }
+        if !isText { throw Violation(.invalidPayload, "text isn't UTF-8") }
+    }
+}

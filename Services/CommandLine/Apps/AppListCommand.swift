@@ -1,0 +1,17 @@
+import AppRegistry
+
+/// `partita app list`.
+enum AppListCommand {
+    static let command = Command(
+        name: "app list", summary: "Show the deployed apps", options: [LocalConfiguration.option]
+    ) { arguments in
+        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            for (id, version) in try await tool.registry.versions().sorted(by: { $0.key < $1.key }) {
+                guard let app = try await tool.registry.load(id)?.definition else { continue }
+                print(
+                    "\(id)  version \(version)  \(app.collections.count) collections, \(app.functions.count) functions, \(app.triggers.count) triggers"
+                )
+            }
+        }
+    }
+}

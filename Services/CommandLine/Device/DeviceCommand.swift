@@ -1,0 +1,52 @@
+import DocumentModel
+import EventLoop
+import Foundation
+import PartitaClient
+
+/// `partita device`: a device by hand.
+enum DeviceCommand {
+    static let command = Command(
+        name: "device", summary: "Be a device: sign in, open partitions, read, write, go offline and come back",
+        options: [
+            .init("app", value: "ID", "the app (default: rchat)"),
+            .init("user", value: "EMAIL", "who signs in; registered if the account is new"),
+            .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
+            .init("auth", value: "URL", "where to sign in (default: of the system that runs)"),
+            .init("store", value: "DIR", "where the device keeps its documents (default: a temporary directory)"),
+            .init("stay", "stay connected without reading commands"),
+            LocalConfiguration.option,
+        ]
+    ) { arguments in
+        guard let user = arguments.value("user") else { throw UsageError("--user is missing") }
+        let auth = try arguments.value("auth") ?? LocalConfiguration(arguments: arguments).authURL
+        let directory =
+            arguments.value("store")
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent("partita-device-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let app = try await PartitaApp(
+            PartitaConfiguration(
+                appId: arguments.value("app") ?? "rchat", baseURL: auth, directory: directory,
+                loop: EventLoop(name: "device")))
+        let session = try await signIn(app, user, arguments.value("password") ?? "correct horse battery staple")
+        print("signed in as \(session.userId), device \(await session.deviceId())")
+        let own = try await session.openPartition(.string("user=\(session.userId)"))
+        if arguments.has("stay") {
+            await StopSignals().wait()
+        } else {
+            print(DeviceConsole.help)
+            try await DeviceConsole(session: session, first: own).run()
+        }
+        try await app.close()
+    }
+
+    private static func signIn(_ app: PartitaApp, _ user: String, _ password: String) async throws -> Session {
+        let credentials = Credentials.emailPassword(email: user, password: password)
+        do {
+            return try await app.logIn(credentials)
+        } catch let error as PartitaError where error.serverCode == "InvalidPassword" {
+            // No such account, or a wrong password: registering tells which.
+            try await app.register(email: user, password: password)
+            return try await app.logIn(credentials)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import DocumentModel
+import Foundation
+import PartitaClient
+
+/// Reads commands from standard input and carries them out on a device.
+final class DeviceConsole {
+    static let help = """
+        open VALUE                       open a partition, for example: open conversation=1
+        find COLLECTION [FILTER]         show documents; FILTER is Extended JSON
+        insert COLLECTION DOCUMENT       write a document into the partition
+        set COLLECTION ID FIELDS         change fields of a document, for example: set User "abc" {"presence": "On-Line"}
+        delete COLLECTION ID
+        watch COLLECTION                 show changes as they come
+        offline | online                 cut the connection, and come back
+        pending | rejected               what waits for its answer; what was refused, and why
+        quit
+        """
+
+    private let session: Session
+    private var partition: PartitionHandle
+    private var watching: [Task<Void, Never>] = []
+
+    init(session: Session, first: PartitionHandle) {
+        self.session = session
+        partition = first
+    }
+
+    func run() async throws {
+        while let line = await Self.nextLine() {
+            let words = line.split(separator: " ", maxSplits: 1).map(String.init)
+            guard let command = words.first else { continue }
+            if command == "quit" { break }
+            do {
+                try await perform(command, words.count > 1 ? words[1] : "")
+            } catch {
+                print("error: \(error)")
+            }
+        }
+        for task in watching { task.cancel() }
+    }
+
+    private func perform(_ command: String, _ rest: String) async throws {
+        switch command {
+        case "open":
+            partition = try await session.openPartition(.string(rest))
+            print("opened \(partition.partition.text)")
+        case "find":
+            let (collection, filter) = Self.split(rest)
+            for document in try await partition.find(
+                collection, try filter.map { try ExtendedJSON.parseDocument($0) } ?? [:])
+            {
+                print(ExtendedJSON.print(document, mode: .relaxed))
+            }
+        case "insert":
+            let (collection, text) = Self.split(rest)
+            var document = try ExtendedJSON.parseDocument(text ?? "{}")
+            if document["_id"] == nil { document["_id"] = .string(UUID().uuidString.lowercased()) }
+            if document["partition"] == nil { document["partition"] = partition.partition.value }
+            try await partition.write { $0.insert(collection, document) }
+        case "set":
+            let (collection, more) = Self.split(rest)
+            let (id, fields) = Self.split(more ?? "")
+            let key = try ExtendedJSON.parse(id), set = try ExtendedJSON.parse(fields ?? "{}")
+            try await partition.write { $0.update(collection, id: key, ["$set": set]) }
+        case "delete":
+            let (collection, id) = Self.split(rest)
+            let key = try ExtendedJSON.parse(id ?? "null")
+            try await partition.write { $0.delete(collection, id: key) }
+        case "watch": try await watch(rest)
+        case "offline": await session.goOffline()
+        case "online": await session.goOnline()
+        case "pending": for changeset in try await partition.pending() { print(changeset) }
+        case "rejected": for changeset in try await partition.rejected() { print(changeset) }
+        default: print(Self.help)
+        }
+    }
+
+    private func watch(_ collection: String) async throws {
+        let snapshots = try await partition.observe(collection)
+        // Ended by `run`.
+        watching.append(
+            Task {
+                for await snapshot in snapshots {
+                    for document in snapshot.inserted { print("+ \(ExtendedJSON.print(document, mode: .relaxed))") }
+                    for document in snapshot.modified { print("~ \(ExtendedJSON.print(document, mode: .relaxed))") }
+                    for id in snapshot.deleted { print("- \(ExtendedJSON.print(id, mode: .relaxed))") }
+                }
+            })
+    }
+
+    private static func split(_ text: String) -> (String, String?) {
+        let parts = text.split(separator: " ", maxSplits: 1).map(String.init)
+        return (parts.first ?? "", parts.count > 1 ? parts[1] : nil)
+    }
+
+    /// Reading blocks, so it has a thread of its own.
+    private static func nextLine() async -> String? {
+        await withCheckedContinuation { continuation in
+            Thread { continuation.resume(returning: readLine()) }.start()
+        }
+    }
+}

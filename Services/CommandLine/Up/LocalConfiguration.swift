@@ -1,0 +1,62 @@
+import ChildProcesses
+import Foundation
+
+/// Where a system's engines are: what the services and this tool work with. `up` writes it to `partita.conf` in the data directory,
+/// where the tool's other commands find it; `PARTITA_…` variables win.
+struct LocalConfiguration: Sendable {
+    var values: [String: String]
+
+    init(values: [String: String]) { self.values = values }
+
+    /// The configuration of the system that runs, or that the environment names.
+    /// - Throws: `UsageError` when there is none.
+    init(arguments: Arguments) throws {
+        let places = Places(data: arguments.value("data"))
+        var values: [String: String] = [:]
+        if let text = try? String(contentsOfFile: places.configFile, encoding: .utf8) {  // there may be none
+            for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+                let parts = line.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+                if parts.count == 2 { values[parts[0]] = parts[1] }
+            }
+        }
+        for (name, key) in Self.variables {
+            if let value = CurrentEnvironment.variables[name] { values[key] = value }
+        }
+        self.values = values
+        guard values["postgres.url"] != nil else {
+            throw UsageError(
+                "no system was found in \(places.data): start one with `partita up`, name its directory with --data, or set PARTITA_POSTGRES_URL"
+            )
+        }
+    }
+
+    private static let variables = [
+        "PARTITA_POSTGRES_URL": "postgres.url", "PARTITA_REDIS_URL": "redis.url",
+        "PARTITA_KAFKA_BOOTSTRAP": "kafka.bootstrap",
+        "PARTITA_KAFKA_EMBEDDED": "kafka.embedded", "PARTITA_KAFKA_POOL": "kafka.pool", "PARTITA_AUTH_URL": "auth.url",
+    ]
+
+    var postgresURL: String { values["postgres.url"] ?? "" }
+    var kafkaBootstrap: String { values["kafka.bootstrap"] ?? "" }
+    var isEmbeddedBroker: Bool { values["kafka.embedded"] == "true" }
+    var pool: String { values["kafka.pool"] ?? "main" }
+    /// Where clients sign in.
+    var authURL: String { values["auth.url"] ?? "http://127.0.0.1:8080" }
+
+    func write(to file: String) throws {
+        let lines = values.sorted { $0.key < $1.key }.map { "\($0.key) = \($0.value)\n" }.joined()
+        try ("# Written by `partita up`.\n" + lines).write(toFile: file, atomically: true, encoding: .utf8)
+        chmod(file, 0o600)
+    }
+
+    /// What the services are told, as environment variables.
+    var environment: [String: String] {
+        var variables: [String: String] = [:]
+        for (name, key) in Self.variables where name != "PARTITA_AUTH_URL" { variables[name] = values[key] }
+        return variables
+    }
+
+    /// `--data`, which every command that looks at a system takes.
+    static let option = Command.Option(
+        "data", value: "DIR", "the data directory of the system (default: as for `partita up`)")
+}

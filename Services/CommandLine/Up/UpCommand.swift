@@ -1,0 +1,56 @@
+import ChildProcesses
+import EventLoop
+import Foundation
+import Glibc
+import LocalEngines
+
+/// `partita up`: the whole system on this machine, until Ctrl-C.
+enum UpCommand {
+    static let command = Command(
+        name: "up", summary: "Run engines, services and the app rchat on this machine, until Ctrl-C",
+        options: [
+            .init(
+                "data", value: "DIR",
+                "where data, logs and configuration are (default: /var/lib/partita as root, else .partita)"),
+            .init(
+                "port", value: "PORT",
+                "the first of the ports that are used, 8080 by default: services from here, engines from here + 10"),
+            .init("app", value: "DIR", "the app folder to deploy (default: Deploy/apps/rchat)"),
+            .init("reset", "start empty: remove the data of earlier runs"),
+            .init("demo", "play the conversation of three people, check what came of it, and end"),
+        ]
+    ) { arguments in
+        let system = LocalSystem(
+            places: Places(data: arguments.value("data")),
+            basePort: try arguments.int("port", in: 1024...65000) ?? 8080,
+            appDirectory: arguments.value("app") ?? "Deploy/apps/rchat")
+        try await run(system, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
+    }
+
+    private static func run(_ system: LocalSystem, isReset: Bool, isDemo: Bool) async throws {
+        let signals = StopSignals()
+        if isReset { try system.places.remove() }
+        let work = Task {
+            do {
+                try await system.start()
+                print(await system.welcome)
+                if isDemo {
+                    try await DemoCommand.play(await system.configuration, places: system.places)
+                } else {
+                    await signals.wait()
+                }
+            } catch {
+                await system.stop()
+                throw error
+            }
+            await system.stop()
+        }
+        // A Ctrl-C in the middle of the start or of the demo ends that; what runs by then is stopped.
+        let watching = Task {
+            await signals.wait()
+            work.cancel()
+        }
+        defer { watching.cancel() }
+        try await work.value
+    }
+}

@@ -1,0 +1,188 @@
+import AppDefinition
+import DocumentModel
+import DocumentStore
+import TestSupport
+import Testing
+
+@Suite struct ChatTests {
+    private static let id = "c0ffee"
+    private static let partition = "conversation=c0ffee"
+
+    @Test func `a new account gets its document, and everybody a mirror of it`() async throws {
+        try await ChatWorld.with { world in
+            let ann = try await world.register("ann")
+            let user = try #require(try await world.user(ann))
+            #expect(user["partition"] == "user=id-of-ann" && user["presence"] == "Off-Line")
+            let mirror = try #require(try await world.collection("Chatster").findOne(["_id": .string(ann.id)]))
+            #expect(mirror["partition"] == "all-users=all-the-users" && mirror["userName"] == "ann@chat.example")
+
+            let photo: Value = ["_id": "p1", "thumbNail": .binary(Binary([1, 2])), "picture": .binary(Binary([3]))]
+            try await world.change(
+                ann,
+                ["$set": ["presence": "On-Line", "userPreferences": ["displayName": "Ann", "avatarImage": photo]]])
+            try await world.settle()
+            let changed = try #require(try await world.collection("Chatster").findOne(["_id": .string(ann.id)]))
+            #expect(changed["presence"] == "On-Line" && changed["displayName"] == "Ann")
+            #expect(changed["avatarImage"] == ["_id": "p1", "thumbNail": .binary(Binary([1, 2]))])
+        }
+    }
+
+    @Test func `partitions open for whom they should`() async throws {
+        try await ChatWorld.with { world in
+            let ann = try await world.register("ann"), bob = try await world.register("bob")
+            #expect(try await world.access(ann, "user=id-of-ann") == (true, true))
+            #expect(try await world.access(bob, "user=id-of-ann") == (false, false))
+            #expect(try await world.access(bob, "all-users=all-the-users") == (true, false))
+            #expect(try await world.access(bob, "all-users=others") == (false, false))
+            #expect(try await world.access(bob, Self.partition) == (false, false))
+            #expect(try await world.access(bob, "nonsense") == (false, false))
+        }
+    }
+
+    @Test func `who is invited gets the conversation, who is removed loses it, and who stays sees both`() async throws {
+        try await ChatWorld.with { world in
+            let ann = try await world.register("ann"), bob = try await world.register("bob")
+            let cid = try await world.register("cid")
+            try await world.change(ann, ["$push": ["conversations": ChatWorld.conversation(Self.id, [ann, bob])]])
+            #expect(try await world.access(ann, Self.partition) == (true, true))
+            #expect(try await world.access(bob, Self.partition) == (false, false))
+            try await world.settle()
+            #expect(try await world.access(bob, Self.partition) == (true, true))
+            #expect(try await world.access(cid, Self.partition) == (false, false))
+
+            let filter: [Document] = [["c.id": .string(Self.id)]]
+            try await world.change(
+                bob, ["$push": ["conversations.$[c].members": ChatWorld.member(cid)]], arrayFilters: filter)
+            try await world.settle()
+            let all = ["ann@chat.example", "bob@chat.example", "cid@chat.example"]
+            for user in [ann, bob, cid] { #expect(try await world.members(Self.id, of: user) == all) }
+
+            try await world.change(
+                ann, ["$pull": ["conversations.$[c].members": ["userName": "bob@chat.example"]]], arrayFilters: filter)
+            try await world.settle()
+            #expect(try await world.conversation(Self.id, of: bob) == nil)
+            #expect(try await world.access(bob, Self.partition) == (false, false))
+            for user in [ann, cid] {
+                #expect(try await world.members(Self.id, of: user) == ["ann@chat.example", "cid@chat.example"])
+                #expect(try await world.access(user, Self.partition) == (true, true))
+            }
+        }
+    }
+
+    @Test func `a message counts as unread for all members but its author`() async throws {
+        try await ChatWorld.with { world in
+            let ann = try await world.register("ann"), bob = try await world.register("bob")
+            let cid = try await world.register("cid")
+            try await world.change(ann, ["$push": ["conversations": ChatWorld.conversation(Self.id, [ann, bob, cid])]])
+            try await world.change(ann, ["$push": ["conversations": ChatWorld.conversation("other", [ann])]])
+            try await world.settle()
+            for number in 1...2 {
+                _ = try await world.collection("ChatMessage").insertOne([
+                    "_id": .string("m\(number)"), "partition": .string(Self.partition), "author": "bob@chat.example",
+                    "text": "hello", "timestamp": .date(1_700_000_000_000),
+                ])
+            }
+            try await world.settle()
+            #expect(try await world.conversation(Self.id, of: ann)?["unreadCount"] == 2)
+            #expect(try await world.conversation(Self.id, of: cid)?["unreadCount"] == 2)
+            #expect(try await world.conversation(Self.id, of: bob)?["unreadCount"] == 0)
+            #expect(try await world.conversation("other", of: ann)?["unreadCount"] == 0)
+        }
+    }
+
+    @Test func `a message without an author makes its trigger fail`() async throws {
+        try await ChatWorld.with { world in
+            _ = try await world.collection("ChatMessage").insertOne([
+                "_id": "m1", "partition": .string(Self.partition), "text": "?", "timestamp": .date(0),
+            ])
+            await #expect(throws: (any Error).self) { try await world.settle() }
+        }
+    }
+
+    @Test func `nobody joins a conversation by writing it into the own document`() async throws {
+        try await ChatWorld.with { world in
+            let ann = try await world.register("ann"), bob = try await world.register("bob")
+            let eve = try await world.register("eve")
+            try await world.change(ann, ["$push": ["conversations": ChatWorld.conversation(Self.id, [ann, bob])]])
+            try await world.settle()
+            try await world.change(eve, ["$push": ["conversations": ChatWorld.conversation(Self.id, [ann, bob, eve])]])
+            #expect(try await world.access(eve, Self.partition) == (false, false))
+            try await world.settle()
+            #expect(try await world.conversation(Self.id, of: eve) == nil)
+            #expect(try await world.members(Self.id, of: ann) == ["ann@chat.example", "bob@chat.example"])
+
+            // Nor by taking somebody's name.
+            try await world.change(
+                eve,
+                [
+                    "$set": ["userName": "bob@chat.example"],
+                    "$push": ["conversations": ChatWorld.conversation(Self.id, [ann, bob])],
+                ])
+            #expect(try await world.access(eve, Self.partition) == (false, false))
+            try await world.settle()
+            #expect(try await world.user(eve)?["userName"] == "eve@chat.example")
+            #expect(try await world.conversation(Self.id, of: eve) == nil)
+            #expect(try await world.access(bob, Self.partition) == (true, true))
+        }
+    }
+
+    @Test func `who leaves, and who deletes the account, is a member no more`() async throws {
+        try await ChatWorld.with { world in
+            let ann = try await world.register("ann"), bob = try await world.register("bob")
+            let cid = try await world.register("cid")
+            try await world.change(ann, ["$push": ["conversations": ChatWorld.conversation(Self.id, [ann, bob, cid])]])
+            try await world.settle()
+            try await world.change(ann, ["$pull": ["conversations": ["id": .string(Self.id)]]])
+            try await world.settle()
+            #expect(try await world.members(Self.id, of: bob) == ["bob@chat.example", "cid@chat.example"])
+            _ = try await world.call(
+                "deleteUserDocument", [["operationType": "DELETE", "user": .document(cid.document)]])
+            try await world.settle()
+            #expect(try await world.members(Self.id, of: bob) == ["bob@chat.example"])
+            #expect(try await world.collection("Chatster").findOne(["_id": .string(cid.id)]) == nil)
+            #expect(try await world.access(bob, Self.partition) == (true, true))
+        }
+    }
+
+    @Test(arguments: 1...4)
+    func `whatever the order of the triggers, all copies agree in the end`(seed: UInt64) async throws {
+        try await ChatWorld.with { world in
+            var random = SeededGenerator(state: seed)
+            let people = [
+                try await world.register("ann"), try await world.register("bob"), try await world.register("cid"),
+                try await world.register("dan"),
+            ]
+            try await world.change(people[0], ["$push": ["conversations": ChatWorld.conversation(Self.id, people)]])
+            try await world.settle(using: &random)
+            let filter: [Document] = [["c.id": .string(Self.id)]]
+            // Removed and invited again before any trigger has run, while somebody else leaves.
+            let bob = people[1].data["email"] ?? .null
+            try await world.change(
+                people[0], ["$pull": ["conversations.$[c].members": ["userName": bob]]], arrayFilters: filter)
+            try await world.change(
+                people[0], ["$push": ["conversations.$[c].members": ChatWorld.member(people[1])]], arrayFilters: filter)
+            try await world.change(people[3], ["$pull": ["conversations": ["id": .string(Self.id)]]])
+            try await world.settle(using: &random)
+            for person in people.prefix(3) {
+                #expect(
+                    try await world.members(Self.id, of: person)
+                        == ["ann@chat.example", "bob@chat.example", "cid@chat.example"])
+                #expect(try await world.access(person, Self.partition) == (true, true))
+            }
+            #expect(try await world.access(people[3], Self.partition) == (false, false))
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

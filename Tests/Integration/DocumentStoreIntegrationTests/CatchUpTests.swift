@@ -1,0 +1,116 @@
+import DocumentModel
+import DocumentStore
+import Postgres
+import SyncEngine
+import Testing
+
+struct CatchUpTests {
+    let partition = Partition.conversation("1")
+    let start = Revision(epoch: 1, number: 0)
+
+    @Test func `each document comes once and whole, in bounded parts, resumable after any of them`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            for version in 1...25 as ClosedRange<Int64> {
+                let id = "m\(version % 20)"
+                _ = try await fixture.commit(
+                    .of(version, [.insert(id, ["n": .int64(version)], in: partition)], in: partition))
+            }
+            _ = try await fixture.commit(.of(26, [.delete("m9")], in: partition))
+            var seen: [String: Document?] = [:]
+            var from = start
+            var parts = 0
+            var remaining: [Int] = []
+            while true {
+                let part = try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: from, user: "ada", device: "phone",
+                    limits: .init(entries: 7))
+                #expect(part.entries.count <= 7)
+                #expect(part.entries.map(\.revision) == part.entries.map(\.revision).sorted())
+                #expect(part.lastVersion == 26)
+                #expect(part.head == Revision(epoch: 1, number: 26))
+                for entry in part.entries {
+                    #expect(seen[entry.idText] == nil)
+                    seen[entry.idText] = .some(try entry.body.map { try ExtendedJSON.parseDocument($0) })
+                }
+                remaining.append(part.remaining)
+                parts += 1
+                from = part.to
+                if part.isFinal { break }
+            }
+            #expect(parts == 3)
+            #expect(remaining == [20, 13, 6])
+            #expect(seen.count == 20)
+            #expect(seen["s:m9"] == .some(nil))
+            #expect(seen["s:m5"]??["n"]?.int64Value == 25)
+            #expect(from == Revision(epoch: 1, number: 26))
+        }
+    }
+
+    @Test func `a part is cut by bytes, but has one document at least`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            var generator = SeededGenerator(seed: 1)
+            let operations = (0..<4).map { number in
+                // Random, so that Postgres can't compress it.
+                let noise = (0..<3000).map { _ in UInt8.random(in: 0...255, using: &generator) }
+                return Operation.insert("m\(number)", ["noise": .binary(Binary(noise))], in: partition)
+            }
+            _ = try await fixture.commit(.of(1, operations, in: partition))
+            var counts: [Int] = []
+            var from = start
+            while counts.last != 0 {
+                let part = try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: from, user: "ada", device: "phone",
+                    limits: .init(bytes: 100))
+                counts.append(part.entries.count)
+                from = part.to
+            }
+            #expect(counts == [1, 1, 1, 1, 0])
+        }
+    }
+
+    @Test func `a document that moved is a tombstone here and an entry there`() async throws {
+        try await StoreFixture.with { fixture in
+            let other = Partition.conversation("2")
+            try await fixture.grant(in: partition)
+            try await fixture.grant(in: other)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            _ = try await fixture.commit(
+                .of(2, [.update("a", ["$set": ["partition": "conversation=2"]])], in: partition))
+            func entries(_ partition: Partition) async throws -> [(String, Bool)] {
+                try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: start, user: "ada", device: "phone"
+                ).entries.map { ($0.idText, $0.body == nil) }
+            }
+            let here = try await entries(partition)
+            let there = try await entries(other)
+            #expect(here.map(\.0) == ["s:a"] && here.map(\.1) == [true])
+            #expect(there.map(\.0) == ["s:a"] && there.map(\.1) == [false])
+        }
+    }
+
+    @Test func `after a restore the numbers go on in a new epoch, and what was forgotten is known`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(
+                .of(1, [.insert("a", in: partition), .insert("b", in: partition)], in: partition))
+            try await fixture.client.execute("select partita.begin_epoch('restored')")
+            let (untouched, oldHead) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
+            #expect(untouched == EpochHistory(current: 2, lastKept: [1: 2]))
+            #expect(oldHead == Revision(epoch: 1, number: 2))
+            let result = try await fixture.commit(.of(2, [.insert("c", in: partition)], in: partition))
+            #expect(result.acknowledgement?.revision == Revision(epoch: 2, number: 3))
+            let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
+            #expect(
+                history.resumePoint(for: Revision(epoch: 1, number: 2), head: head) == Revision(epoch: 1, number: 2))
+            // A device that had seen what the restore forgot begins anew.
+            #expect(
+                history.resumePoint(for: Revision(epoch: 1, number: 5), head: head) == Revision(epoch: 2, number: 0))
+            let part = try await fixture.store.catchUp(
+                app: StoreFixture.app, partition: partition, from: Revision(epoch: 1, number: 2), user: "ada",
+                device: "phone")
+            #expect(part.entries.map(\.idText) == ["s:c"])
+        }
+    }
+}
