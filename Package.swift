@@ -154,7 +154,7 @@ let testTargets: [Target] = [
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests("Unit", "PartitaClientTests", ["DocumentModel", "EventLoop", "HTTPServer", "Logging", "PartitaClient", "SyncEngine", "SyncProtocol", "WebSocket"]),
 
-    tests("Unit", "MediaOffloadTests", ["ChildProcesses", "MediaOffload"]),
+    tests("Unit", "MediaOffloadTests", ["AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
 
     tests("Unit", "EventStreamTests", ["EventStream", "EventTopics"]),
     tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
@@ -172,7 +172,7 @@ let testTargets: [Target] = [
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
-    tests("Integration", "MediaOffloadIntegrationTests", ["DocumentModel", "MediaOffload", "TestSupport"]),
+    tests("Integration", "MediaOffloadIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "MediaOffload", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport"]),
 
     tests("EndToEnd", "EndToEndTests", ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
 ]
