@@ -14,6 +14,9 @@ struct S3Signature: Sendable {
         let text: String
         var day: Substring { text.prefix(8) }
 
+        /// A moment that came as text.
+        init(text: String) { self.text = text }
+
         init(_ date: Date) {
             var time = time_t(date.timeIntervalSince1970)
             var parts = tm()

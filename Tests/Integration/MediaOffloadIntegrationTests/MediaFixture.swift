@@ -1,0 +1,252 @@
+import AccessTokens
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventLoop
+import EventStream
+import EventTopics
+import Foundation
+import HTTPClient
+import Kafka
+import Lifecycle
+import Logging
+import Metrics
+import Postgres
+import ServiceBootstrap
+import ServiceEngines
+import TestSupport
+
+@testable import MediaOffload
+
+/// Media offload in this process, and beside it what a gateway does for it: writes and the outbox relay.
+final class MediaFixture: Sendable {
+    static let namespace = ChangeEvent.Namespace(database: "RChat", collection: "ChatMessage")
+
+    let app: String
+    let storage: SwitchableStorage
+    let directory: String
+    let engines: ServiceEngines
+    let http: HTTPClient
+    private let port: Int
+    private let key: TokenSigningKey
+    private let events: Locked<[MediaEvent]>
+
+    static func shared() async throws -> MediaFixture { try await starter.fixture() }
+
+    private static let starter = Starter()
+
+    private actor Starter {
+        private var started: Task<MediaFixture, any Error>?
+
+        func fixture() async throws -> MediaFixture {
+            let task = started ?? Task { try await MediaFixture() }
+            started = task
+            return try await task.value
+        }
+    }
+
+    private init() async throws {
+        let engines = try await TestEngines.shared()
+        let pool = engines.makePool()
+        let values = [
+            "postgres.url": try await engines.makeDatabase(), "postgres.connections": "4",
+            "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool, "http.port": "0",
+            "http.address": "127.0.0.1",
+        ]
+        app = "rchat-" + ObjectId().hexString
+        directory = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(pool)").path
+        storage = SwitchableStorage(directory: directory)
+        key = try TokenSigningKey(generatingWithId: ObjectId().hexString)
+        http = HTTPClient(loop: LoopGroup(1).next())
+        events = Locked([])
+        let media = try await Self.run(MediaOffloadServer.main, values) { [storage] context in
+            try MediaOffloadServer.make(&context, storage: storage)
+        }
+        port = media
+        let writer = Locked<ServiceEngines?>(nil)
+        let isWorking = Locked(false)
+        _ = try await Self.run(
+            ServiceMain(name: "writer", summary: "", defaultPort: 0, keys: EngineSettings.keys), values
+        ) { [events] context in
+            let engines = try ServiceEngines(context)
+            writer.withLock { $0 = engines }
+            let relay = OutboxRelay(store: engines.store, producer: engines.events, on: context.loops.next())
+            let tail = EventTail<MediaEvent>(pool: engines.pool, kafka: engines.kafka) { received in
+                let decoded = try received.map { try $0.decoded().payload }
+                events.withLock { $0 += decoded }
+            }
+            return [
+                engines.service {
+                    isWorking.withLock { $0 = true }
+                    return [relay, tail]
+                }
+            ]
+        }
+        self.engines = try await eventually("the writer is made") { writer.withLock { $0 } }
+        try await eventually("the writer works", within: .seconds(60)) { isWorking.withLock { $0 } }
+        try await deploy()
+    }
+
+    /// Starts a service that runs as long as the test process.
+    /// - Returns: its port.
+    private static func run(
+        _ main: ServiceMain, _ values: [String: String], make: @escaping ServiceMain.Make
+    ) async throws -> Int {
+        let configuration = try Configuration(keys: main.allKeys, fileValues: values)
+        let port = Locked<Int?>(nil)
+        Task {
+            try await main.run(
+                configuration, registry: MetricsRegistry(),
+                listening: { listening in port.withLock { $0 = listening } },
+                make: make)
+        }
+        return try await eventually("the service listens", within: .seconds(30)) { port.withLock { $0 } }
+    }
+
+    private func deploy() async throws {
+        try await engines.events.send(
+            SigningKeyEvent(
+                keyID: key.id, jwk: key.publicKey.jwk, notBefore: 0,
+                expires: Int64(Date.distantFuture.timeIntervalSince1970)))
+        let definition = try AppDefinition(files: [
+            "realm_config.json": """
+            {"config_version": 20210101, "app_id": "\(app)", "name": "RChat", "location": "DE-FF", "deployment_model": "LOCAL"}
+            """,
+            "sync/config.json": """
+            {"state": "enabled", "database_name": "RChat", "service_name": "mongodb-atlas",
+             "partition": {"key": "partition", "type": "string", "required": true,
+                           "permissions": {"read": true, "write": true}}}
+            """,
+            "data_sources/mongodb-atlas/config.json": """
+            {"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {}}
+            """,
+            "data_sources/mongodb-atlas/RChat/ChatMessage/rules.json": """
+            {"database": "RChat", "collection": "ChatMessage", "roles": []}
+            """,
+            "partita.json": """
+            {"media": [{"database": "RChat", "collection": "ChatMessage", "field": "image.picture",
+                        "linkField": "image.pictureURL", "thumbnailField": "image.thumbNail", "thumbnailPixels": 128,
+                        "minimumBytes": 100}]}
+            """,
+        ])
+        try await AppRegistry(client: engines.postgres).deploy(definition)
+        engines.apps.announce()
+        try await eventually("the writer knows the app") { engines.apps.app(app) != nil }
+        try await eventually("media offload is ready", within: .seconds(60)) {
+            try await send("/health/ready").status == 200
+        }
+    }
+
+    // MARK: Documents
+
+    var messages: DocumentCollection {
+        engines.store.collection(Self.namespace.collection, database: Self.namespace.database, app: app)
+    }
+
+    /// Inserts a message with a picture in a partition of its own.
+    @discardableResult
+    func insert(_ picture: [UInt8], id: String = UUID().uuidString, thumbnail: [UInt8]? = nil) async throws -> String {
+        var image: Document = ["_id": "photo", "picture": .binary(Binary(picture))]
+        if let thumbnail { image["thumbNail"] = .binary(Binary(thumbnail)) }
+        try await messages.insertOne([
+            "_id": .string(id), "partition": .string("conversation=\(id)"), "text": "look", "image": .document(image),
+        ])
+        return id
+    }
+
+    func replacePicture(of id: String, by picture: [UInt8]) async throws {
+        try await messages.updateOne(
+            ["_id": .string(id)],
+            ["$set": ["image": ["_id": "photo", "picture": .binary(Binary(picture))]]])
+    }
+
+    func image(of id: String) async throws -> Document? {
+        try await messages.findOne(["_id": .string(id)])?["image"]?.documentValue
+    }
+
+    /// Waits until the picture is moved.
+    /// - Parameter picture: what the link is to lead to, if not to anything.
+    func movedImage(of id: String, picture: [UInt8]? = nil) async throws -> Document {
+        try await eventually("the picture of \(id) is moved", within: .seconds(30)) {
+            guard let image = try await image(of: id), image["picture"] == nil,
+                let link = image["pictureURL"]?.stringValue,
+                picture.map({ link.hasSuffix(SHA256.hex($0)) }) ?? true
+            else { return nil }
+            return image
+        }
+    }
+
+    // MARK: Rows, events, files
+
+    func rows(_ table: String, of id: String) async throws -> Int {
+        try await engines.postgres.query(
+            "select count(*) from partita.\(table) where app = $1 and _id = $2", [.text(app), .text("s:\(id)")]
+        ).decode(Int.self)[0]
+    }
+
+    func objects(of picture: [UInt8]) async throws -> Int {
+        try await engines.postgres.query(
+            "select count(*) from partita.media_objects where app = $1 and digest = $2",
+            [.text(app), .text(SHA256.hex(picture))]
+        ).decode(Int.self)[0]
+    }
+
+    /// The files that hold these bytes.
+    func files(of picture: [UInt8]) -> [String] {
+        let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
+        return names.filter { $0.contains(SHA256.hex(picture)) }
+    }
+
+    func events(of id: String) -> [MediaEvent] { events.withLock { $0.filter { $0.documentKey == .string(id) } } }
+
+    /// The job that a change of this document made last.
+    func job(_ kind: MediaJob.Kind, of id: String) async throws -> MediaJob {
+        let head = try await engines.postgres.query(
+            "select epoch, revision from partita.changes where app = $1 and _id = $2 order by epoch, revision limit 1",
+            [.text(app), .text("s:\(id)")])
+        let (epoch, number) = try head[0].decode((Int32, Int64).self)
+        return MediaJob(
+            app: app, kind: kind, namespace: Self.namespace, documentKey: .string(id),
+            partition: Partition(text: "s:conversation=\(id)"), revision: Revision(epoch: epoch, number: number),
+            path: "image.picture", time: 0)
+    }
+
+    /// Waits until nothing is to be done for a document any more.
+    func settled(_ id: String) async throws {
+        try await eventually("all jobs of \(id) are done", within: .seconds(30)) {
+            try await rows("media_jobs", of: id) == 0
+        }
+    }
+
+    // MARK: HTTP
+
+    func grant(_ access: String, to user: String, on id: String) async throws {
+        try await engines.postgres.execute(
+            """
+            insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, $4, 1, 1)
+            on conflict (app, partition, user_id) do update set access = excluded.access
+            """, [.text(app), .text("s:conversation=\(id)"), .text(user), .text(access)])
+    }
+
+    func token(_ user: String, app: String? = nil, lifetime: Int64 = 600) throws -> String {
+        let now = Int64(Date().timeIntervalSince1970)
+        return try key.sign(
+            TokenClaims(
+                session: "s", user: user, device: "d", app: app ?? self.app, type: .access, issuedAt: now - 10,
+                expiresAt: now + lifetime))
+    }
+
+    /// Opens a link as it stands in a document, at the port where the service is.
+    func open(_ link: String, token: String? = nil, query: String = "") async throws -> HTTPClient.Response {
+        let path = String(link.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" })
+        return try await send(path + query, token: token)
+    }
+
+    private func send(_ path: String, token: String? = nil) async throws -> HTTPClient.Response {
+        try await http.send(
+            HTTPClient.Request(
+                url: "http://127.0.0.1:\(port)\(path)",
+                headers: token.map { [.init("Authorization", "Bearer \($0)")] } ?? []))
+    }
+}

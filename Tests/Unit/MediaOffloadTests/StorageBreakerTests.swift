@@ -1,0 +1,32 @@
+import Testing
+
+@testable import MediaOffload
+
+struct StorageBreakerTests {
+    private struct Broken: ObjectStorage {
+        let isBroken: Bool
+        private func fail() throws {
+            if isBroken { throw ObjectStorageError(code: .unreachable, message: "away") }
+        }
+        func check() async throws { try fail() }
+        func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws { try fail() }
+        func get(_ key: String) async throws -> [UInt8]? { nil }
+        func delete(_ key: String) async throws { try fail() }
+        func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? { nil }
+    }
+
+    @Test func `after a failure nobody is admitted for a while`() async throws {
+        let breaker = StorageBreaker(Broken(isBroken: true), first: .seconds(3600), limit: .seconds(3600))
+        try breaker.admit()
+        await #expect(throws: ObjectStorageError.self) { try await breaker.put("a", [], contentType: "") }
+        #expect(throws: ObjectStorageError.self) { try breaker.admit() }
+    }
+
+    @Test func `after the while one is admitted, and a success admits all`() async throws {
+        let breaker = StorageBreaker(Broken(isBroken: true), first: .zero, limit: .seconds(3600))
+        await #expect(throws: ObjectStorageError.self) { try await breaker.delete("a") }
+        try breaker.admit()
+        _ = try await breaker.get("a")
+        for _ in 0..<3 { try breaker.admit() }
+    }
+}
