@@ -254,9 +254,14 @@ struct UnstorableUploadTests {
                     group.addTask {
                         for version in 2...12 as ClosedRange<Int64> {
                             let upload = Upload.of(version, [.update("a", ["$inc": ["n": 1]])], in: partition)
-                            var result: UploadResult?
-                            while result?.acknowledgement == nil {
-                                result = try await fixture.store.commit([upload], app: StoreFixture.app)[0].get()
+                            var isAcknowledged = false
+                            while !isAcknowledged {
+                                let result = try await fixture.store.commit([upload], app: StoreFixture.app)[0]
+                                switch result {
+                                case .success(let answer): isAcknowledged = answer.acknowledgement != nil
+                                case .failure(let error as DocumentStoreError) where error.code == .busy: continue
+                                case .failure(let error): throw error
+                                }
                             }
                         }
                     }
