@@ -174,7 +174,7 @@ let testTargets: [Target] = [
     tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
     tests("Integration", "MediaOffloadIntegrationTests", ["DocumentModel", "MediaOffload", "TestSupport"]),
 
-    tests("EndToEnd", "EndToEndTests", ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
+    tests("EndToEnd", "EndToEndTests", ["AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "HTTPClient", "LocalEngines", "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket"]),
 ]
 
 let package = Package(
