@@ -88,7 +88,9 @@ final class RunningSystem: Sendable {
     /// What the services are told by `up`.
     func setting(_ key: String) throws -> String {
         let text = try String(contentsOfFile: directory + "/partita.conf", encoding: .utf8)
-        for line in text.split(separator: "\n") where line.hasPrefix(key + " = ") { return String(line.dropFirst(key.count + 3)) }
+        for line in text.split(separator: "\n") where line.hasPrefix(key + " = ") {
+            return String(line.dropFirst(key.count + 3))
+        }
         throw SystemFailure(description: "partita.conf has no \(key)")
     }
 
@@ -118,7 +120,9 @@ final class RunningSystem: Sendable {
     }
 
     func waitUntilReplaced(_ name: String, _ old: pid_t) async throws {
-        try await eventually("\(name) is started again\n\(logEnds())", within: .seconds(60)) { try pid(of: name) != old }
+        try await eventually("\(name) is started again\n\(logEnds())", within: .seconds(60)) {
+            try pid(of: name) != old
+        }
         try await waitUntilReady()
     }
 
@@ -167,7 +171,8 @@ final class RunningSystem: Sendable {
     func logEnds(lines: Int = 15) -> String {
         let files = ["up.log"] + Self.services.map { "logs/\($0).log" }
         return files.map { file in
-            let text = (try? String(contentsOfFile: "\(directory)/\(file)", encoding: .utf8)) ?? "(none)"  // not started yet
+            // A service that wasn't started has none.
+            let text = (try? String(contentsOfFile: "\(directory)/\(file)", encoding: .utf8)) ?? "(none)"
             return "— \(file)\n" + text.split(separator: "\n").suffix(lines).joined(separator: "\n")
         }.joined(separator: "\n")
     }

@@ -20,6 +20,8 @@ enum SystemAtExit {
         }
         done.wait()
         // Kept on request, for whoever looks for a failure's reason.
-        if CurrentEnvironment.variables["PARTITA_KEEP_LOGS"] == nil { try? FileManager.default.removeItem(atPath: directory) }
+        if CurrentEnvironment.variables["PARTITA_KEEP_LOGS"] == nil {
+            try? FileManager.default.removeItem(atPath: directory)
+        }
     }
 }

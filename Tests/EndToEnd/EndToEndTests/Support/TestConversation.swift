@@ -33,7 +33,8 @@ struct TestConversation: Sendable {
     /// Waits until a device shows what Postgres has.
     func waitUntilSame(_ handle: PartitionHandle) async throws {
         let expected = try await rows()
-        try await eventually("the device shows the \(expected.count) messages that Postgres has", within: .seconds(40)) {
+        try await eventually("the device shows the \(expected.count) messages that Postgres has", within: .seconds(40))
+        {
             try await Self.shown(handle) == expected
         }
     }

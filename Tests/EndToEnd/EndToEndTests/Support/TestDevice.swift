@@ -15,7 +15,8 @@ final class TestDevice: Sendable {
     private let system: RunningSystem
 
     private init(
-        email: String, session: Session, transport: WatchedTransport, own: PartitionHandle, app: PartitaApp, system: RunningSystem
+        email: String, session: Session, transport: WatchedTransport, own: PartitionHandle, app: PartitaApp,
+        system: RunningSystem
     ) {
         self.email = email
         self.session = session
@@ -39,7 +40,8 @@ final class TestDevice: Sendable {
         try await app.register(email: email, password: password)
         let session = try await app.logIn(.emailPassword(email: email, password: password))
         let own = try await session.openPartition(.string("user=\(session.userId)"))
-        let device = TestDevice(email: email, session: session, transport: transport, own: own, app: app, system: system)
+        let device = TestDevice(
+            email: email, session: session, transport: transport, own: own, app: app, system: system)
         try await eventually("\(name) has a User document", within: .seconds(30)) { try await device.user() != nil }
         return device
     }
@@ -92,7 +94,7 @@ final class TestDevice: Sendable {
     /// The count of unread messages in a conversation.
     static func unread(_ user: Document?, _ conversation: String) -> Int? {
         let entry = user?["conversations"]?.arrayValue?.first { $0.documentValue?["id"]?.stringValue == conversation }
-        return entry?.documentValue?["unreadCount"]?.intValue.map(Int.init)
+        return entry?.documentValue?["unreadCount"]?.intValue.map { Int($0) }
     }
 
     func open(_ conversation: TestConversation) async throws -> PartitionHandle {
@@ -104,7 +106,8 @@ final class TestDevice: Sendable {
     func send(_ text: String, to handle: PartitionHandle) async throws -> String {
         let id = UUID().uuidString.lowercased()
         let message: Document = [
-            "_id": .string(id), "partition": handle.partition.value ?? .null, "text": .string(text), "author": .string(email),
+            "_id": .string(id), "partition": handle.partition.value ?? .null, "text": .string(text),
+            "author": .string(email),
             "timestamp": .date(Int64(Date().timeIntervalSince1970 * 1000)),
         ]
         try await handle.write { $0.insert("ChatMessage", message) }
