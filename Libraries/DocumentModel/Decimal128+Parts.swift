@@ -64,9 +64,8 @@ extension Decimal128 {
             coefficient /= 10
             exponent += 1
         }
-        guard exponent <= 19 else { return nil }
-        for _ in 0..<exponent { coefficient *= 10 }
         let limit = UInt128(Int64.max) + (negative ? 1 : 0)
+        for _ in 0..<min(exponent, 20) where coefficient <= limit { coefficient *= 10 }
         guard coefficient <= limit else { return nil }
         return negative ? Int64(truncatingIfNeeded: 0 &- coefficient) : Int64(coefficient)
     }

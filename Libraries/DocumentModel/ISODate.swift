@@ -41,7 +41,7 @@ public enum ISODate {
     public static func milliseconds(_ parts: Parts) -> Int64? {
         let (carry, month) = Int64(parts.month - 1).flooredQuotient(by: 12)
         let (year, overflow) = parts.year.addingReportingOverflow(carry)
-        guard !overflow, abs(year) < 400_000_000 else { return nil }
+        guard !overflow, year.magnitude < 300_000_000 else { return nil }
         let days = self.days(year: year, month: Int(month) + 1, day: 1) + Int64(parts.day - 1)
         let time =
             Int64(parts.hour) * 3_600_000 + Int64(parts.minute) * 60_000 + Int64(parts.second) * 1_000

@@ -41,6 +41,9 @@ extension Value {
     /// The elements of an array.
     public var arrayValue: [Value]? { if case .array(let elements) = self { elements } else { nil } }
 
+    /// The number of elements of an array; unlike `arrayValue` it keeps no reference, so that changing the array later doesn't copy it.
+    public var arrayCount: Int? { if case .array(let elements) = self { elements.count } else { nil } }
+
     /// The ObjectId.
     public var objectIdValue: ObjectId? { if case .objectId(let id) = self { id } else { nil } }
 

@@ -1,9 +1,9 @@
 import DocumentModel
 import EventTopics
 
-/// Where the changes are that a topic may have lost: `DocumentStore`, over the tables of partitions and change rows.
+/// Where the changes are that a topic may have lost: `ChangeHistory` of `DocumentStore`, over its partitions and change rows.
 public protocol GapSource: Sendable {
-    /// The heads of all partitions, in the order of (app, partition) as bytes.
+    /// The heads of all partitions, in an order that stays the same.
     /// - Parameters:
     ///   - key: only partitions behind it; `nil` for the first ones.
     ///   - limit: at most so many; fewer means that there are no more.

@@ -5,7 +5,8 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
-        SetupCommand.command, BrokerCommand.command,
+        UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
+        TriggersCommand.command, SetupCommand.command, BrokerCommand.command,
     ]
 
     static func main() async {

@@ -60,6 +60,18 @@ extension DocumentStore {
         )
     }
 
+    /// Whether the tombstones of all that was deleted after a checkpoint are still there. If not, a device compares
+    /// ``documentIds(app:partition:after:limit:)`` with what it has.
+    public func hasTombstones(since checkpoint: Revision, in partition: Partition, app: String) async throws -> Bool {
+        let rows = try await client.query(
+            """
+            select 1 from partita.tombstone_horizons
+            where app = $1 and partition = $2 and (epoch, revision) > ($3::int, $4::bigint)
+            """,
+            [.text(app), .text(partition.text), .int(Int64(checkpoint.epoch)), .int(checkpoint.number)])
+        return rows.isEmpty
+    }
+
     /// The `_id`s of the documents in a partition, a page of them after `after`: what a device that is older than the
     /// tombstones compares with its own.
     public func documentIds(

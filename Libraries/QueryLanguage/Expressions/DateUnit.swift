@@ -46,7 +46,7 @@ enum DateUnit: String {
         }
         let date = CalendarDate(moment, in: zone)
         let (product, tooLarge) = amount.multipliedReportingOverflow(by: months)
-        guard !tooLarge, abs(product) < 1 << 40 else { throw overflow }
+        guard !tooLarge, product.magnitude < 1 << 40 else { throw overflow }
         let (years, month) = (Int64(date.parts.month - 1) + product).flooredQuotient(by: 12)
         var parts = date.parts
         parts.year += years
@@ -89,9 +89,11 @@ enum DateUnit: String {
             var reference = ISODate.days(year: 2000, month: 1, day: 1)
             if self == .week { reference += (startOfWeek - reference).flooredQuotient(by: 7).remainder }
             let isWall = self == .day || self == .week
-            let local = isWall ? date.local : moment &+ zone.offset(at: moment)
-            let rest = (local - reference * 86_400_000).flooredQuotient(by: length).remainder
-            return isWall ? zone.moment(local - rest) : moment - rest
+            let (distance, tooFar) = date.local.subtractingReportingOverflow(reference * 86_400_000)
+            let rest = distance.flooredQuotient(by: length).remainder
+            let (start, tooFarBack) = (isWall ? date.local : moment).subtractingReportingOverflow(rest)
+            guard !tooFar, !tooFarBack else { throw overflow }
+            return isWall ? zone.moment(start) : start
         }
         let (length, tooLarge) = binSize.multipliedReportingOverflow(by: months)
         guard !tooLarge else { throw overflow }

@@ -15,7 +15,15 @@ public struct Expression: Sendable {
     init(node: ExpressionNode) { self.node = node }
 
     /// The value for a document, `nil` for what is missing.
-    public func evaluate(_ context: EvaluationContext) throws(QueryError) -> Value? { try node.evaluate(context) }
+    public func evaluate(_ context: EvaluationContext) throws(QueryError) -> Value? {
+        let value = try node.evaluate(context)
+        // A constant or a path gives what is bounded already.
+        switch node {
+        case .path, .literal: break
+        default: try ComputedBounds.check(value)
+        }
+        return value
+    }
 }
 
 extension ExpressionNode {
@@ -79,7 +87,11 @@ extension ExpressionNode {
             return last
         case .binding(let fields, let body):
             var inner = context
-            for field in fields { inner = inner.binding(field.name, to: try field.value.evaluate(context)) }
+            for field in fields {
+                let value = try field.value.evaluate(context)
+                try ComputedBounds.check(value)
+                inner = inner.binding(field.name, to: value)
+            }
             return try body.evaluate(inner)
         case .map(let input, let name, let body):
             guard
@@ -103,6 +115,7 @@ extension ExpressionNode {
             var result = try initial.evaluate(context)
             for element in elements {
                 result = try body.evaluate(context.binding("this", to: element).binding("value", to: result))
+                try ComputedBounds.check(result)
             }
             return result
         case .sortArray(let input, let sort):

@@ -69,7 +69,7 @@ struct FilterMatcher {
         case .equal(let operand): return isEqual(value, operand)
         case .compare(let comparison, let operand): return compare(value, comparison, operand)
         case .in(let operands, let expressions):
-            if operands.contains(where: { isEqual(value, $0) }) { return true }
+            if isOne(of: operands, value) { return true }
             for expression in expressions where try expression.matches(value) { return true }
             return false
         case .regex(let expression): return try expression.matches(value)
@@ -116,6 +116,17 @@ struct FilterMatcher {
             Document(fields: elements.enumerated().map { Document.Field(String($0.offset), $0.element) })
         default: nil
         }
+    }
+
+    private func isOne(of operands: [Value], _ value: Value?) -> Bool {
+        if collation != nil || operands.count < 8 { return operands.contains { isEqual(value, $0) } }
+        let wanted = value.map { $0.isNull ? Value.null : $0 } ?? .null
+        var low = 0, high = operands.count
+        while low < high {
+            let middle = (low + high) / 2
+            if Value.compare(operands[middle], wanted) < 0 { low = middle + 1 } else { high = middle }
+        }
+        return low < operands.count && operands[low] == wanted
     }
 
     private func isEqual(_ value: Value?, _ operand: Value) -> Bool {

@@ -27,7 +27,7 @@ public indirect enum FieldCondition: Sendable {
     case equal(Value)
     /// `$gt`, `$gte`, `$lt`, `$lte`: only values of the same rank of type compare.
     case compare(Comparison, Value)
-    /// `$in`, with the regular expressions of the list apart.
+    /// `$in`: the values in their order, and apart from them the regular expressions of the list.
     case `in`([Value], [RegexCondition])
     /// A regular expression as the value, or `$regex`.
     case regex(RegexCondition)

@@ -140,7 +140,8 @@ struct FilterParser {
                 values.append(element)
             }
         }
-        return .in(values, expressions)
+        // Sorted for the matcher's search.
+        return .in(values.sorted(), expressions)
     }
 
     private func size(_ operand: Value) throws(QueryError) -> Int {

@@ -149,15 +149,12 @@ public struct GeoCondition: Sendable {
 
     private func distance(to shape: Geometry) -> Double? {
         guard case .near(let center, let measure, _, _) = kind else { return nil }
-        // Lines and polygons are as near as their nearest corner; only points are exact.
-        guard shape.lines.isEmpty, shape.polygons.isEmpty else { return nil }
-        return shape.points.map { point in
-            switch measure {
-            case .metres: center.angle(to: point) * Self.earthRadius
-            case .radians: center.angle(to: point)
-            case .planar: center.planarDistance(to: point)
-            }
-        }.min()
+        switch measure {
+        // Only points have a place in the plane.
+        case .planar: return shape.points.map { center.planarDistance(to: $0) }.min()
+        case .radians: return SphereShapes.angle(from: center, to: shape)
+        case .metres: return SphereShapes.angle(from: center, to: shape).map { $0 * Self.earthRadius }
+        }
     }
 
     /// The distance of what a field holds, in the condition's own unit; `nil` where it holds no points.

@@ -35,6 +35,23 @@ enum SphereShapes {
         return a.dot(place) >= a.dot(b) - tolerance && b.dot(place) >= a.dot(b) - tolerance
     }
 
+    /// The angle from a place to the nearest place of a shape; `nil` for a shape without any.
+    static func angle(from point: GeoPoint, to shape: Geometry) -> Double? {
+        if shape.polygons.contains(where: { contains($0, point) }) { return 0 }
+        let place = point.vector
+        let corners = shape.vertices.map { point.angle(to: $0) }
+        let feet = shape.segments.compactMap { piece in
+            let a = piece.0.vector, b = piece.1.vector
+            let normal = a.cross(b)
+            let length = normal.dot(normal).squareRoot()
+            guard length > 0 else { return nil as Double? }
+            // The foot of the perpendicular counts only if it stands between both ends.
+            guard normal.cross(a).dot(place) > 0, b.cross(normal).dot(place) > 0 else { return nil }
+            return asin(min(1, abs(normal.dot(place)) / length))
+        }
+        return (corners + feet).min()
+    }
+
     /// Whether two great-circle pieces meet.
     static func cross(_ first: (GeoPoint, GeoPoint), _ second: (GeoPoint, GeoPoint)) -> Bool {
         let a = first.0.vector, b = first.1.vector, c = second.0.vector, d = second.1.vector

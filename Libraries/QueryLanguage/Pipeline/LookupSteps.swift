@@ -58,6 +58,7 @@ struct LookupStep: PipelineStep {
         }
         var copy = document
         copy.set(.array(found.map { .document($0) }), at: specification.output)
+        try ComputedBounds.check(copy)
         return copy
     }
 

@@ -15,6 +15,9 @@ public struct Pipeline: Sendable {
     }
 
     /// Parses an array of stages.
+    ///
+    /// Disfavored, so that a literal is an array of documents.
+    @_disfavoredOverload
     public init(_ value: Value, variables: Set<String> = []) throws(QueryError) {
         try self.init(try Self.documents(value), variables: variables)
     }
@@ -178,13 +181,16 @@ public struct PipelineRun: Sendable {
         }
     }
 
-    /// How many documents are wanted of a sort that a limit follows.
+    /// Beyond so many a sort keeps everything and counts its memory.
+    private static let mostKept = 100_000
+
+    /// How many documents are wanted of a sort that a limit follows, if they are few.
     private static func limit(_ next: ArraySlice<Stage>) -> Int? {
         var skipped = 0
         for stage in next {
             switch stage {
-            case .skip(let count): skipped += count
-            case .limit(let count): return skipped + count
+            case .skip(let count): skipped = max(skipped, min(skipped, mostKept) + min(count, mostKept))
+            case .limit(let count): return skipped + min(count, mostKept) < mostKept ? skipped + count : nil
             default: return nil
             }
         }

@@ -17,7 +17,11 @@ struct ProjectStep: PipelineStep {
     let projection: Projection
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
-        try batch.map { try projection.apply(to: $0, context: context.evaluation($0)) }
+        try batch.map { document in
+            let result = try projection.apply(to: document, context: context.evaluation(document))
+            if projection.mode != .exclusion { try ComputedBounds.check(result) }
+            return result
+        }
     }
 }
 

@@ -17,7 +17,7 @@ struct SortStep: PipelineStep {
         if let limit {
             // Cut only now and then, so that each document is sorted a few times at most.
             if entries.count > max(2 * limit, limit + 1024) { cut(to: limit) }
-            if limit < 100_000 { return [] }
+            return []
         }
         for document in batch { try budget.add(document, context) }
         return []

@@ -187,7 +187,9 @@ extension StageParser {
         case "$denseRank": function = .denseRank
         case "$documentNumber": function = .documentNumber
         case "$shift":
-            guard let output = operation.value["output"], let by = operation.value["by"]?.intValue else {
+            guard let output = operation.value["output"], let by = operation.value["by"]?.intValue,
+                Int32(exactly: by) != nil
+            else {
                 throw .failedToParse("$shift requires 'output' and an integer 'by'")
             }
             function = .shift(try expression(output), by: by, otherwise: operation.value["default"] ?? .null)
@@ -236,7 +238,7 @@ extension StageParser {
             case "unbounded": places.append(nil)
             case "current": places.append(0)
             default:
-                guard let number = bound.intValue, abs(number) <= Int(Int32.max) else {
+                guard let number = bound.intValue, Int32(exactly: number) != nil else {
                     throw .failedToParse("Numeric document-based bounds must be an integer")
                 }
                 places.append(number)

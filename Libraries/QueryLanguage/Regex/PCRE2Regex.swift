@@ -52,18 +52,25 @@
 
         func matches(_ text: String) throws(QueryError) -> Bool { try firstMatch(in: text, from: 0) != nil }
 
+        private func match(_ text: inout String, _ offset: Int, _ options: UInt32, _ data: OpaquePointer) -> Int32 {
+            text.withUTF8 { bytes in
+                // An empty text may have no address, which PCRE2 refuses.
+                withUnsafePointer(to: UInt8(0)) { empty in
+                    pcre2_match_8(code, bytes.baseAddress ?? empty, bytes.count, offset, options, data, limits)
+                }
+            }
+        }
+
         func firstMatch(in text: String, from offset: Int) throws(QueryError) -> [Range<Int>?]? {
             guard let data = pcre2_match_data_create_from_pattern_8(code, nil) else {
                 throw .badValue("no memory for a regular expression")
             }
             defer { pcre2_match_data_free_8(data) }
             var text = text
-            let count = text.withUTF8 { bytes in
-                // An empty text may have no address, which PCRE2 refuses.
-                withUnsafePointer(to: UInt8(0)) { empty in
-                    pcre2_match_8(
-                        code, bytes.baseAddress ?? empty, bytes.count, offset, UInt32(PCRE2_NO_UTF_CHECK), data, limits)
-                }
+            var count = match(&text, offset, UInt32(PCRE2_NO_UTF_CHECK), data)
+            if count == PCRE2_ERROR_JIT_STACKLIMIT {
+                // The interpreter takes its memory from the heap, up to the limit.
+                count = match(&text, offset, UInt32(PCRE2_NO_UTF_CHECK) | UInt32(PCRE2_NO_JIT), data)
             }
             if count == PCRE2_ERROR_NOMATCH { return nil }
             guard count > 0 else {

@@ -35,6 +35,9 @@ public struct Update: Sendable {
     public init(pipeline: [Document]) throws(QueryError) { form = .pipeline(try UpdatePipeline(pipeline)) }
 
     /// Parses what stands as the update in a command: a document or an array of stages.
+    ///
+    /// Disfavored, so that a literal is a document.
+    @_disfavoredOverload
     public init(_ value: Value, arrayFilters: [Document] = []) throws(QueryError) {
         switch value {
         case .document(let document): try self.init(document, arrayFilters: arrayFilters)
@@ -93,6 +96,7 @@ public struct Update: Sendable {
                 }
                 replacement.fields.insert(Document.Field("_id", id), at: 0)
             }
+            try Self.check(replacement)
             let description = DocumentDifference.between(document, replacement)
             document = replacement
             return description
@@ -103,9 +107,18 @@ public struct Update: Sendable {
                     code: 66,
                     message: "After applying the update, the (immutable) field '_id' was found to have been altered")
             }
+            try Self.check(result)
             let description = DocumentDifference.between(document, result)
             document = result
             return description
+        }
+    }
+
+    private static func check(_ document: Document) throws(QueryError) {
+        switch ValueBounds().excess(of: document) {
+        case nil: break
+        case .depth?: throw QueryError(code: 15, message: "the document is nested deeper than 100 levels")
+        case .bytes?: throw QueryError(code: 10334, message: "the document is larger than 16 MiB")
         }
     }
 
@@ -125,6 +138,10 @@ public struct Update: Sendable {
             try apply(to: &document, isUpsertInsert: true, now: now)
         }
         let id = document.id ?? makeId()
+        if let wanted = filter.equalities.first(where: { $0.path.description == "_id" })?.value, wanted != id {
+            throw QueryError(
+                code: 66, message: "Performing an update on the path '_id' would modify the immutable field '_id'")
+        }
         document["_id"] = nil
         document.fields.insert(Document.Field("_id", id), at: 0)
         return document

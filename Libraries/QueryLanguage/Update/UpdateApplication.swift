@@ -120,13 +120,12 @@ struct UpdateApplication {
             }
             return
         }
-        guard case .array(let present) = container, let index = name.index else {
+        guard let count = container.arrayCount, let index = name.index else {
             guard operation.action.createsPath else { return }
             throw .pathNotViable(
                 "Cannot create field '\(name.name)' in element {\(path.split(separator: ".").last ?? ""): \(container)}"
             )
         }
-        let count = present.count
         if index >= count {
             guard let value = try create(operation, rest, at: below) else { return }
             guard index - count <= 1_500_000 else { throw .badValue("can't backfill more than 1500000 elements") }
@@ -210,6 +209,9 @@ struct UpdateApplication {
         try refuseArrays(
             on: to, in: document, "destination",
             "The destination field cannot be an array element, '\(to)' in doc with \(idText)")
+        guard ValueBounds(maximumDepth: max(1, 100 - to.components.count)).excess(of: value) == nil else {
+            throw QueryError(code: 15, message: "Renaming '\(from)' to '\(to)' would nest the document too deeply")
+        }
         var copy = document
         copy.remove(at: from)
         let set = try UpdateOperation(.set, target, value)

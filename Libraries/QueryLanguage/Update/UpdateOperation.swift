@@ -33,6 +33,12 @@ public struct UpdateOperation: Sendable {
         self.operator = `operator`
         self.path = path
         self.value = value
+        // An array around the value, as `$push` makes one, is a level more.
+        guard ValueBounds(maximumDepth: max(1, 99 - path.steps.count), maximumBytes: 16 << 20).excess(of: value) == nil
+        else {
+            throw QueryError(
+                code: 15, message: "The value at '\(path)' is nested too deeply or too large for a document")
+        }
         action = try UpdateAction(`operator`, path, value)
     }
 }

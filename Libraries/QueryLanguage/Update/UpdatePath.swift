@@ -22,8 +22,10 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
     /// Parses and checks a path.
     public init(_ text: String) throws(QueryError) {
         guard !text.isEmpty else { throw QueryError(code: 56, message: "An empty update path is not valid.") }
+        let components = Path(text).components
+        guard components.count <= 100 else { throw QueryError(code: 15, message: "FieldPath is too long") }
         var steps: [Step] = []
-        for component in Path(text).components {
+        for component in components {
             let name = component.name
             guard !name.isEmpty else {
                 throw QueryError(
@@ -76,7 +78,12 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
             guard case .name(let left) = left, case .name(let right) = right else {
                 return ByteOrder.compare("\(left)", "\(right)") < 0
             }
-            if let left = left.index, let right = right.index { return left < right }
+            // Indexes come first, so that the order is one.
+            switch (left.index, right.index) {
+            case (let left?, let right?): return left < right
+            case (nil, nil): break
+            case (let left, _): return left != nil
+            }
             return ByteOrder.compare(left.name, right.name) < 0
         }
         return a.steps.count < b.steps.count

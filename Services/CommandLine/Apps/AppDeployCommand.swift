@@ -12,7 +12,8 @@ import Logging
 /// `partita app deploy DIRECTORY`.
 enum AppDeployCommand {
     static let command = Command(
-        name: "app deploy", summary: "Check an app folder, and make it the version that runs", parameters: ["DIRECTORY"],
+        name: "app deploy", summary: "Check an app folder, and make it the version that runs",
+        parameters: ["DIRECTORY"],
         options: [LocalConfiguration.option]
     ) { arguments in
         let result = try await deploy(

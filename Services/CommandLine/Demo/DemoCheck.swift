@@ -26,7 +26,8 @@ struct DemoCheck: Sendable {
     private static func difference(_ handle: PartitionHandle, on client: PostgresClient) async throws -> String {
         for collection in collections {
             let rows = try await client.query(
-                "select _id, body::text from \"rchat/RChat\".\"\(collection)\" where partition = $1", [.text(handle.partition.text)])
+                "select _id, body::text from \"rchat/RChat\".\"\(collection)\" where partition = $1",
+                [.text(handle.partition.text)])
             let expected = Dictionary(uniqueKeysWithValues: try rows.decode((String, String).self).map { ($0, $1) })
             var found: [String: String] = [:]
             for document in try await handle.find(collection) {
@@ -34,7 +35,9 @@ struct DemoCheck: Sendable {
             }
             for id in Set(expected.keys).union(found.keys) {
                 let server = try expected[id].map { ExtendedJSON.print(try ExtendedJSON.parse($0)) }
-                if server != found[id] { return "\(collection) \(id): \(server ?? "missing") and \(found[id] ?? "missing")" }
+                if server != found[id] {
+                    return "\(collection) \(id): \(server ?? "missing") and \(found[id] ?? "missing")"
+                }
             }
         }
         return ""
@@ -44,7 +47,8 @@ struct DemoCheck: Sendable {
     func deadLetter(of message: String) async throws -> String? {
         try await Tool.run(configuration) { tool in
             let rows = try await tool.postgres.query(
-                "select trigger || ': ' || message from partita.trigger_failures where event like '%' || $1 || '%'", [.text(message)])
+                "select trigger || ': ' || message from partita.trigger_failures where event like '%' || $1 || '%'",
+                [.text(message)])
             return try rows.first?.decode(0, as: String.self)
         }
     }
@@ -52,7 +56,7 @@ struct DemoCheck: Sendable {
     /// What somebody with `psql` would do.
     func setText(of message: String, to text: String) async throws {
         try await Tool.run(configuration) { tool in
-            try await tool.postgres.execute(
+            _ = try await tool.postgres.execute(
                 "update \"rchat/RChat\".\"ChatMessage\" set document = jsonb_set(document, '{text}', to_jsonb($2::text)) where _id = $1",
                 [.text("s:" + message), .text(text)])
         }

@@ -34,7 +34,9 @@ struct Demo: Sendable {
     let loop: EventLoop
 
     func play() async throws {
-        print("\nThree people register; a trigger makes each a User document, another one a Chatster for everybody to see")
+        print(
+            "\nThree people register; a trigger makes each a User document, another one a Chatster for everybody to see"
+        )
         let ada = try await register("ada")
         let ben = try await register("ben")
         let cleo = try await register("cleo")
@@ -100,7 +102,8 @@ struct Demo: Sendable {
             .document(["userName": .string($0.email), "membershipStatus": .string("User added, but invite pending")])
         }
         let conversation: Document = [
-            "id": .string(id), "displayName": .string("Ada and Ben"), "unreadCount": .int64(0), "members": .array(members),
+            "id": .string(id), "displayName": .string("Ada and Ben"), "unreadCount": .int64(0),
+            "members": .array(members),
         ]
         try await ada.own.write {
             $0.update(
@@ -133,7 +136,9 @@ struct Demo: Sendable {
         try await ben.waitForMessage(adas, in: benTalk)
         try await benTalk.waitForUploads()
         let lists = try await [adaTalk, benTalk].asyncMap { try await Self.texts($0) }
-        guard lists[0] == lists[1], lists[0].count == 6 else { throw DemoFailure(description: "the devices disagree: \(lists)") }
+        guard lists[0] == lists[1], lists[0].count == 6 else {
+            throw DemoFailure(description: "the devices disagree: \(lists)")
+        }
         print("  both have the same \(lists[0].count) messages")
     }
 
@@ -189,11 +194,15 @@ struct Demo: Sendable {
         let credentials: Document = ["username": .string(device.email), "password": .string(device.password)]
         let login = try await http.send(
             .init(
-                method: "POST", url: configuration.authURL + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
-                headers: [.init("Content-Type", "application/json")], body: Array(ExtendedJSON.print(credentials).utf8)))
+                method: "POST",
+                url: configuration.authURL + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
+                headers: [.init("Content-Type", "application/json")], body: Array(ExtendedJSON.print(credentials).utf8))
+        )
         let token = try ExtendedJSON.parseDocument(login.body)["access_token"]?.stringValue ?? ""
         let response = try await http.send(
-            .init(method: "GET", url: link, headers: [.init("Authorization", "Bearer \(token)")], maximumResponseBytes: 8 << 20))
+            .init(
+                method: "GET", url: link, headers: [.init("Authorization", "Bearer \(token)")],
+                maximumResponseBytes: 8 << 20))
         await http.shutDown()
         return response
     }

@@ -98,7 +98,9 @@ final class DemoDevice: Sendable {
 /// Waits for a value, asking for it again and again.
 /// - Throws: `DemoFailure` when it doesn't come.
 @discardableResult
-func eventually<T>(_ what: String, within limit: Duration = .seconds(20), _ value: () async throws -> T?) async throws -> T {
+func eventually<T>(_ what: String, within limit: Duration = .seconds(20), _ value: () async throws -> T?) async throws
+    -> T
+{
     let end = ContinuousClock.now + limit
     while true {
         if let value = try await value() { return value }

@@ -25,7 +25,8 @@ enum DeviceCommand {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let app = try await PartitaApp(
             PartitaConfiguration(
-                appId: arguments.value("app") ?? "rchat", baseURL: auth, directory: directory, loop: EventLoop(name: "device")))
+                appId: arguments.value("app") ?? "rchat", baseURL: auth, directory: directory,
+                loop: EventLoop(name: "device")))
         let session = try await signIn(app, user, arguments.value("password") ?? "correct horse battery staple")
         print("signed in as \(session.userId), device \(await session.deviceId())")
         let own = try await session.openPartition(.string("user=\(session.userId)"))

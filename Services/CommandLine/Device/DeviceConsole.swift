@@ -46,7 +46,9 @@ final class DeviceConsole {
             print("opened \(partition.partition.text)")
         case "find":
             let (collection, filter) = Self.split(rest)
-            for document in try await partition.find(collection, try filter.map { try ExtendedJSON.parseDocument($0) } ?? [:]) {
+            for document in try await partition.find(
+                collection, try filter.map { try ExtendedJSON.parseDocument($0) } ?? [:])
+            {
                 print(ExtendedJSON.print(document, mode: .relaxed))
             }
         case "insert":

@@ -31,7 +31,8 @@ struct LocalConfiguration: Sendable {
     }
 
     private static let variables = [
-        "PARTITA_POSTGRES_URL": "postgres.url", "PARTITA_REDIS_URL": "redis.url", "PARTITA_KAFKA_BOOTSTRAP": "kafka.bootstrap",
+        "PARTITA_POSTGRES_URL": "postgres.url", "PARTITA_REDIS_URL": "redis.url",
+        "PARTITA_KAFKA_BOOTSTRAP": "kafka.bootstrap",
         "PARTITA_KAFKA_EMBEDDED": "kafka.embedded", "PARTITA_KAFKA_POOL": "kafka.pool", "PARTITA_AUTH_URL": "auth.url",
     ]
 
@@ -56,5 +57,6 @@ struct LocalConfiguration: Sendable {
     }
 
     /// `--data`, which every command that looks at a system takes.
-    static let option = Command.Option("data", value: "DIR", "the data directory of the system (default: as for `partita up`)")
+    static let option = Command.Option(
+        "data", value: "DIR", "the data directory of the system (default: as for `partita up`)")
 }

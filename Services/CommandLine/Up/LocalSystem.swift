@@ -43,7 +43,9 @@ actor LocalSystem {
         try await Progress.step("deploying \(directory)") {
             _ = try await AppDeployCommand.deploy(directory, configuration: configuration)
         }
-        for service in services { try await service.start(environment: configuration.environment.merging(settings) { $1 }) }
+        for service in services {
+            try await service.start(environment: configuration.environment.merging(settings) { $1 })
+        }
         let http = HTTPClient(loop: loop)
         for service in services {
             try await Progress.step("starting \(service.name) on port \(service.port)") {
@@ -65,7 +67,8 @@ actor LocalSystem {
 
     private func configuration(of engines: StartedEngines) -> LocalConfiguration {
         LocalConfiguration(values: [
-            "postgres.url": engines.postgresURL, "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap,
+            "postgres.url": engines.postgresURL, "redis.url": engines.redisURL,
+            "kafka.bootstrap": engines.kafkaBootstrap,
             "kafka.embedded": "\(engines.isEmbeddedBroker)", "auth.url": url(of: "auth"),
         ])
     }

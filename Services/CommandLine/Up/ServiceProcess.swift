@@ -39,7 +39,8 @@ actor ServiceProcess {
         var last = "no answer"
         while ContinuousClock.now < end {
             do {
-                let response = try await http.send(.init(method: "GET", url: url + "/health/ready", timeout: .seconds(2)))
+                let response = try await http.send(
+                    .init(method: "GET", url: url + "/health/ready", timeout: .seconds(2)))
                 if response.status == 200 { return }
                 last = response.text
             } catch {

@@ -9,8 +9,12 @@ enum UpCommand {
     static let command = Command(
         name: "up", summary: "Run engines, services and the app rchat on this machine, until Ctrl-C",
         options: [
-            .init("data", value: "DIR", "where data, logs and configuration are (default: /var/lib/partita as root, else .partita)"),
-            .init("port", value: "PORT", "the first of the ports that are used, 8080 by default: services from here, engines from here + 10"),
+            .init(
+                "data", value: "DIR",
+                "where data, logs and configuration are (default: /var/lib/partita as root, else .partita)"),
+            .init(
+                "port", value: "PORT",
+                "the first of the ports that are used, 8080 by default: services from here, engines from here + 10"),
             .init("app", value: "DIR", "the app folder to deploy (default: Deploy/apps/rchat)"),
             .init("reset", "start empty: remove the data of earlier runs"),
             .init("demo", "play the conversation of three people, check what came of it, and end"),
@@ -30,7 +34,11 @@ enum UpCommand {
             do {
                 try await system.start()
                 print(await system.welcome)
-                if isDemo { try await DemoCommand.play(await system.configuration, places: system.places) } else { await signals.wait() }
+                if isDemo {
+                    try await DemoCommand.play(await system.configuration, places: system.places)
+                } else {
+                    await signals.wait()
+                }
             } catch {
                 await system.stop()
                 throw error

@@ -1,4 +1,6 @@
+import MediaOffload
+
 @main
 enum Main {
-    static func main() {}
+    static func main() async { await MediaOffloadServer.main.run { try MediaOffloadServer.make(&$0) } }
 }

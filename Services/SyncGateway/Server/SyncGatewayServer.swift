@@ -24,7 +24,8 @@ public enum SyncGatewayServer {
 
     /// The service's main program.
     public static let main = ServiceMain(
-        name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.", defaultPort: 8082,
+        name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.",
+        defaultPort: 8082,
         keys: EngineSettings.keysWithRedis + [window.description, subscriptions.description, presenceTTL.description])
 
     /// Makes the service.

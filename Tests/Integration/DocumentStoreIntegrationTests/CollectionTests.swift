@@ -160,3 +160,27 @@ struct CollectionTests {
         }
     }
 }
+
+struct AggregationTests {
+    @Test func `a pipeline runs over what Postgres finds, and reaches other collections`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
+            try await users.insertMany([["_id": "ada", "name": "Ada"], ["_id": "bob", "name": "Bob"]])
+            try await messages.insertMany(
+                (0..<600).map { ["_id": "m\($0)", "author": $0 % 3 == 0 ? "ada" : "bob", "n": .int64(Int64($0))] })
+            let result = try await messages.aggregate([
+                ["$match": ["n": ["$gte": 300]]], ["$group": ["_id": "$author", "count": ["$sum": 1]]],
+                ["$lookup": ["from": "User", "localField": "_id", "foreignField": "_id", "as": "user"]],
+                ["$sort": ["_id": 1]],
+            ])
+            #expect(result.map { $0["_id"] } == ["ada", "bob"])
+            #expect(result.map { $0["count"]?.intValue } == [100, 200])
+            #expect(result.map { $0["user"]?[0]?["name"] } == ["Ada", "Bob"])
+            let refused = await #expect(throws: DocumentStoreError.self) {
+                try await messages.aggregate([["$out": "x"]])
+            }
+            #expect(refused?.mongoCode == 115)
+        }
+    }
+}

@@ -180,7 +180,7 @@ extension ExpressionOperators {
         }
         if !base.isDouble, !base.isDecimal, !exponent.isDouble, !exponent.isDecimal, power >= 0,
             let factor = base.int64Value,
-            let exact = integerPower(factor, Int64(power))
+            let times = exponent.int64Value, let exact = integerPower(factor, times)
         {
             if case .int32 = base, case .int32 = exponent { return .integer(exact) }
             return .int64(exact)

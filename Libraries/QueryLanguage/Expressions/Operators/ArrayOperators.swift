@@ -30,6 +30,9 @@ extension ExpressionOperators {
                 guard case .array(let elements)? = value else {
                     throw QueryError(code: 28664, message: "$concatArrays only supports arrays, not \(value.typeName)")
                 }
+                guard result.count + elements.count <= 1_000_000 else {
+                    throw QueryError(code: 146, message: "$concatArrays would use too much memory")
+                }
                 result += elements
             }
             return .array(result)
@@ -180,7 +183,7 @@ extension ExpressionOperators {
         let step = numbers.count == 3 ? numbers[2] : 1
         guard step != 0 else { throw QueryError(code: 34449, message: "$range requires a non-zero step value") }
         let count = (numbers[1] - numbers[0] + (step > 0 ? step - 1 : step + 1)) / step
-        guard count <= 4_000_000 else { throw QueryError(code: 146, message: "$range would use too much memory") }
+        guard count <= 1_000_000 else { throw QueryError(code: 146, message: "$range would use too much memory") }
         guard count > 0 else { return .array([]) }
         return .array(stride(from: numbers[0], to: numbers[1], by: Int64.Stride(step)).map { .integer($0) })
     }
@@ -198,7 +201,8 @@ extension ExpressionOperators {
                 message: "Second argument to $slice must be a numeric value, but is of type: \(arguments[1].typeName)")
         }
         guard arguments.count == 3 else {
-            return .array(first < 0 ? Array(elements.suffix(max(-first, 0))) : Array(elements.prefix(first)))
+            return .array(
+                first < 0 ? Array(elements.suffix(-max(first, -elements.count))) : Array(elements.prefix(first)))
         }
         guard let count = arguments[2]?.intValue else {
             throw QueryError(

@@ -87,7 +87,12 @@ extension ExpressionOperators {
     private static func moment(_ name: String, _ value: Value?) throws(QueryError) -> Int64? {
         switch value {
         case nil, .null?, .undefined?: return nil
-        case .date(let milliseconds)?: return milliseconds
+        case .date(let milliseconds)?:
+            // Nearer to the ends of 64 bits a week or a zone more would leave them.
+            guard milliseconds.magnitude < 9_000_000_000_000_000_000 else {
+                throw QueryError(code: 15, message: "\(name): the date is out of range")
+            }
+            return milliseconds
         case .timestamp(let time)?: return Int64(time.seconds) * 1000
         case .objectId(let id)?: return Int64(id.seconds) * 1000
         default: throw QueryError(code: 16006, message: "can't convert from BSON type \(value.typeName) to Date")
@@ -131,7 +136,7 @@ extension ExpressionOperators {
                 throw QueryError(
                     code: 40515, message: "'\(name)' must evaluate to an integer, found \(arguments[name].typeName)")
             }
-            guard abs(number) <= 32_767 || name == "millisecond" || name == "second" && abs(number) < 1 << 40 else {
+            guard number.magnitude <= 32_767 || ["second", "millisecond"].contains(name) else {
                 throw QueryError(
                     code: 31034,
                     message: "'\(name)' must evaluate to a value in the range [-32768, 32767]; value given: \(number)")

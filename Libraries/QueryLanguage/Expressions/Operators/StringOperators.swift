@@ -11,6 +11,9 @@ extension ExpressionOperators {
                     throw QueryError(code: 16702, message: "$concat only supports strings, not \(value.typeName)")
                 }
                 result += text
+                guard result.utf8.count <= ComputedBounds.bounds.maximumBytes else {
+                    throw QueryError(code: 10334, message: "$concat would make too long a string")
+                }
             }
             return .string(result)
         },
@@ -43,7 +46,7 @@ extension ExpressionOperators {
             guard !separator.isEmpty else {
                 throw QueryError(code: 40087, message: "$split requires a non-empty separator")
             }
-            return .array(split(text, by: separator).map { .string($0) })
+            return .array(try split(text, by: separator).map { .string($0) })
         },
         .unary("$strLenBytes") { (value) throws(QueryError) in
             guard case .string(let text)? = value else {
@@ -184,13 +187,16 @@ extension ExpressionOperators {
         } ?? -1
     }
 
-    static func split(_ text: String, by separator: String) -> [String] {
+    static func split(_ text: String, by separator: String) throws(QueryError) -> [String] {
         let bytes = Array(text.utf8), wanted = Array(separator.utf8)
         var parts: [String] = []
         var start = 0, index = 0
         while index + wanted.count <= bytes.count {
             if bytes[index] == wanted[0], bytes[index..<index + wanted.count].elementsEqual(wanted) {
                 parts.append(String(decoding: bytes[start..<index], as: UTF8.self))
+                guard parts.count < 1_000_000 else {
+                    throw QueryError(code: 146, message: "too many parts of a string")
+                }
                 index += wanted.count
                 start = index
             } else {
@@ -281,7 +287,11 @@ extension ExpressionOperators {
             guard all else { return .string(replacement + input) }
             return .string(input.unicodeScalars.reduce(into: replacement) { $0 += String($1) + replacement })
         }
-        let parts = split(input, by: find)
+        let parts = try split(input, by: find)
+        let (added, overflow) = parts.count.multipliedReportingOverflow(by: replacement.utf8.count)
+        guard !overflow, input.utf8.count + added <= ComputedBounds.bounds.maximumBytes else {
+            throw QueryError(code: 10334, message: "\(name) would make too long a string")
+        }
         guard all else {
             return .string(
                 parts.count == 1 ? input : parts[0] + replacement + parts.dropFirst().joined(separator: find))

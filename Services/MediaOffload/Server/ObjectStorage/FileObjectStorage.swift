@@ -1,22 +1,40 @@
 import Foundation
 import Glibc
 
-/// Objects as files, for a machine without an object store. A key's first two characters are its folder.
+/// Objects as files, for a machine without an object store. A key's slashes are folders.
 struct FileObjectStorage: ObjectStorage {
     let directory: String
+
+    func check() async throws {
+        let directory = directory
+        try await onDisk {
+            try Self.makeDirectory(directory)
+            guard access(directory, W_OK | X_OK) == 0 else { throw Self.error("write to", directory) }
+        }
+    }
 
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
         let path = path(key)
         try await onDisk {
-            try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            try Self.makeDirectory((path as NSString).deletingLastPathComponent)
             try Self.writeDurably(bytes, to: path)
         }
     }
 
     func get(_ key: String) async throws -> [UInt8]? {
         let path = path(key)
-        return try await onDisk { FileManager.default.contents(atPath: path).map { Array($0) } }
+        return try await onDisk {
+            guard access(path, F_OK) == 0 else {
+                // Without the directory nothing can be said about what is in it.
+                if errno == ENOENT, access(directory, F_OK) == 0 { return nil }
+                throw Self.error("read", path)
+            }
+            do {
+                return Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+            } catch {
+                throw ObjectStorageError(code: .disk, message: "can't read \(path): \(error)")
+            }
+        }
     }
 
     func delete(_ key: String) async throws {
@@ -28,22 +46,44 @@ struct FileObjectStorage: ObjectStorage {
 
     func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? { nil }
 
-    /// Keys are ours (hexadecimal digests and a slash), never a client's text.
-    private func path(_ key: String) -> String { "\(directory)/\(key.prefix(2))/\(key.replacing("/", with: "_"))" }
+    /// Keys are ours (ids of apps, hexadecimal digits and slashes), never a client's text.
+    private func path(_ key: String) -> String { "\(directory)/\(key)" }
+
+    private static func makeDirectory(_ path: String) throws {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw ObjectStorageError(code: .disk, message: "can't make the directory \(path): \(error)")
+        }
+    }
 
     /// To a file beside it, synced, then renamed: a reader sees all of it or nothing, also after a crash.
     private static func writeDurably(_ bytes: [UInt8], to path: String) throws {
         let temporary = path + ".\(UUID().uuidString).part"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw error("create", temporary) }
-        defer { close(descriptor) }
+        var isKept = false
+        defer {
+            close(descriptor)
+            if !isKept { unlink(temporary) }
+        }
         var offset = 0
         while offset < bytes.count {
             let written = bytes[offset...].withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             guard written > 0 else { throw error("write", temporary) }
             offset += written
         }
-        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw error("rename", temporary) }
+        guard fsync(descriptor) == 0, rename(temporary, path) == 0 else { throw error("keep", temporary) }
+        isKept = true
+        try syncDirectory((path as NSString).deletingLastPathComponent)
+    }
+
+    /// A name is durable only when its directory is.
+    private static func syncDirectory(_ path: String) throws {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw error("open", path) }
+        defer { close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw error("sync", path) }
     }
 
     private static func error(_ what: String, _ path: String) -> ObjectStorageError {

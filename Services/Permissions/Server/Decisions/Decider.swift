@@ -62,7 +62,8 @@ struct Decider: Sendable {
         do {
             for subject in try await grants.subjects(app: app) { try await decideAgain(subject) }
         } catch {
-            logger.error("not all decisions follow the new rules yet", metadata: ["app": "\(app)", "error": "\(error)"])
+            logger.error(
+                "not all decisions follow the new rules yet", metadata: ["app": "\(app)", "error": "\(error)"])
         }
     }
 

@@ -49,7 +49,8 @@ final class RunJournal: Sendable {
         state.withLock { state in
             guard let entry = state.recorded[effect.ordinal] else { return nil }
             guard entry.digest == effect.digest else {
-                state.divergence = "call \(effect.ordinal) is \(effect.action) with other arguments than in the run before"
+                state.divergence =
+                    "call \(effect.ordinal) is \(effect.action) with other arguments than in the run before"
                 return .failure(EffectFailure(name: "NotDeterministic", message: "the run differs from the one before"))
             }
             return .success(entry.result)
@@ -73,7 +74,8 @@ final class RunJournal: Sendable {
             on conflict do nothing
             """,
             [
-                .text(app), .text(trigger), .text(event), .int8Array(entries.map(\.0)), .textArray(entries.map(\.1.digest)),
+                .text(app), .text(trigger), .text(event), .int8Array(entries.map(\.0)),
+                .textArray(entries.map(\.1.digest)),
                 .textArray(entries.map { ExtendedJSON.print($0.1.result) }),
             ])
     }

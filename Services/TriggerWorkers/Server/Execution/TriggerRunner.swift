@@ -91,13 +91,19 @@ struct TriggerRunner: Sendable {
                 guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
                 let result = await documents.perform(effect)
                 if case .success(let value) = result {
-                    if DocumentEffects.isWrite(effect) { journal.committed(effect) } else { journal.note(effect, read: value) }
+                    if DocumentEffects.isWrite(effect) {
+                        journal.committed(effect)
+                    } else {
+                        journal.note(effect, read: value)
+                    }
                 }
                 return result
             },
             log: { level, message in
                 logs.add(
-                    .init(app: app.id, function: trigger.functionName, trigger: trigger.name, level: level, message: message))
+                    .init(
+                        app: app.id, function: trigger.functionName, trigger: trigger.name, level: level,
+                        message: message))
             })
         do {
             _ = try await functions.run(invocation)
@@ -111,7 +117,9 @@ struct TriggerRunner: Sendable {
     }
 
     /// The event is handled: its journal is no longer needed.
-    private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent) async throws {
+    private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent)
+        async throws
+    {
         try await client.withTransaction { transaction in
             _ = try await handled.claim(eventID: id, in: transaction)
             _ = try await transaction.query(
@@ -121,12 +129,16 @@ struct TriggerRunner: Sendable {
     }
 
     private func putAside(
-        _ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent, _ error: TriggerFailure.Failure,
+        _ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent,
+        _ error: TriggerFailure.Failure,
         attempts: Int
     ) async throws {
         logger.error(
             "a trigger failed, its event is put aside",
-            metadata: ["trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)", "attempt": "\(attempts)"])
+            metadata: [
+                "trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)",
+                "attempt": "\(attempts)",
+            ])
         logs.add(
             .init(
                 app: app.id, function: error.function ?? trigger.functionName, trigger: trigger.name, level: "error",

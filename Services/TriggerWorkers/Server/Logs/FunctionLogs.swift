@@ -60,7 +60,8 @@ final class FunctionLogs: Service {
                 [
                     .textArray(batch.map(\.app)), .textArray(batch.map(\.function)), .textArray(batch.map(\.trigger)),
                     .textArray(batch.map(\.level)),
-                    .textArray(batch.map { String($0.message.prefix(Self.longestMessage)).replacing("\0", with: "\u{FFFD}") }),
+                    .textArray(
+                        batch.map { String($0.message.prefix(Self.longestMessage)).replacing("\0", with: "\u{FFFD}") }),
                     .int8Array(batch.map { $0.line.map { Int64($0) } }),
                 ])
         } catch {
@@ -71,6 +72,7 @@ final class FunctionLogs: Service {
 
     /// Removes lines that are too old.
     func expire() async throws {
-        try await client.execute("delete from partita.function_logs where at < now() - $1::interval", [.text(Self.retention)])
+        try await client.execute(
+            "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.retention)])
     }
 }

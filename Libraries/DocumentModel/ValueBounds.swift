@@ -1,0 +1,46 @@
+/// Limits on values that were computed, not parsed: parts that share their storage can make a small value in memory endless on paper.
+public struct ValueBounds: Sendable {
+    /// The deepest nesting of documents and arrays; a parser reads no deeper.
+    public var maximumDepth: Int
+    /// About how many bytes a value may take when it is written.
+    public var maximumBytes: Int
+
+    /// Bounds; depth 100 and 16 MiB unless told otherwise, MongoDB's limit for documents.
+    public init(maximumDepth: Int = 100, maximumBytes: Int = 16 << 20) {
+        self.maximumDepth = maximumDepth
+        self.maximumBytes = maximumBytes
+    }
+
+    /// What a value breaks.
+    public enum Excess: Sendable { case depth, bytes }
+
+    /// Which bound a value breaks, if any. Stops at the bound, so that the time is bounded too.
+    public func excess(of value: Value) -> Excess? {
+        var rest = maximumBytes
+        return excess(of: value, depth: 0, rest: &rest)
+    }
+
+    /// Which bound a document breaks, if any.
+    public func excess(of document: Document) -> Excess? { excess(of: .document(document)) }
+
+    private func excess(of value: Value, depth: Int, rest: inout Int) -> Excess? {
+        rest -= 16
+        switch value {
+        case .string(let text), .symbol(let text): rest -= text.utf8.count
+        case .binary(let binary): rest -= binary.bytes.count
+        case .document(let document):
+            if depth == maximumDepth { return .depth }
+            for field in document.fields {
+                rest -= field.key.utf8.count
+                if let excess = excess(of: field.value, depth: depth + 1, rest: &rest) { return excess }
+            }
+        case .array(let elements):
+            if depth == maximumDepth { return .depth }
+            for element in elements {
+                if let excess = excess(of: element, depth: depth + 1, rest: &rest) { return excess }
+            }
+        default: break
+        }
+        return rest < 0 ? .bytes : nil
+    }
+}

@@ -1,0 +1,133 @@
+import DocumentModel
+public import Lifecycle
+public import Logging
+import Metrics
+import Postgres
+
+/// Drops the change rows that nobody needs any more, a day's table at a time, and tombstones that are old.
+///
+/// A day stays until its changes are published and every consumer that is known in `partita.handled_events` has handled
+/// them, but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
+/// consumer that was so far behind skips what is gone.
+public final class HistoryRetention: Service {
+    /// How long what is kept.
+    public struct Options: Sendable {
+        /// Days that changes are kept at least.
+        public var days: Int
+        /// Days after which they go, whoever is behind.
+        public var limit: Int
+        /// Days that tombstones are kept; a device that was away for longer compares ids.
+        public var tombstoneDays: Int
+
+        public init(days: Int = 7, limit: Int = 30, tombstoneDays: Int = 180) {
+            self.days = max(days, 1)
+            self.limit = max(limit, days)
+            self.tombstoneDays = max(tombstoneDays, 1)
+        }
+    }
+
+    private let store: DocumentStore
+    private let options: Options
+    private let logger: Logger
+    private let forced = Counter(
+        label: "document_store_history_forced_drops_total",
+        help: "Days of changes that were dropped although somebody hadn't handled them.")
+
+    public init(
+        store: DocumentStore, options: Options = Options(), logger: Logger = Logger(label: "document-store.history")
+    ) {
+        self.store = store
+        self.options = options
+        self.logger = logger
+    }
+
+    /// Looks once an hour, until graceful shutdown or cancellation. Any number of processes may.
+    public func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await self.sweep()
+                } catch {
+                    self.logger.warning("history was not swept", metadata: ["error": "\(error)"])
+                }
+                // Cancelled: the loop's condition ends it.
+                try? await Task.sleep(for: .seconds(3600))
+            }
+        }
+    }
+
+    /// Drops what is due.
+    /// - Returns: the days that were dropped, as `YYYYMMDD`.
+    @discardableResult
+    public func sweep() async throws -> [String] {
+        var dropped: [String] = []
+        for row in try await store.client.query(
+            RetentionSQL.due, [.int(Int64(options.days)), .int(Int64(options.limit))])
+        {
+            let (day, isOverdue) = try row.decode((String, Bool).self)
+            if try await isNeeded(day) {
+                guard isOverdue else {
+                    logger.warning("changes are kept for a consumer that is behind", metadata: ["day": "\(day)"])
+                    continue
+                }
+                forced.increment()
+                logger.error("changes were dropped that a consumer has not handled", metadata: ["day": "\(day)"])
+            }
+            try await store.client.execute("drop table if exists partita.\("changes_\(day)".postgresIdentifier)")
+            dropped.append(day)
+        }
+        try await store.client.execute(RetentionSQL.dropTombstones, [.int(Int64(options.tombstoneDays))])
+        return dropped
+    }
+
+    private func isNeeded(_ day: String) async throws -> Bool {
+        let table = "partita.\("changes_\(day)".postgresIdentifier)"
+        let unpublished = try await store.client.query(RetentionSQL.unpublished(table))
+        if !unpublished.isEmpty { return true }
+        let consumers = try await store.client.query(
+            "select to_regclass('partita.handled_events') is not null"
+        ).first?.decode(0, as: Bool.self)
+        guard consumers == true else { return false }
+        return try await !store.client.query(RetentionSQL.unhandled(table)).isEmpty
+    }
+}
+
+private enum RetentionSQL {
+    /// `$1` days, `$2` limit.
+    static let due = """
+        select right(c.relname, 8), to_date(right(c.relname, 8), 'YYYYMMDD') < (now() at time zone 'UTC')::date - $2::int
+        from pg_inherits i join pg_class c on c.oid = i.inhrelid
+        where i.inhparent = 'partita.changes'::regclass and c.relname ~ '^changes_[0-9]{8}$'
+            and to_date(right(c.relname, 8), 'YYYYMMDD') < (now() at time zone 'UTC')::date - $1::int
+        order by c.relname
+        """
+
+    static func unpublished(_ table: String) -> String {
+        """
+        select 1 from \(table) c left join partita.published p on p.app = c.app and p.partition = c.partition
+        where p.app is null or (c.epoch, c.revision) > (p.epoch, p.revision) limit 1
+        """
+    }
+
+    /// A consumer that has handled something of a partition is expected to handle the rest.
+    static func unhandled(_ table: String) -> String {
+        """
+        select 1 from (select app, partition, max(revision) as last from \(table) group by app, partition) c
+        join partita.handled_events h on h.app = c.app and h.partition = c.partition
+        where h.watermark < c.last limit 1
+        """
+    }
+
+    /// `$1` days. Notes up to where a partition's tombstones are gone.
+    static let dropTombstones = """
+        with dropped as (
+            delete from partita.tombstones where deleted_at < now() - $1::bigint * interval '1 day'
+            returning app, partition, epoch, revision
+        )
+        insert into partita.tombstone_horizons as h (app, partition, epoch, revision)
+        select distinct on (app, partition) app, partition, epoch, revision from dropped
+        order by app, partition, epoch desc, revision desc
+        on conflict (app, partition) do update set epoch = excluded.epoch, revision = excluded.revision
+        where (h.epoch, h.revision) < (excluded.epoch, excluded.revision)
+        """
+}

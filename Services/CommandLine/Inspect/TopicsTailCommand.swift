@@ -1,0 +1,51 @@
+import DocumentModel
+import EventTopics
+import Kafka
+
+/// `partita topics tail TOPIC`.
+enum TopicsTailCommand {
+    static let command = Command(
+        name: "topics tail", summary: "Show the events of a topic as they come, until Ctrl-C", parameters: ["TOPIC"],
+        options: [.init("from-start", "begin with what is there"), LocalConfiguration.option]
+    ) { arguments in
+        let name = try arguments.required("TOPIC")
+        guard Topics.all.contains(where: { $0.name == name }) else {
+            let names = Topics.all.map(\.name)
+            throw UsageError(
+                "no topic \(name)\(Suggestion.text(for: name, among: names)); there are: \(names.joined(separator: ", "))"
+            )
+        }
+        let isFromStart = arguments.has("from-start")
+        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            let signals = StopSignals()
+            let tailing = Task { try await tail(name, isFromStart: isFromStart, tool: tool) }
+            let watching = Task {
+                await signals.wait()
+                tailing.cancel()
+            }
+            defer { watching.cancel() }
+            try await tailing.value
+        }
+    }
+
+    private static func tail(_ name: String, isFromStart: Bool, tool: Tool) async throws {
+        let topic = "partita.\(tool.pool).\(name)"
+        let consumer = try KafkaConsumer(configuration: tool.kafka, options: KafkaConsumerOptions())
+        let partitions = try await consumer.metadata(topic).partitions
+        var offsets: [KafkaTopicPartition: KafkaOffset] = [:]
+        for partition in partitions {
+            offsets[KafkaTopicPartition(topic: topic, partition: partition)] = isFromStart ? .beginning : .end
+        }
+        try await consumer.assign(offsets)
+        while !Task.isCancelled {
+            for message in try await consumer.next(timeout: .milliseconds(500)).messages {
+                let key = String(decoding: message.key ?? [], as: UTF8.self)
+                let type = message.headers["ce_type"] ?? ""
+                print(
+                    "\(message.partition)@\(message.offset)  \(key)  \(type)  \(String(decoding: message.value ?? [], as: UTF8.self))"
+                )
+            }
+        }
+        await consumer.close()
+    }
+}

@@ -1,0 +1,59 @@
+import AppRegistry
+import DocumentStore
+import EventStream
+import EventTopics
+import Logging
+
+/// Does the jobs of `media-jobs`: those of one document one after the other, those of different documents beside each other.
+struct JobsHandler: EventHandler {
+    let apps: AppDirectory
+    let table: JobTable
+    let breaker: StorageBreaker
+    let mover: MediaMover
+    let logger: Logger
+
+    func handle(_ events: [ReceivedEvent<MediaJob>]) async throws {
+        try breaker.admit()
+        var settled: Set<MediaPlace> = []
+        for job in events.map(\.payload) where settled.insert(job.place).inserted {
+            guard let app = apps.app(job.app) else {
+                throw MediaOffloadError(code: .unknownApp, message: "the app \(job.app) isn't loaded")
+            }
+            // A field that is no media field any more keeps its link, and the link its bytes.
+            guard
+                let field = app.definition.media.first(where: { $0.namespace == job.namespace && $0.field == job.path })
+            else { continue }
+            try await mover.settle(field, for: job)
+        }
+        try await table.done(events.map(\.payload))
+    }
+
+    /// Whatever may pass is tried again for as long as it takes: the photo waits in its document.
+    func decide(_ error: any Error, on event: ReceivedEvent<MediaJob>, attempts: Int) async -> FailureDecision {
+        switch error {
+        case is ObjectStorageError: .retry
+        case let error as MediaOffloadError: error.code == .superseded || attempts < 8 ? .retry : .deadLetter
+        case let error as DocumentStoreError where error.isRetriable || error.code == .unavailable: .retry
+        case _ where TransientErrors.contains(error): .retry
+        default: attempts < 5 ? .retry : .deadLetter
+        }
+    }
+
+    func deadLetter(_ letter: DeadLetter<MediaJob>) async throws {
+        MediaOffloadMetrics.droppedJobs.increment()
+        guard let job = letter.event?.payload else {
+            return logger.error("a job can't be read", metadata: ["error": "\(letter.error)"])
+        }
+        if letter.error is MediaOffloadError {
+            logger.notice("a job is of no deployed app", metadata: ["app": "\(job.app)"])
+        } else {
+            logger.error(
+                "a job can't be done, the binary stays in its document",
+                metadata: [
+                    "app": "\(job.app)", "document": "\(job.subject)", "media.field": "\(job.path)",
+                    "error": "\(letter.error)",
+                ])
+        }
+        try await table.done([job])
+    }
+}

@@ -1,0 +1,36 @@
+import AppDefinition
+import DocumentModel
+
+/// A media field of one document: what jobs, references and links are about.
+struct MediaPlace: Hashable, Sendable {
+    var app: String
+    var namespace: ChangeEvent.Namespace
+    /// The document's `_id`.
+    var documentKey: Value
+    /// The dotted path of the binary.
+    var path: String
+
+    /// The key text of the `_id`.
+    var id: String { documentKey.keyText ?? "" }
+
+    /// The digest that a link leads to, if it is this document's own; what else clients write there is nobody's business.
+    func digest(of link: Value?) -> String? {
+        guard let link = link?.stringValue.flatMap({ MediaLink($0) }), link.app == app, link.namespace == namespace,
+            link.id == id
+        else { return nil }
+        return link.digest
+    }
+}
+
+extension MediaField {
+    var namespace: ChangeEvent.Namespace { .init(database: database, collection: collection) }
+
+    /// The binary that is to be moved out of the document; `nil` when there is none, or a small one.
+    func binary(in document: Document?) -> Binary? {
+        guard let binary = document?.value(at: Path(field))?.binaryValue, binary.bytes.count >= max(minimumBytes, 1)
+        else { return nil }
+        return binary
+    }
+
+    func link(in document: Document?) -> Value? { document?.value(at: Path(linkField)) }
+}

@@ -1,0 +1,80 @@
+import DocumentStore
+import EventLoop
+import EventStream
+import HTTPClient
+import HTTPServer
+public import Lifecycle
+public import ServiceBootstrap
+import ServiceEngines
+
+/// The media offload service.
+public enum MediaOffloadServer {
+    static let directory = ConfigurationKey<String>.string(
+        "media.directory", default: "media", "Where objects are kept as files while `s3.endpoint` isn't set.")
+    static let publicURL = ConfigurationKey<String>.url(
+        "media.public-url", schemes: ["http", "https"], default: "http://127.0.0.1:8084",
+        "The URL under which devices reach this service: links in documents begin with it.")
+    static let linkLifetime = ConfigurationKey<Duration>.duration(
+        "media.link-lifetime", default: .seconds(300), range: .seconds(5)...(.seconds(86_400)),
+        "How long the object store's URL opens to which a link redirects.")
+    static let concurrency = ConfigurationKey<Int>.int(
+        "media.concurrency", default: 4, range: 1...64, "Documents whose media are moved at the same time.")
+
+    /// The service's main program.
+    public static let main = ServiceMain(
+        name: "media-offload", summary: "Moves binaries out of documents into the object store, and opens them again.",
+        defaultPort: 8084,
+        keys: EngineSettings.keys + [
+            directory.description, publicURL.description, linkLifetime.description, concurrency.description,
+        ] + S3Settings.keys)
+
+    /// Makes the service.
+    public static func make(_ context: inout ServiceContext) throws -> [any Service] {
+        let storage: any ObjectStorage
+        if let settings = S3Settings(context.configuration) {
+            storage = settings.storage(client: HTTPClient(loop: context.loops.next()))
+        } else {
+            storage = FileObjectStorage(directory: context.configuration[directory])
+        }
+        return try make(&context, storage: storage)
+    }
+
+    static func make(_ context: inout ServiceContext, storage: any ObjectStorage) throws -> [any Service] {
+        let engines = try ServiceEngines(context)
+        let configuration = context.configuration
+        let logger = context.logger
+        let breaker = StorageBreaker(storage)
+        let jobs = JobTable(client: engines.postgres)
+        let table = MediaTable(client: engines.postgres)
+        var base = configuration[publicURL]
+        while base.hasSuffix("/") { base.removeLast() }
+        let mover = MediaMover(
+            store: engines.store, storage: breaker, table: table, events: engines.events, publicURL: base,
+            logger: logger)
+        let route = MediaRoute(
+            apps: engines.apps, verifier: engines.verifier, store: engines.store, table: table, storage: breaker,
+            lifetime: configuration[linkLifetime])
+        context.router.get(MediaRoute.template) { try await route.handle($0) }
+        context.readiness.add("object-store") { try await storage.check() }
+        return [
+            engines.service(migrations: [MediaOffloadMigrations.all]) {
+                [
+                    ChangeConsumer(
+                        pool: engines.pool, name: "media-offload", kafka: engines.kafka, postgres: engines.postgres,
+                        source: ChangeHistory(client: engines.postgres),
+                        handler: ChangesHandler(
+                            apps: engines.apps, table: jobs, events: engines.events, logger: logger),
+                        logger: logger),
+                    EventConsumer(
+                        pool: engines.pool, group: "media-offload-jobs", kafka: engines.kafka,
+                        options: EventConsumerOptions(
+                            concurrency: configuration[concurrency], retries: RetrySchedule(limit: .seconds(10))),
+                        handler: JobsHandler(
+                            apps: engines.apps, table: jobs, breaker: breaker, mover: mover, logger: logger),
+                        logger: logger),
+                    JobResender(table: jobs, events: engines.events, interval: .seconds(15), logger: logger),
+                ]
+            }
+        ]
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import HTTPClient
+
+/// Objects in an S3-compatible store, addressed by path (`endpoint/bucket/key`).
+struct S3ObjectStorage: ObjectStorage {
+    let client: HTTPClient
+    /// Scheme, host and port, without a slash at the end.
+    let endpoint: String
+    let bucket: String
+    let signature: S3Signature
+    private let host: String
+
+    /// - Parameter endpoint: `http://` or `https://`, a host, a port where it isn't the scheme's.
+    init(client: HTTPClient, endpoint: String, bucket: String, signature: S3Signature) {
+        self.client = client
+        self.endpoint = endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint
+        self.bucket = bucket
+        self.signature = signature
+        // What the client sends as `Host`, which is signed.
+        host = self.endpoint.split(separator: "/", maxSplits: 2).last.map(String.init) ?? ""
+    }
+
+    func check() async throws {
+        let answer = try await send("HEAD", key: nil)
+        if answer.status == 404 { return try await makeBucket() }
+        try Self.require(answer, "HEAD \(bucket)")
+    }
+
+    func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
+        var answer = try await send("PUT", key: key, body: bytes, headers: [("content-type", contentType)])
+        if answer.status == 404 {
+            try await makeBucket()
+            answer = try await send("PUT", key: key, body: bytes, headers: [("content-type", contentType)])
+        }
+        try Self.require(answer, "PUT \(key)")
+    }
+
+    func get(_ key: String) async throws -> [UInt8]? {
+        let answer = try await send("GET", key: key)
+        if answer.status == 404 { return nil }
+        try Self.require(answer, "GET \(key)")
+        return answer.body
+    }
+
+    func delete(_ key: String) async throws {
+        let answer = try await send("DELETE", key: key)
+        if answer.status != 404 { try Self.require(answer, "DELETE \(key)") }
+    }
+
+    func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? {
+        let path = path(key)
+        let query = signature.presignedQuery(
+            method: "GET", host: host, path: path, seconds: Int(lifetime.components.seconds), at: now)
+        return "\(endpoint)\(S3Signature.encode(path, keeping: "/"))?\(query)"
+    }
+
+    /// Somebody else may make it at the same time.
+    private func makeBucket() async throws {
+        let isDefault = signature.region == "us-east-1"
+        let place =
+            "<CreateBucketConfiguration><LocationConstraint>\(signature.region)</LocationConstraint></CreateBucketConfiguration>"
+        let answer = try await send("PUT", key: nil, body: isDefault ? [] : Array(place.utf8))
+        if answer.status != 409 { try Self.require(answer, "PUT \(bucket)") }
+    }
+
+    private func path(_ key: String?) -> String { "/\(bucket)" + (key.map { "/\($0)" } ?? "") }
+
+    private func send(
+        _ method: String, key: String?, body: [UInt8]? = nil, headers: [(String, String)] = []
+    ) async throws -> HTTPClient.Response {
+        let path = path(key)
+        let signed = signature.headers(
+            method: method, host: host, path: path, headers: headers, bodyDigest: SHA256.hex(body ?? []),
+            at: S3Signature.Instant(Date()))
+        let request = HTTPClient.Request(
+            method: method, url: endpoint + S3Signature.encode(path, keeping: "/"),
+            headers: signed.map { HTTPClient.Header($0.0, $0.1) }, body: body,
+            maximumResponseBytes: 64 << 20)
+        do {
+            return try await client.send(request)
+        } catch let error as HTTPClientError {
+            throw ObjectStorageError(code: .unreachable, message: "\(method) \(bucket): \(error)")
+        }
+    }
+
+    private static func require(_ answer: HTTPClient.Response, _ what: String) throws {
+        guard !(200..<300).contains(answer.status) else { return }
+        // The body is XML, whose element `Code` names the error.
+        let code = answer.text.firstMatch(of: /<Code>([A-Za-z]+)<\/Code>/).map { " \($0.1)" } ?? ""
+        throw ObjectStorageError(code: .status, message: "\(what) was answered with \(answer.status)\(code)")
+    }
+}

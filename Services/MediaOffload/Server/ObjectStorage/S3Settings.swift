@@ -1,0 +1,40 @@
+import HTTPClient
+import ServiceBootstrap
+
+/// The keys of an S3-compatible object store.
+struct S3Settings: Sendable {
+    static let endpoint = ConfigurationKey<String>.url(
+        "s3.endpoint", schemes: ["http", "https"],
+        "The object store, `https://host[:port]`; without it objects are files."
+    ).optional
+    static let bucket = ConfigurationKey<String>.string(
+        "s3.bucket", default: "partita", "The bucket, made if it is missing.")
+    static let region = ConfigurationKey<String>.string(
+        "s3.region", default: "us-east-1", "The region that requests are signed for.")
+    static let accessKey = ConfigurationKey<String>.string(
+        "s3.access-key", default: "", isSecret: true, "The id of the access key.")
+    static let secretKey = ConfigurationKey<String>.string(
+        "s3.secret-key", default: "", isSecret: true, "The secret of the access key.")
+
+    static let keys = [
+        endpoint.description, bucket.description, region.description, accessKey.description, secretKey.description,
+    ]
+
+    let endpoint: String
+    let bucket: String
+    let signature: S3Signature
+
+    /// `nil` when none is configured.
+    init?(_ configuration: Configuration) {
+        guard let endpoint = configuration[Self.endpoint] else { return nil }
+        self.endpoint = endpoint
+        bucket = configuration[Self.bucket]
+        signature = S3Signature(
+            accessKey: configuration[Self.accessKey], secretKey: configuration[Self.secretKey],
+            region: configuration[Self.region])
+    }
+
+    func storage(client: HTTPClient) -> S3ObjectStorage {
+        S3ObjectStorage(client: client, endpoint: endpoint, bucket: bucket, signature: signature)
+    }
+}

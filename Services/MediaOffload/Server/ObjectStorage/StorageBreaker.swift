@@ -1,0 +1,68 @@
+import EventLoop
+
+/// Keeps work away from an object store that fails: who would need it asks `admit` first, so that an outage of hours costs a test
+/// now and then, and not every waiting photo read from Postgres again and again.
+final class StorageBreaker: ObjectStorage {
+    private struct State {
+        var failures = 0
+        /// Until then nobody is admitted; then one, and others later, as long as none has succeeded.
+        var closedUntil: ContinuousClock.Instant?
+    }
+
+    private let storage: any ObjectStorage
+    /// The wait after the first failure, which doubles up to `limit`.
+    private let first: Duration
+    private let limit: Duration
+    private let state = Locked(State())
+
+    init(_ storage: any ObjectStorage, first: Duration = .milliseconds(100), limit: Duration = .seconds(10)) {
+        self.storage = storage
+        self.first = first
+        self.limit = limit
+    }
+
+    /// - Throws: ``ObjectStorageError`` while it isn't worth trying.
+    func admit() throws(ObjectStorageError) {
+        let now = ContinuousClock.now
+        let isAdmitted = state.withLock { state in
+            guard let end = state.closedUntil else { return true }
+            guard now >= end else { return false }
+            state.closedUntil = now + delay(state.failures)
+            return true
+        }
+        if !isAdmitted {
+            throw ObjectStorageError(code: .unreachable, message: "it failed just now, and is left alone")
+        }
+    }
+
+    func check() async throws { try await watching { try await $0.check() } }
+
+    func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
+        try await watching { try await $0.put(key, bytes, contentType: contentType) }
+    }
+
+    func get(_ key: String) async throws -> [UInt8]? { try await watching { try await $0.get(key) } }
+
+    func delete(_ key: String) async throws { try await watching { try await $0.delete(key) } }
+
+    func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? {
+        storage.signedURL(key, lifetime: lifetime, now: now)
+    }
+
+    private func watching<R>(_ body: (any ObjectStorage) async throws -> R) async throws -> R {
+        do {
+            let result = try await body(storage)
+            state.withLock { $0 = State() }
+            return result
+        } catch let error as ObjectStorageError {
+            state.withLock { state in
+                state.failures += 1
+                state.closedUntil = ContinuousClock.now + delay(state.failures)
+            }
+            MediaOffloadMetrics.storageFailures.increment()
+            throw error
+        }
+    }
+
+    private func delay(_ failures: Int) -> Duration { min(first * (1 << min(max(failures - 1, 0), 20)), limit) }
+}

@@ -1,0 +1,99 @@
+import AppDefinition
+import DocumentModel
+import DocumentStore
+import EventStream
+import EventTopics
+import Logging
+import Metrics
+
+/// Brings one media field of a document in order: the binary into the object store and a link in its place, and out of the store what
+/// the document no longer refers to.
+///
+/// It goes by the document as it is now, and not by what a job says, so a job that comes twice, late, or after a newer one does no
+/// harm. The document has the picture or the link at any moment.
+struct MediaMover: Sendable {
+    let store: DocumentStore
+    let storage: any ObjectStorage
+    let table: MediaTable
+    let events: EventProducer
+    /// The service's URL in links.
+    let publicURL: String
+    let logger: Logger
+
+    /// How often a document is looked at again that others keep writing.
+    private static let attempts = 5
+
+    func settle(_ field: MediaField, for job: MediaJob) async throws {
+        let collection = store.collection(job.namespace.collection, database: job.namespace.database, app: job.app)
+        var document: Document?
+        for attempt in 1... {
+            document = try await collection.findOne(["_id": job.documentKey])
+            guard let found = document, let binary = field.binary(in: found) else { break }
+            guard attempt <= Self.attempts else {
+                throw MediaOffloadError(code: .superseded, message: "others keep writing \(job.subject)")
+            }
+            try await offload(binary, of: found, field, for: job, in: collection)
+        }
+        try await table.keep(only: job.place.digest(of: field.link(in: document)), for: job)
+        try await announceLinks(of: job.place)
+        try await removeGarbage(of: job.place)
+    }
+
+    private func offload(
+        _ binary: Binary, of document: Document, _ field: MediaField, for job: MediaJob,
+        in collection: DocumentCollection
+    ) async throws {
+        let start = ContinuousClock.now
+        let digest = SHA256.hex(binary.bytes)
+        let object = try await table.reserve(
+            digest, size: binary.bytes.count, contentType: ContentType.sniff(binary.bytes), for: job)
+        if !object.isStored {
+            try await storage.put(object.key, binary.bytes, contentType: object.contentType)
+            try await table.stored(object)
+        }
+        let link = MediaLink(app: job.app, namespace: job.namespace, id: job.place.id, digest: digest)
+        var filter: Document = ["_id": job.documentKey, field.field: .binary(binary)]
+        var set: Document = [field.linkField: .string(link.url(base: publicURL))]
+        if let thumbnail = try await thumbnail(of: binary, for: document, field), let path = field.thumbnailField {
+            // One that came meanwhile is somebody's own.
+            filter[path] = .null
+            set[path] = .binary(Binary(thumbnail))
+        }
+        let result = try await collection.updateOne(
+            filter, .document(["$set": .document(set), "$unset": [field.field: ""]])
+        ) { transaction in
+            try await table.link(digest, object, for: job, in: transaction)
+        }
+        guard result.modifiedCount > 0 else { return }  // written meanwhile: the next look sees what it is now
+        MediaOffloadMetrics.offloaded.increment()
+        MediaOffloadMetrics.offloadedBytes.increment(by: binary.bytes.count)
+        MediaOffloadMetrics.offloadSeconds.record(ContinuousClock.now - start)
+    }
+
+    /// `nil` when the document has one, wants none, or none can be made.
+    private func thumbnail(of binary: Binary, for document: Document, _ field: MediaField) async throws -> [UInt8]? {
+        guard let path = field.thumbnailField, document.value(at: Path(path))?.isNull ?? true else { return nil }
+        let thumbnail = try await Thumbnailer(size: field.thumbnailPixels).thumbnail(of: binary.bytes)
+        if thumbnail == nil {
+            MediaOffloadMetrics.failedThumbnails.increment()
+            logger.info("no thumbnail can be made of a picture", metadata: ["media.field": "\(field.field)"])
+        }
+        return thumbnail
+    }
+
+    private func announceLinks(of place: MediaPlace) async throws {
+        for event in try await table.unannounced(of: place) {
+            try await events.send(event)
+            try await table.announced(event, at: place)
+        }
+    }
+
+    private func removeGarbage(of place: MediaPlace) async throws {
+        for (key, event) in try await table.garbage(of: place) {
+            try await storage.delete(key)
+            try await events.send(event)
+            try await table.removed(key)
+            MediaOffloadMetrics.removed.increment()
+        }
+    }
+}

@@ -1,0 +1,115 @@
+import AccessTokens
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventStream
+import Foundation
+import HTTPServer
+import Metrics
+
+/// `GET /v1/apps/{app}/media/{database}/{collection}/{id}/{digest}`: opens what a link in a document leads to, for who may read the
+/// document.
+struct MediaRoute: Sendable {
+    static let template = "/v1/apps/:app/media/:database/:collection/:id/:digest"
+
+    let apps: AppDirectory
+    let verifier: TokenVerifier
+    let store: DocumentStore
+    let table: MediaTable
+    let storage: any ObjectStorage
+    /// How long a redirect's URL opens.
+    let lifetime: Duration
+
+    func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
+        do {
+            let response = try await open(request)
+            MediaOffloadMetrics.opened["opened"].increment()
+            return response
+        } catch let error as any HTTPErrorConvertible {
+            MediaOffloadMetrics.opened[error.httpError.code].increment()
+            throw error
+        } catch  where Self.isTransient(error) {
+            MediaOffloadMetrics.opened["ServiceUnavailable"].increment()
+            throw HTTPError(503, code: "ServiceUnavailable", "the database can't be reached")
+        }
+    }
+
+    private func open(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let link = MediaLink(
+            app: try request.parameters.require("app"),
+            namespace: .init(
+                database: try request.parameters.require("database"),
+                collection: try request.parameters.require("collection")),
+            id: try request.parameters.require("id"), digest: try request.parameters.require("digest"))
+        let user = try caller(request, app: link.app)
+        // What isn't there and what the user may not know of aren't told apart.
+        guard let partition = try await partition(of: link), let object = try await table.object(of: link) else {
+            throw HTTPError(404, code: "MediaNotFound", "no document refers to this")
+        }
+        guard !partition.isInternal, try await table.isReadable(partition, app: link.app, user: user) else {
+            throw HTTPError(403, code: "notPermitted", "the user may not read the document's partition")
+        }
+        let tag = "\"\(link.digest)\""
+        if request.headers.contains("if-none-match", tag) {
+            return HTTPResponse(status: 304, headers: ["ETag": tag, "Cache-Control": "private"])
+        }
+        if let url = storage.signedURL(object.key, lifetime: lifetime, now: S3Signature.Instant(Date())) {
+            return HTTPResponse(
+                status: 302,
+                headers: ["Location": url, "Cache-Control": "private, no-store", "Referrer-Policy": "no-referrer"])
+        }
+        guard let bytes = try await storage.get(object.key) else {
+            throw HTTPError(404, code: "MediaNotFound", "the object store has lost this")
+        }
+        return HTTPResponse(
+            headers: [
+                "Content-Type": object.contentType, "Cache-Control": "private", "ETag": tag,
+                "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+            ], body: bytes)
+    }
+
+    /// The partition of the document, if one of its media fields has this link now.
+    private func partition(of link: MediaLink) async throws -> Partition? {
+        guard let app = apps.app(link.app) else {
+            throw HTTPError(404, code: "AppNotFound", "no app \(link.app) is deployed")
+        }
+        let fields = app.definition.media.filter { $0.namespace == link.namespace }
+        guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(keyText: link.id) else { return nil }
+        let key = try store.storage(of: link.app).partitionKey
+        // Not the whole document: it may still have another binary.
+        var projection = Document()
+        for path in fields.map(\.linkField) + (key.map { [$0] } ?? []) { projection[path] = 1 }
+        let document = try await store.collection(
+            link.namespace.collection, database: link.namespace.database, app: link.app
+        ).findOne(["_id": id], options: FindOptions(projection: projection))
+        guard let document,
+            fields.contains(where: { field in
+                let place = MediaPlace(app: link.app, namespace: link.namespace, documentKey: id, path: field.field)
+                return place.digest(of: field.link(in: document)) == link.digest
+            })
+        else { return nil }
+        // Without a value it is in an internal partition, which nobody is granted.
+        return key.flatMap { document[$0] }.flatMap { Partition(value: $0) } ?? Partition(text: "i:")
+    }
+
+    /// The user of the access token, which an `img` element has to put into the URL.
+    private func caller(_ request: HTTPRequest, app: String) throws -> String {
+        let header = request.headers["authorization"].flatMap { header in
+            header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst(7)) : nil
+        }
+        guard let token = header ?? request.query["baas_at"] else {
+            throw HTTPError(
+                401, code: "InvalidSession", "an access token is needed: Authorization: Bearer …, or ?baas_at=…")
+        }
+        do {
+            return try verifier.verify(token, app: app, now: MediaClock.now() / 1000).user
+        } catch {
+            throw HTTPError(401, code: "InvalidSession", error.message)
+        }
+    }
+
+    private static func isTransient(_ error: any Error) -> Bool {
+        if let error = error as? DocumentStoreError { return error.isRetriable || error.code == .unavailable }
+        return TransientErrors.contains(error)
+    }
+}

@@ -1,0 +1,192 @@
+import DocumentModel
+import EventTopics
+import Postgres
+
+/// `partita.media_objects`, `partita.media_references` and `partita.media_garbage`: which bytes are in the store, and for whom.
+struct MediaTable: Sendable {
+    let client: PostgresClient
+
+    /// Bytes as they are in the store, or will be.
+    struct Object: Sendable {
+        /// The key in the store.
+        var key: String
+        var contentType: String
+        var isStored: Bool
+    }
+
+    // MARK: Offloading
+
+    /// Takes hold of bytes for a place: from now on nobody removes them. They are to be stored if they aren't.
+    func reserve(_ digest: String, size: Int, contentType: String, for job: MediaJob) async throws -> Object {
+        let fresh = "\(job.app)/\(digest.prefix(2))/\(digest)-\(ObjectId().hexString)"
+        let rows = try await client.pipeline([
+            PostgresStatement(
+                """
+                insert into partita.media_objects (app, digest, object, size, content_type) values ($1, $2, $3, $4, $5)
+                on conflict (app, digest) do update set size = excluded.size
+                returning object, content_type, is_stored
+                """, [.text(job.app), .text(digest), .text(fresh), .int(Int64(size)), .text(contentType)]),
+            PostgresStatement(
+                """
+                insert into partita.media_references
+                    (app, database, collection, _id, path, digest, partition, revision, state)
+                values ($1, $2, $3, $4, $5, $6, $7, $8, 'reserved') on conflict do nothing
+                """,
+                job.place.parameters + [.text(digest), .text(job.partition.text), .text(job.revision.description)]),
+        ])
+        guard let row = rows[0].first else { throw PostgresError(.decoding, "an object was not returned") }
+        let (key, type, isStored) = try row.decode((String, String, Bool).self)
+        return Object(key: key, contentType: type, isStored: isStored)
+    }
+
+    /// The store has the bytes.
+    func stored(_ object: Object) async throws {
+        try await client.execute(
+            "update partita.media_objects set is_stored = true where object = $1", [.text(object.key)])
+    }
+
+    /// In the transaction that writes the link: makes sure that what it leads to is there and stays.
+    /// - Throws: `superseded` when somebody has removed the object meanwhile; then nothing must be committed.
+    func link(
+        _ digest: String, _ object: Object, for job: MediaJob, in transaction: PostgresTransaction
+    ) async throws {
+        let rows = try await transaction.query(
+            """
+            with object as (
+                select from partita.media_objects where app = $1 and digest = $6 and object = $9 and is_stored for share)
+            insert into partita.media_references (app, database, collection, _id, path, digest, partition, revision, state)
+            select $1, $2, $3, $4, $5, $6, $7, $8, 'linked' from object
+            on conflict (app, database, collection, _id, path, digest) do update set
+                partition = excluded.partition, revision = excluded.revision, state = excluded.state
+            returning digest
+            """,
+            job.place.parameters + [
+                .text(digest), .text(job.partition.text), .text(job.revision.description), .text(object.key),
+            ])
+        guard rows.isEmpty else { return }
+        throw MediaOffloadError(code: .superseded, message: "the object \(object.key) was removed meanwhile")
+    }
+
+    // MARK: Removing
+
+    /// Forgets what a place refers to but for one digest. Objects that nothing refers to any more become garbage.
+    /// - Parameter digest: What the document's link leads to now.
+    func keep(only digest: String?, for job: MediaJob) async throws {
+        let place = job.place.parameters
+        try await client.withTransaction { transaction in
+            let forgotten = try await transaction.query(
+                """
+                delete from partita.media_references
+                where app = $1 and database = $2 and collection = $3 and _id = $4 and path = $5
+                    and ($6::text is null or digest <> $6)
+                returning digest
+                """, place + [PostgresValue(digest)]
+            ).decode(String.self)
+            // One after the other in their order, so that two that remove don't wait for each other. The lock comes before the look
+            // at the references: who takes hold of the object at the same moment is seen, or waits and makes a new one.
+            for digest in forgotten.sorted() {
+                _ = try await transaction.query(
+                    "select from partita.media_objects where app = $1 and digest = $2 for update",
+                    [.text(job.app), .text(digest)])
+                _ = try await transaction.query(
+                    """
+                    with unused as (
+                        delete from partita.media_objects o where o.app = $1 and o.digest = $6 and not exists (
+                            select from partita.media_references r where r.app = o.app and r.digest = o.digest)
+                        returning object)
+                    insert into partita.media_garbage
+                        (object, app, database, collection, _id, path, digest, partition, revision)
+                    select object, $1, $2, $3, $4, $5, $6, $7, $8 from unused
+                    """,
+                    place + [.text(digest), .text(job.partition.text), .text(job.revision.description)])
+            }
+        }
+    }
+
+    /// Objects that are to be removed from the store on behalf of a place.
+    func garbage(of place: MediaPlace) async throws -> [(key: String, event: MediaEvent)] {
+        let rows = try await client.query(
+            """
+            select object, digest, partition, revision from partita.media_garbage
+            where app = $1 and database = $2 and collection = $3 and _id = $4 and path = $5
+            """, place.parameters)
+        return try rows.map { row in
+            let (key, digest, partition, revision) = try row.decode((String, String, String, String).self)
+            return (key, try event(.removed, place, digest, partition, revision, size: 0, contentType: ""))
+        }
+    }
+
+    func removed(_ key: String) async throws {
+        try await client.execute("delete from partita.media_garbage where object = $1", [.text(key)])
+    }
+
+    // MARK: Announcing
+
+    /// Links of a place that `media-events` may not know yet.
+    func unannounced(of place: MediaPlace) async throws -> [MediaEvent] {
+        let rows = try await client.query(
+            """
+            select r.digest, r.partition, r.revision, o.size, o.content_type
+            from partita.media_references r join partita.media_objects o using (app, digest)
+            where r.app = $1 and database = $2 and collection = $3 and _id = $4 and path = $5 and state = 'linked'
+            """, place.parameters)
+        return try rows.map { row in
+            let (digest, partition, revision, size, type) = try row.decode((String, String, String, Int64, String).self)
+            return try event(.offloaded, place, digest, partition, revision, size: size, contentType: type)
+        }
+    }
+
+    func announced(_ event: MediaEvent, at place: MediaPlace) async throws {
+        try await client.execute(
+            """
+            update partita.media_references set state = 'announced'
+            where app = $1 and database = $2 and collection = $3 and _id = $4 and path = $5 and digest = $6
+                and revision = $7 and state = 'linked'
+            """, place.parameters + [.text(event.object), .text(event.revision.description)])
+    }
+
+    private func event(
+        _ kind: MediaEvent.Kind, _ place: MediaPlace, _ digest: String, _ partition: String, _ revision: String,
+        size: Int64, contentType: String
+    ) throws -> MediaEvent {
+        guard let revision = Revision(revision) else {
+            throw PostgresError(.decoding, "\(revision) is no revision")
+        }
+        return MediaEvent(
+            app: place.app, kind: kind, namespace: place.namespace, documentKey: place.documentKey,
+            partition: Partition(text: partition), revision: revision, path: place.path, object: digest, size: size,
+            contentType: contentType, time: MediaClock.now())
+    }
+
+    // MARK: Opening
+
+    /// The object that a link leads to, if the document refers to it by ours and not by a client's hand.
+    func object(of link: MediaLink) async throws -> Object? {
+        let rows = try await client.query(
+            """
+            select object, content_type, is_stored from partita.media_objects o
+            where app = $1 and digest = $5 and is_stored and exists (
+                select from partita.media_references r
+                where r.app = $1 and database = $2 and collection = $3 and _id = $4 and r.digest = $5)
+            """,
+            [
+                .text(link.app), .text(link.namespace.database), .text(link.namespace.collection), .text(link.id),
+                .text(link.digest),
+            ])
+        return try rows.first.map { row in
+            let (key, type, isStored) = try row.decode((String, String, Bool).self)
+            return Object(key: key, contentType: type, isStored: isStored)
+        }
+    }
+
+    /// Whether the user may read the partition: the user's own grant, else everybody's.
+    func isReadable(_ partition: Partition, app: String, user: String) async throws -> Bool {
+        let rows = try await client.query(
+            """
+            select access from partita.grants
+            where app = $1 and partition = $2 and user_id in ($3, '*') and (expires_at is null or expires_at > clock_timestamp())
+            order by user_id = '*' limit 1
+            """, [.text(app), .text(partition.text), .text(user)])
+        return try rows.decode(String.self).first.map { $0 == "read" || $0 == "write" } ?? false
+    }
+}

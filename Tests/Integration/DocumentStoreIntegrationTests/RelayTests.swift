@@ -1,0 +1,168 @@
+import DocumentModel
+import DocumentStore
+import EventStream
+import EventTopics
+import Postgres
+import SyncEngine
+import TestSupport
+import Testing
+
+struct RelayTests {
+    let partition = Partition.conversation("1")
+
+    @Test func `changes leave in the order of revisions, whoever made them, with their images`() async throws {
+        try await RelayFixture.with { fixture in
+            let base = fixture.base
+            try await base.grant(in: partition)
+            try await fixture.running(fixture.relay()) {
+                _ = try await base.commit(.of(1, [.insert("a", ["n": 1], in: partition)], in: partition))
+                try await base.client.execute(
+                    "update \(base.table) set document = document || '{\"n\": 2, \"m\": true}'")
+                try await base.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+                    .deleteOne(["_id": "a"])
+                try await eventually("three changes") { fixture.numbers(in: partition).count == 3 }
+            }
+            let changes = fixture.changes(in: partition)
+            #expect(changes.map(\.revision.number) == [1, 2, 3])
+            #expect(changes.map(\.operationType) == [.insert, .update, .delete])
+            #expect(changes[0].origin == ChangeEvent.Origin(user: "ada", device: "phone", version: 1))
+            #expect(changes[1].origin == nil)
+            #expect(changes[1].fullDocumentBeforeChange?["n"]?.int64Value == 1)
+            #expect(changes[1].fullDocument?["n"]?.int64Value == 2)
+            #expect(changes[1].updateDescription?.updatedFields.fields.map(\.key).sorted() == ["m", "n"])
+            #expect(changes[2].fullDocument == nil)
+            #expect(changes[2].documentKey == "a")
+        }
+    }
+
+    @Test func `what was committed while no relay ran is published by the next one`() async throws {
+        try await RelayFixture.with { fixture in
+            try await fixture.base.grant(in: partition)
+            _ = try await fixture.base.commit(
+                .of(1, (0..<600).map { .insert("m\($0)", in: partition) }, in: partition))
+            try await fixture.running(fixture.relay()) {
+                try await eventually("all of it") { fixture.numbers(in: partition).count >= 600 }
+            }
+            #expect(fixture.numbers(in: partition) == Array(1...600))
+        }
+    }
+
+    @Test func `a change that was not marked is published again under the same id`() async throws {
+        try await RelayFixture.with { fixture in
+            try await fixture.base.grant(in: partition)
+            _ = try await fixture.base.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            try await fixture.running(fixture.relay()) {
+                try await eventually("the change") { fixture.numbers(in: partition) == [1] }
+            }
+            try await fixture.base.client.execute("delete from partita.published")
+            try await fixture.running(fixture.relay()) {
+                try await eventually("the change again") { fixture.numbers(in: partition) == [1, 1] }
+            }
+            #expect(Set(fixture.changes(in: partition).map(\.id)).count == 1)
+        }
+    }
+
+    @Test func `relays share the shards, and take over from one that stopped`() async throws {
+        try await RelayFixture.with { fixture in
+            let partitions = (0..<12).map { Partition.conversation("p\($0)") }
+            for partition in partitions { try await fixture.base.grant(in: partition) }
+            @Sendable func write(_ version: Int64) async throws {
+                let uploads = partitions.map { partition in
+                    Upload.of(version, [.insert("\(partition.text)-\(version)", in: partition)], in: partition)
+                }
+                _ = try await fixture.base.commit(uploads)
+            }
+            let first = fixture.relay()
+            let second = fixture.relay()
+            try await fixture.running(first) {
+                try await fixture.running(second) {
+                    try await eventually("both lead") {
+                        !first.ledShards.isEmpty && !second.ledShards.isEmpty
+                            && first.ledShards.union(second.ledShards).count == 32
+                            && first.ledShards.isDisjoint(with: second.ledShards)
+                    }
+                    for version in 1...5 as ClosedRange<Int64> { try await write(version) }
+                    try await eventually("five each") {
+                        partitions.allSatisfy { fixture.numbers(in: $0).count >= 5 }
+                    }
+                }
+                for version in 6...10 as ClosedRange<Int64> { try await write(version) }
+                try await eventually("ten each") { partitions.allSatisfy { fixture.numbers(in: $0).count >= 10 } }
+            }
+            for partition in partitions { #expect(fixture.numbers(in: partition).firstOccurrences == Array(1...10)) }
+        }
+    }
+
+    @Test func `a relay whose lease went to another one marks nothing`() async throws {
+        try await RelayFixture.with { fixture in
+            let client = fixture.base.client
+            try await fixture.base.grant(in: partition)
+            try await fixture.running(
+                fixture.relay(.init(leaseDuration: .seconds(60), sweepInterval: .seconds(60)))
+            ) {
+                _ = try await fixture.base.commit(.of(1, [.insert("a", in: partition)], in: partition))
+                try await eventually("the mark") {
+                    try await client.query("select 1 from partita.published where revision = 1").count == 1
+                }
+                try await client.execute("update partita.relay_leases set holder = 'other', fence = fence + 1")
+                _ = try await fixture.base.commit(.of(2, [.insert("b", in: partition)], in: partition))
+                try await eventually("the change, which consumers may get twice") {
+                    fixture.numbers(in: partition).contains(2)
+                }
+            }
+            let marks = try await client.query("select revision from partita.published")
+            #expect(try marks.map { try $0.decode(0, as: Int64.self) } == [1])
+        }
+    }
+
+    @Test func `a large change is named and not carried, and heads are published`() async throws {
+        try await RelayFixture.with { fixture in
+            try await fixture.base.grant(in: partition)
+            let text = String(repeating: "x", count: 2000)
+            try await fixture.running(
+                fixture.relay(.init(leaseDuration: .seconds(1), headInterval: .milliseconds(100), messageLimit: 1000))
+            ) {
+                _ = try await fixture.base.commit(
+                    .of(1, [.insert("a", ["text": .string(text)], in: partition)], in: partition))
+                try await eventually("its name and the head") { fixture.all.count >= 2 }
+            }
+            guard case .large(let change) = fixture.all[0], case .head(let head) = fixture.all[1] else {
+                Issue.record("\(fixture.all)")
+                return
+            }
+            #expect(change.size > 2000)
+            #expect(head.head == Revision(epoch: 1, number: 1))
+            let history = ChangeHistory(client: fixture.base.client)
+            let whole = try await history.change(
+                app: change.app, partition: change.partition, revision: change.revision)
+            #expect(whole?.fullDocument?["text"]?.stringValue == text)
+        }
+    }
+
+    @Test func `a consumer finds heads and lost changes in the history`() async throws {
+        try await StoreFixture.with { fixture in
+            let history = ChangeHistory(client: fixture.client)
+            for name in ["1", "2", "3"] {
+                let partition = Partition.conversation(name)
+                try await fixture.grant(in: partition)
+                _ = try await fixture.commit(
+                    .of(1, [.insert("a" + name, in: partition), .insert("b" + name, in: partition)], in: partition))
+            }
+            let first = try await history.heads(after: nil, limit: 2)
+            #expect(first.map(\.partition) == [.conversation("1"), .conversation("2")])
+            let key = HandledEvents.PartitionKey(app: StoreFixture.app, partition: .conversation("2"))
+            let rest = try await history.heads(after: key, limit: 10)
+            #expect(rest.map(\.partition) == [.conversation("3")])
+            let lost = try await history.changes(key, after: 1, limit: 10)
+            #expect(lost.map(\.documentKey) == ["b2"])
+        }
+    }
+}
+
+extension [Int64] {
+    /// Without what was delivered again.
+    fileprivate var firstOccurrences: [Int64] {
+        var seen: Set<Int64> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

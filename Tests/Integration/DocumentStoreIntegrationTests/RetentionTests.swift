@@ -1,0 +1,69 @@
+import DocumentModel
+import DocumentStore
+import Postgres
+import SyncEngine
+import Testing
+
+struct RetentionTests {
+    let partition = Partition.conversation("1")
+
+    /// Moves what was committed today to a day in the past.
+    private func age(_ fixture: StoreFixture, days: Int) async throws -> String {
+        let day = try await fixture.client.query(
+            "select to_char((now() at time zone 'UTC')::date - $1::int, 'YYYYMMDD')", [.int(Int64(days))]
+        )[0].decode(0, as: String.self)
+        try await fixture.client.execute(
+            """
+            create table partita.changes_\(day) partition of partita.changes
+            for values from ('\(day) 00:00:00+00') to ('\(day) 24:00:00+00')
+            """)
+        try await fixture.client.execute(
+            "update partita.changes set wall_time = wall_time - $1::bigint * interval '1 day'", [.int(Int64(days))])
+        return day
+    }
+
+    @Test func `a day of changes is dropped when it is old and published, not before`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            let day = try await age(fixture, days: 10)
+            let retention = HistoryRetention(store: fixture.store, options: .init(days: 7, limit: 20))
+            #expect(try await retention.sweep() == [])
+            try await fixture.client.execute(
+                "insert into partita.published select app, partition, epoch, head from partita.partitions")
+            #expect(try await retention.sweep() == [day])
+            #expect(try await fixture.changes(in: partition).isEmpty)
+            #expect(try await fixture.document("a") != nil)
+        }
+    }
+
+    @Test func `beyond the limit it goes, whoever is behind`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            let day = try await age(fixture, days: 30)
+            let retention = HistoryRetention(store: fixture.store, options: .init(days: 7, limit: 20))
+            #expect(try await retention.sweep() == [day])
+        }
+    }
+
+    @Test func `old tombstones go, and a checkpoint before them has to compare ids`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(
+                .of(1, [.insert("a", in: partition), .insert("b", in: partition)], in: partition))
+            _ = try await fixture.commit(.of(2, [.delete("a")], in: partition))
+            try await fixture.client.execute("update partita.tombstones set deleted_at = now() - interval '1 year'")
+            try await HistoryRetention(store: fixture.store).sweep()
+            func isComplete(_ number: Int64) async throws -> Bool {
+                try await fixture.store.hasTombstones(
+                    since: Revision(epoch: 1, number: number), in: partition, app: StoreFixture.app)
+            }
+            #expect(try await isComplete(0) == false)
+            #expect(try await isComplete(2) == false)
+            #expect(try await isComplete(3))
+            let ids = try await fixture.store.documentIds(app: StoreFixture.app, partition: partition)
+            #expect(ids.map(\.idText) == ["s:b"])
+        }
+    }
+}
