@@ -42,14 +42,24 @@ extension EndToEnd {
             #expect(try await device.errorCode() == "unknownApp")
         }
 
-        @Test func `a partition that nobody may read is refused`() async throws {
+        @Test func `an internal partition is an unknownPartition`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let device = try await RawDevice.connect(system)
             try await device.greet(try await ada.accessToken(on: system))
             device.send(text: #"{"type":"subscribe","partition":"i:RChat.User:1","checkpoint":"1.0"}"#)
             #expect(try await device.errorCode() == "unknownPartition")
-            device.send(text: #"{"type":"subscribe","partition":"s:nonsense=1","checkpoint":"1.0"}"#)
+            device.close()
+            try await ada.close()
+        }
+
+        @Test func `a partition that nobody may read is refused`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let device = try await RawDevice.connect(system)
+            try await device.greet(try await ada.accessToken(on: system))
+            let partition = try #require(Partition(value: .string("nonsense=1")))
+            device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
             try await device.wait("a refusal") { if case .revoked = $0 { true } else { false } }
             device.close()
             try await ada.close()

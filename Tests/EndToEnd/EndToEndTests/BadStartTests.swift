@@ -100,7 +100,7 @@ extension EndToEnd {
                 "PARTITA_MAIL_FOLDER": system.directory + "/mail",
                 "PARTITA_MEDIA_DIRECTORY": system.directory + "/media",
                 "PARTITA_MEDIA_PUBLIC_URL": system.url(of: "media-offload"),
-                "PARTITA_SYNC_URL": system.url(of: "sync-gateway"),
+                "PARTITA_SYNC_URL": system.url(of: "sync-gateway").replacing("http://", with: "ws://"),
             ]
             let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
             return given.merging(own) { $1 }.merging(changes) { $1 }

@@ -147,7 +147,7 @@ final class RunningSystem: Sendable {
     /// What a service says about its readiness; 0 when it doesn't answer.
     func readiness(_ url: String) async -> (status: Int, text: String) {
         do {
-            let response = try await http.send(.init(method: "GET", url: url + "/health/ready", timeout: .seconds(2)))
+            let response = try await http.send(.init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
             return (response.status, response.text)
         } catch {
             return (0, "\(error)")
