@@ -256,8 +256,19 @@ let testTargets: [Target] = [
         ]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests(
-        "Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
-    tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
+        "Integration", "SyncGatewayIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
+        ]),
+    tests(
+        "Integration", "TriggerWorkersIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis",
+            "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+        ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",
         [
@@ -268,7 +279,10 @@ let testTargets: [Target] = [
 
     tests(
         "EndToEnd", "EndToEndTests",
-        ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
+        [
+            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "HTTPClient", "LocalEngines",
+            "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
+        ]),
 ]
 
 let package = Package(

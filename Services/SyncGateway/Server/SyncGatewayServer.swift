@@ -48,6 +48,8 @@ public enum SyncGatewayServer {
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
+        // The server is the first to stop; by this the sessions know why their sockets are closed.
+        context.http.drainCloseCode = .serviceRestart
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
         let changes = EventTail<DocumentChangesEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
             feed.handle($0)

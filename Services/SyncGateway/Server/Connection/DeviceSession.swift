@@ -43,7 +43,7 @@ final class DeviceSession: @unchecked Sendable {
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
         socket.onDrain = { [self] in for subscription in subscriptions.values { subscription.drained() } }
-        socket.onClose = { [self] closure in ended(closure) }
+        socket.onClose = { [self] _ in ended() }
         let timer = LoopTimer(socket.loop) { [self] in check() }
         self.timer = timer
         scheduleCheck()
@@ -205,13 +205,14 @@ final class DeviceSession: @unchecked Sendable {
         }
     }
 
-    private func ended(_ closure: WebSocketClosure) {
+    private func ended() {
         GatewayMetrics.connections.decrement()
         timer?.close()
         timer = nil
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
-        context.presence.leave(session: self)
+        // Of a gateway that stops, the device comes back, here or elsewhere: nobody has left.
+        context.presence.leave(session: self, keepsLease: socket.ownCloseCode == .serviceRestart)
         machine.close()
         onEnd(self)
         // The callbacks hold this session.

@@ -50,7 +50,8 @@ final class PresenceKeeper: Service {
     }
 
     /// The session has ended.
-    func leave(session: DeviceSession) {
+    /// - Parameter keepsLease: its user counts as online until the lease runs out.
+    func leave(session: DeviceSession, keepsLease: Bool) {
         guard let identity = session.identity else { return }
         let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
         let isLast = state.withLock { state in
@@ -60,7 +61,7 @@ final class PresenceKeeper: Service {
             state.fresh.remove(member)
             return left <= 0 && !state.isStopping
         }
-        guard isLast else { return }
+        guard isLast, !keepsLease else { return }
         // Short; and when it fails, the lease runs out by itself.
         Task { await end(member) }
     }
