@@ -16,7 +16,8 @@ public enum PermissionsServer {
 
     /// The service's main program.
     public static let main = ServiceMain(
-        name: "permissions", summary: "Decides who may open which partition, and takes it away again.", defaultPort: 8081,
+        name: "permissions", summary: "Decides who may open which partition, and takes it away again.",
+        defaultPort: 8081,
         keys: EngineSettings.keys + [hosts.description, heartbeat.description])
 
     /// Makes the service.
@@ -28,7 +29,8 @@ public enum PermissionsServer {
         let relay = GrantRelay(client: engines.postgres, producer: engines.events, logger: logger)
         let decider = Decider(
             client: engines.postgres, apps: engines.apps,
-            evaluator: RuleEvaluator(store: engines.store, functions: functions, logger: logger), relay: relay, logger: logger)
+            evaluator: RuleEvaluator(store: engines.store, functions: functions, logger: logger), relay: relay,
+            logger: logger)
         let heartbeats = GrantHeartbeats(
             producer: engines.events, interval: context.configuration[heartbeat], logger: logger)
         engines.apps.onChange { change in
