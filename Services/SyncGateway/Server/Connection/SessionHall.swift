@@ -35,7 +35,8 @@ final class SessionHall: Sendable {
             throw HTTPError(503, code: "Unavailable", "the gateway isn't ready; try again")
         }
         guard request.webSocketSubprotocols.contains(SyncProtocolVersion.name) else {
-            throw HTTPError(400, code: "BadRequest", "this endpoint speaks the WebSocket subprotocol \(SyncProtocolVersion.name)")
+            throw HTTPError(
+                400, code: "BadRequest", "this endpoint speaks the WebSocket subprotocol \(SyncProtocolVersion.name)")
         }
         guard let shard = shards[ObjectIdentifier(request.loop)] else {
             throw HTTPError(500, code: "InternalServerError", "the connection is on no loop of the gateway")
@@ -44,8 +45,12 @@ final class SessionHall: Sendable {
             let session = DeviceSession(socket, app: app, shard: shard, context: context) { [weak self] session in
                 self?.state.withLock { $0.sessions[ObjectIdentifier(session)] = nil }
             }
-            state.withLock { $0.sessions[ObjectIdentifier(session)] = session }
+            let isOpen = state.withLock { state in
+                state.sessions[ObjectIdentifier(session)] = session
+                return state.isOpen
+            }
             session.start()
+            if !isOpen { session.shutDown() }  // the end began between the request and here
         }
     }
 
