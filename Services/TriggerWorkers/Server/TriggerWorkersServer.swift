@@ -15,7 +15,8 @@ public enum TriggerWorkersServer {
 
     /// The service's main program.
     public static let main = ServiceMain(
-        name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.", defaultPort: 8083,
+        name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.",
+        defaultPort: 8083,
         keys: EngineSettings.keysWithRedis + [hosts.description])
 
     /// Makes the service.
@@ -31,9 +32,12 @@ public enum TriggerWorkersServer {
             client: engines.postgres, store: engines.store, functions: functions, effects: effects, logs: logs,
             events: engines.events, logger: logger)
         let call = FunctionCallRoute(
-            apps: engines.apps, verifier: engines.verifier, store: engines.store, functions: functions, effects: effects,
+            apps: engines.apps, verifier: engines.verifier, store: engines.store, functions: functions,
+            effects: effects,
             logs: logs)
-        context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) { try await call.handle($0) }
+        context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {
+            try await call.handle($0)
+        }
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {
                 [
@@ -41,16 +45,19 @@ public enum TriggerWorkersServer {
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),
-                        handler: DatabaseTriggersHandler(apps: engines.apps, runner: runner, logger: logger), logger: logger),
+                        handler: DatabaseTriggersHandler(apps: engines.apps, runner: runner, logger: logger),
+                        logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka,
                         handler: AuthenticationTriggersHandler(apps: engines.apps, runner: runner, logger: logger),
                         logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
-                        handler: PresenceWriter(apps: engines.apps, store: engines.store, logger: logger), logger: logger),
+                        handler: PresenceWriter(apps: engines.apps, store: engines.store, logger: logger),
+                        logger: logger),
                     PresenceWatcher(
-                        leases: PresenceLeases(redis: redis, ttl: .seconds(30)), events: engines.events, logger: logger),
+                        leases: PresenceLeases(redis: redis, ttl: .seconds(30), prefix: "\(engines.pool):"),
+                        events: engines.events, logger: logger),
                     ScheduledTriggers(apps: engines.apps, client: engines.postgres, runner: runner, logger: logger),
                 ]
             }

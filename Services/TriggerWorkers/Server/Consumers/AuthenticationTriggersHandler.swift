@@ -23,12 +23,15 @@ struct AuthenticationTriggersHandler: EventHandler {
                     "operationType": .string(operation), "providers": .array(event.providers.map { .string($0) }),
                     "user": .document(event.user), "time": .date(event.time),
                 ]
-                try await runner.run(trigger, of: app, on: TriggerEvent(id: event.id, argument: argument, time: event.time))
+                try await runner.run(
+                    trigger, of: app, on: TriggerEvent(id: event.id, argument: argument, time: event.time))
             }
         }
     }
 
-    func decide(_ error: any Error, on event: ReceivedEvent<AuthEvent>, attempts: Int) async -> FailureDecision { .retry }
+    func decide(_ error: any Error, on event: ReceivedEvent<AuthEvent>, attempts: Int) async -> FailureDecision {
+        .retry
+    }
 
     func deadLetter(_ letter: DeadLetter<AuthEvent>) async throws {
         logger.error("an auth event could not be read", metadata: ["error": "\(letter.error)"])

@@ -8,7 +8,8 @@ struct OutsideEffects: Sendable {
 
     func perform(_ effect: FunctionEffect) async -> Result<Value, EffectFailure> {
         guard effect.service == "http" else {
-            return .failure(EffectFailure(name: "ServiceNotFound", message: "the service \(effect.service) is not supported"))
+            return .failure(
+                EffectFailure(name: "ServiceNotFound", message: "the service \(effect.service) is not supported"))
         }
         do {
             return .success(try await request(effect))

@@ -54,8 +54,9 @@ struct TriggerRunner: Sendable {
                 TriggerMetrics.runs["done"].increment()
                 return
             } catch let failure as FunctionFailure {
-                if failure.code == .hostLost { throw failure }
-                if attempt <= Self.retries.count, failure.code == .functionExecutionError {
+                // A host may be lost by another's doing; a function that loses each one must not be tried for ever.
+                let mayPass = failure.code == .functionExecutionError || failure.code == .hostLost
+                if attempt <= Self.retries.count, mayPass {
                     TriggerMetrics.runs["retried"].increment()
                     try await Task.sleep(for: Self.retries[attempt - 1])
                     continue
@@ -90,28 +91,32 @@ struct TriggerRunner: Sendable {
                 if let answer = journal.answer(to: effect) { return answer }
                 guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
                 let result = await documents.perform(effect)
-                if case .success(let value) = result {
-                    if DocumentEffects.isWrite(effect) { journal.committed(effect) } else { journal.note(effect, read: value) }
-                }
+                if case .success(let value) = result { journal.performed(effect, value) }
                 return result
             },
             log: { level, message in
                 logs.add(
-                    .init(app: app.id, function: trigger.functionName, trigger: trigger.name, level: level, message: message))
+                    .init(
+                        app: app.id, function: trigger.functionName, trigger: trigger.name, level: level,
+                        message: message))
             })
         do {
             _ = try await functions.run(invocation)
             await documents.finish()
         } catch {
             await documents.finish()
+            if journal.isOvertaken { throw RunJournal.Overtaken() }
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
             throw error
         }
+        if journal.isOvertaken { throw RunJournal.Overtaken() }
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
     }
 
     /// The event is handled: its journal is no longer needed.
-    private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent) async throws {
+    private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent)
+        async throws
+    {
         try await client.withTransaction { transaction in
             _ = try await handled.claim(eventID: id, in: transaction)
             _ = try await transaction.query(
@@ -121,12 +126,16 @@ struct TriggerRunner: Sendable {
     }
 
     private func putAside(
-        _ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent, _ error: TriggerFailure.Failure,
+        _ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent,
+        _ error: TriggerFailure.Failure,
         attempts: Int
     ) async throws {
         logger.error(
             "a trigger failed, its event is put aside",
-            metadata: ["trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)", "attempt": "\(attempts)"])
+            metadata: [
+                "trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)",
+                "attempt": "\(attempts)",
+            ])
         logs.add(
             .init(
                 app: app.id, function: error.function ?? trigger.functionName, trigger: trigger.name, level: "error",

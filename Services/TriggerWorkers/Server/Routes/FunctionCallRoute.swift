@@ -22,18 +22,26 @@ struct FunctionCallRoute: Sendable {
         guard let app = apps.app(id) else { throw HTTPError(404, code: "AppNotFound", "no app \(id) is deployed") }
         let user = try caller(request, app: id)
         let body = try Self.body(request)
-        guard let name = body["name"]?.stringValue else { throw HTTPError(400, code: "MissingParameter", "name is missing") }
+        guard let name = body["name"]?.stringValue else {
+            throw HTTPError(400, code: "MissingParameter", "name is missing")
+        }
         if let service = body["service"]?.stringValue {
-            throw HTTPError(400, code: "ServiceCommandNotFound", "calls of the service \(service) by clients are not supported")
+            throw HTTPError(
+                400, code: "ServiceCommandNotFound", "calls of the service \(service) by clients are not supported")
         }
         guard let function = app.definition.function(name), !function.isPrivate else {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(name)'")
         }
         let arguments = body["arguments"]?.arrayValue ?? []
-        if let rule = function.canEvaluate, try await !rule.evaluate(RuleContext(app: app.definition, user: user), callFunction: { function, arguments in
-            RuleFunctionResult(try await run(function, arguments, app: app, user: user, isSystem: true))
-        }) {
-            throw HTTPError(403, code: "NoMatchingRuleFound", "the rule of '\(name)' doesn't allow this user to call it")
+        if let rule = function.canEvaluate,
+            try await !rule.evaluate(
+                RuleContext(app: app.definition, user: user),
+                callFunction: { function, arguments in
+                    RuleFunctionResult(try await run(function, arguments, app: app, user: user, isSystem: true))
+                })
+        {
+            throw HTTPError(
+                403, code: "NoMatchingRuleFound", "the rule of '\(name)' doesn't allow this user to call it")
         }
         do {
             let value = try await run(name, arguments, app: app, user: user, isSystem: function.runsAsSystem)
@@ -54,16 +62,22 @@ struct FunctionCallRoute: Sendable {
                 bundle: FunctionBundle(app.definition, version: app.version), function: function, arguments: arguments,
                 context: FunctionContext(app: app.definition, user: user, isSystem: isSystem).document,
                 perform: { effect in
-                    guard DocumentEffects.handles(effect, app: app.definition) else { return await effects.perform(effect) }
+                    guard DocumentEffects.handles(effect, app: app.definition) else {
+                        return await effects.perform(effect)
+                    }
                     guard isSystem else {
                         return .failure(
                             EffectFailure(
                                 name: "NoMatchingRuleFound",
-                                message: "'\(function)' doesn't run as system, and rules for single documents are not supported"))
+                                message:
+                                    "'\(function)' doesn't run as system, and rules for single documents are not supported"
+                            ))
                     }
                     return await documents.perform(effect)
                 },
-                log: { level, message in logs.add(.init(app: app.id, function: function, level: level, message: message)) }))
+                log: { level, message in
+                    logs.add(.init(app: app.id, function: function, level: level, message: message))
+                }))
     }
 
     private func caller(_ request: HTTPRequest, app: String) throws -> RuleUser {

@@ -29,10 +29,12 @@ struct ScheduledTriggers: Service {
                 do {
                     guard let moment = try await take(schedule, trigger, of: app, now: now) else { continue }
                     let event = TriggerEvent(
-                        id: "schedule/\(moment)", argument: ["type": .string("SCHEDULED"), "time": .date(moment)], time: moment)
+                        id: "schedule/\(moment)", argument: ["type": .string("SCHEDULED"), "time": .date(moment)],
+                        time: moment)
                     try await runner.run(trigger, of: app, on: event)
                 } catch {
-                    logger.warning("a schedule waits", metadata: ["trigger.name": "\(trigger.name)", "error": "\(error)"])
+                    logger.warning(
+                        "a schedule waits", metadata: ["trigger.name": "\(trigger.name)", "error": "\(error)"])
                 }
             }
         }
@@ -49,7 +51,8 @@ struct ScheduledTriggers: Service {
             on conflict (app, trigger) do update set taken = s.taken
             returning (extract(epoch from taken) * 1000)::bigint
             """, [.text(app.id), .text(trigger.name), .int(now)])
-        guard let taken = try rows.first?.decode(0, as: Int64.self), var moment = schedule.cron.next(after: taken), moment <= now
+        guard let taken = try rows.first?.decode(0, as: Int64.self), var moment = schedule.cron.next(after: taken),
+            moment <= now
         else { return nil }
         while let next = schedule.cron.next(after: moment), next <= now { moment = next }
         let won = try await client.execute(
