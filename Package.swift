@@ -170,8 +170,8 @@ let testTargets: [Target] = [
     tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap", "TestSupport"]),
     tests("Integration", "AppsIntegrationTests", ["AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport"]),
     tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
-    tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
-    tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
+    tests("Integration", "SyncGatewayIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket"]),
+    tests("Integration", "TriggerWorkersIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers"]),
     tests("Integration", "MediaOffloadIntegrationTests", ["DocumentModel", "MediaOffload", "TestSupport"]),
 
     tests("EndToEnd", "EndToEndTests", ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
