@@ -35,7 +35,8 @@ public enum SyncGatewayServer {
         guard let redis = engines.redis else { return [] }
         let ttl = context.configuration[presenceTTL]
         let presence = PresenceKeeper(
-            leases: PresenceLeases(redis: redis, ttl: ttl), producer: engines.events, interval: ttl / 3, logger: logger)
+            leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"), producer: engines.events,
+            interval: ttl / 3, logger: logger)
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance, logger: logger)
         let committer = GroupCommitter(store: engines.store)
@@ -48,8 +49,7 @@ public enum SyncGatewayServer {
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
-        // The server is the first to stop; by this the sessions know why their sockets are closed.
-        context.http.drainCloseCode = .serviceRestart
+        context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
         let changes = EventTail<DocumentChangesEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
             feed.handle($0)

@@ -45,8 +45,12 @@ final class SessionHall: Sendable {
             let session = DeviceSession(socket, app: app, shard: shard, context: context) { [weak self] session in
                 self?.state.withLock { $0.sessions[ObjectIdentifier(session)] = nil }
             }
-            state.withLock { $0.sessions[ObjectIdentifier(session)] = session }
+            let isOpen = state.withLock { state in
+                state.sessions[ObjectIdentifier(session)] = session
+                return state.isOpen
+            }
             session.start()
+            if !isOpen { session.shutDown() }  // the end began between the request and here
         }
     }
 

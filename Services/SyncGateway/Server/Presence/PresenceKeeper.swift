@@ -139,6 +139,13 @@ final class PresenceKeeper: Service {
         } catch {
             logger.debug("a lease is left to run out", metadata: ["error": "\(error)"])
         }
+        // The device may have come back meanwhile, and lost the lease of its new connection.
+        let isBack = state.withLock { state in
+            guard state.members[member] != nil else { return false }
+            state.fresh.insert(member)
+            return true
+        }
+        if isBack { wake.yield() }
     }
 }
 
