@@ -83,9 +83,11 @@ extension EndToEnd {
         private func start(_ service: String, _ environment: [String: String], _ system: RunningSystem) throws
             -> ChildProcess
         {
-            try ChildProcess.spawn(
+            let process = try ChildProcess.spawn(
                 CurrentEnvironment.sibling(service), environment: environment,
                 output: .file("\(system.directory)/logs/second-\(service).log"))
+            SystemAtExit.remember(process)
+            return process
         }
 
         /// A second instance of a service beside the system's own.

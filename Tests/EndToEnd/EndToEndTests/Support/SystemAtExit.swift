@@ -2,26 +2,39 @@ import ChildProcesses
 import EventLoop
 import Foundation
 
-/// Stops the system when the test process ends.
+/// Stops the system, and what was started beside it, when the test process ends.
 enum SystemAtExit {
-    private static let running = Locked<(up: ChildProcess, directory: String)?>(nil)
+    private struct State {
+        var up: ChildProcess?
+        var directory = ""
+        var others: [ChildProcess] = []
+    }
+
+    private static let state = Locked(State())
 
     static func remember(_ up: ChildProcess, directory: String) {
-        running.withLock { $0 = (up, directory) }
+        state.withLock { state in
+            state.up = up
+            state.directory = directory
+        }
         atexit { SystemAtExit.stop() }
     }
 
+    /// A process that a test ends itself, unless it fails before.
+    static func remember(_ other: ChildProcess) { state.withLock { $0.others.append(other) } }
+
     private static func stop() {
-        guard let (up, directory) = running.withLock({ $0 }) else { return }
+        let state = state.withLock { $0 }
+        for other in state.others { other.signal(SIGKILL) }
         let done = DispatchSemaphore(value: 0)
         Task.detached {  // `atexit` can't await, and this is the process's last act
-            await up.terminate(grace: .seconds(40))
+            await state.up?.terminate(grace: .seconds(40))
             done.signal()
         }
         done.wait()
         // Kept on request, for whoever looks for a failure's reason.
-        if CurrentEnvironment.variables["PARTITA_KEEP_LOGS"] == nil {
-            try? FileManager.default.removeItem(atPath: directory)
-        }
+        guard CurrentEnvironment.variables["PARTITA_KEEP_LOGS"] == nil else { return }
+        // A temporary directory: nothing depends on the removal.
+        try? FileManager.default.removeItem(atPath: state.directory)
     }
 }

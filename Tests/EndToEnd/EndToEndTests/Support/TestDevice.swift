@@ -42,7 +42,12 @@ final class TestDevice: Sendable {
         let own = try await session.openPartition(.string("user=\(session.userId)"))
         let device = TestDevice(
             email: email, session: session, transport: transport, own: own, app: app, system: system)
-        try await eventually("\(name) has a User document", within: .seconds(30)) { try await device.user() != nil }
+        // The triggers' consumers may be on their way back to a broker that was killed a moment ago.
+        do {
+            try await eventually("\(name) has a User document", within: .seconds(60)) { try await device.user() != nil }
+        } catch {
+            throw SystemFailure(description: "\(error)\n\(system.logEnds())")
+        }
         return device
     }
 
