@@ -99,6 +99,12 @@ actor FunctionHost: LoopActor {
         _ = await child.wait()
     }
 
+    /// Whether the process is there: its end may not have been read yet.
+    func isAlive() -> Bool {
+        receive()
+        return isUsable
+    }
+
     private func ranOutOfTime() {
         present?.isOutOfTime = true
         child.signal(SIGKILL)  // the end of its socket ends the call

@@ -121,7 +121,7 @@ public actor FunctionHostPool: LoopActor, Service {
         while let index = idle.lastIndex(where: match) {
             busy += 1
             let host = idle.remove(at: index)
-            if await host.isUsable { return host }
+            if await host.isAlive() { return host }
             await host.stop()  // it ended while nobody needed it
             busy -= 1
         }
