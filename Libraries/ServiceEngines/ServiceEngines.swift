@@ -7,7 +7,7 @@ public import EventStream
 import EventTopics
 public import Kafka
 public import Lifecycle
-public import Logging
+import Logging
 public import Postgres
 public import Redis
 public import ServiceBootstrap
@@ -37,6 +37,7 @@ public final class ServiceEngines: Sendable {
         let configuration = context.configuration
         logger = context.logger
         readiness = context.readiness
+        readiness.set("apps", .notReady("not loaded yet"))  // at once: health is asked before anything runs
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
         var settings = PostgresConfiguration(url: configuration[EngineSettings.postgresURL])
         settings.connections = configuration[EngineSettings.postgresConnections]
@@ -132,7 +133,6 @@ public final class ServiceEngines: Sendable {
 
     /// Waits for the engines as long as it takes, and sees to it that tables and topics are there.
     private func prepare(_ own: [Migrations]) async throws {
-        readiness.set("apps", .notReady("not loaded yet"))
         readiness.add("postgres") { [postgres] in try await postgres.check() }
         if let redis { readiness.add("redis") { try await redis.check() } }
         _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
