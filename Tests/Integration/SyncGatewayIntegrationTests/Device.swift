@@ -96,10 +96,10 @@ final class Device: Sendable {
     /// Offers an insert.
     func upload(
         _ version: Int64, insert id: String, into partition: Partition, _ fields: Document = [:],
-        in value: String? = nil
+        clock: Int64? = nil
     ) async throws {
         var document: Document = [
-            "_id": .string(id), "partition": .string(value ?? String(partition.text.dropFirst(2))),
+            "_id": .string(id), "partition": .string(String(partition.text.dropFirst(2))),
             "author": "ann@chat.example", "text": "hello", "timestamp": .date(1000),
         ]
         for field in fields.fields { document[field.key] = field.value }
@@ -110,7 +110,7 @@ final class Device: Sendable {
                     partition: partition, sentAt: now,
                     changesets: [
                         Changeset(
-                            version: version, clock: HybridTime(milliseconds: now),
+                            version: version, clock: HybridTime(milliseconds: clock ?? now),
                             operations: [.init(collection: "ChatMessage", id: .string(id), kind: .insert(document))])
                     ])))
     }

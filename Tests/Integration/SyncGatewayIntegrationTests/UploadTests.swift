@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Foundation
 import SyncEngine
 import SyncProtocol
 import TestSupport
@@ -13,7 +14,8 @@ import Testing
         let device = try await fixture.device("ann", id: "phone-\(partition.text)")
         _ = try await device.open(partition)
         let id = "message-\(partition.text)"
-        try await device.upload(1, insert: id, into: partition)
+        let clock = Int64(Date().timeIntervalSince1970 * 1000)
+        try await device.upload(1, insert: id, into: partition, clock: clock)
         guard case .ack(let ack) = try await device.answer() else {
             Issue.record("not acknowledged")
             return
@@ -25,6 +27,13 @@ import Testing
         let (subscribed, _) = try await later.open(partition)
         #expect(subscribed.lastVersion == 1)
         #expect(subscribed.head == ack.revision)
+        try await later.upload(1, insert: id, into: partition, clock: clock)
+        guard case .ack(let second) = try await later.answer() else {
+            Issue.record("not acknowledged again")
+            return
+        }
+        #expect(second.revision == ack.revision)
+        #expect(try await messages.countDocuments(["_id": .string(id)]) == 1)
     }
 
     @Test func `many changesets that are sent together are answered in their order`() async throws {

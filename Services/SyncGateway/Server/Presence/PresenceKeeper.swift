@@ -112,7 +112,8 @@ final class PresenceKeeper: Service {
 
     private func renewAll() async {
         while !state.withLock({ $0.isStopping }), !Task.isCancelled {
-            try? await cancelWhenGracefulShutdown { [interval] in try await Task.sleep(for: interval) }  // then the condition ends it
+            // Interrupted: the condition ends it.
+            try? await cancelWhenGracefulShutdown { [interval] in try await Task.sleep(for: interval) }
             let members = state.withLock { Array($0.members.keys) }
             for start in stride(from: 0, to: members.count, by: Self.batch) {
                 await refresh(Array(members[start..<min(start + Self.batch, members.count)]))
