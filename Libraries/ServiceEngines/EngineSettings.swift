@@ -14,7 +14,8 @@ public enum EngineSettings {
     static let kafkaBootstrap = ConfigurationKey<String>.string(
         "kafka.bootstrap", "Brokers to begin with, `host:port`, separated by commas.")
     static let kafkaEmbedded = ConfigurationKey<Bool>.bool(
-        "kafka.embedded", default: false, "The broker is the embedded development one: in memory, without an admin API.")
+        "kafka.embedded", default: false, "The broker is the embedded development one: in memory, without an admin API."
+    )
     static let kafkaPool = ConfigurationKey<String>.string(
         "kafka.pool", default: "main", "The pool of topics: names are `partita.<pool>.<topic>`.")
 

@@ -82,9 +82,11 @@ public final class ServiceEngines: Sendable {
         let work: @Sendable () async throws -> [any Service]
 
         func run() async throws {
-            let clients: [any Service] = [engines.postgres] + (engines.redis.map { [$0] } ?? []) + [Producer(engines.producer)]
+            let redis: [any Service] = engines.redis.map { [$0] } ?? []
+            let clients: [any Service] = [engines.postgres] + redis + [Producer(engines.producer)]
             try await ServiceGroup(
-                services: clients + [Prepared(engines: engines, migrations: migrations, work: work)], logger: engines.logger
+                services: clients + [Prepared(engines: engines, migrations: migrations, work: work)],
+                logger: engines.logger
             ).run()
         }
     }
@@ -101,7 +103,8 @@ public final class ServiceEngines: Sendable {
                 return  // asked to end before the engines were there
             }
             let shared: [any Service] = [
-                engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka), engines.signingKeys,
+                engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka),
+                engines.signingKeys,
                 Loaded(engines: engines, work: work),
             ]
             try await ServiceGroup(services: shared, logger: engines.logger).run()
