@@ -30,7 +30,8 @@ import Testing
             let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
             #expect(kill(process, SIGKILL) == 0)
             try await eventually("the process has ended") {
-                let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)  // gone with the process
+                // Gone with the process, once its parent has seen it.
+                let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
                 return status?.contains(") Z ") ?? true
             }
             #expect(try await fixture.run(source).intValue == 1)
