@@ -239,7 +239,10 @@ let testTargets: [Target] = [
         ]),
     tests(
         "Integration", "FunctionsIntegrationTests",
-        ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
+        [
+            "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
+            "Functions", "Logging", "Postgres", "TestSupport",
+        ]),
     tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
     tests(
         "Integration", "AuthIntegrationTests",
@@ -254,7 +257,13 @@ let testTargets: [Target] = [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
             "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport",
         ]),
-    tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
+    tests(
+        "Integration", "PermissionsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+            "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
+            "TestSupport",
+        ]),
     tests(
         "Integration", "SyncGatewayIntegrationTests",
         [

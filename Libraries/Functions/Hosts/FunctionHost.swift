@@ -20,6 +20,8 @@ actor FunctionHost: LoopActor {
     /// Tells an effect that outlived its call from those of the present one.
     private var calls = 0
     private(set) var isUsable = true
+    /// Whether the process ended by itself before or in a call that had asked and told nothing yet, so that it may be made again.
+    private(set) var hasLostUntouchedCall = false
     /// Resident bytes after the last call.
     private(set) var memory: Int64 = 0
 
@@ -30,6 +32,8 @@ actor FunctionHost: LoopActor {
         let continuation: CheckedContinuation<Value, any Error>
         var effects: [Task<Void, Never>] = []
         var isOutOfTime = false
+        /// Whether nothing of the run has left its process.
+        var isUntouched = true
     }
 
     /// Starts the process and sends it the functions; it gets ready by itself, and a call waits in its socket until then.
@@ -68,6 +72,7 @@ actor FunctionHost: LoopActor {
     func call(_ invocation: FunctionInvocation) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             guard isUsable, present == nil else {
+                hasLostUntouchedCall = true
                 return continuation.resume(
                     throwing: FunctionFailure(code: .hostLost, message: "the function host is gone"))
             }
@@ -97,6 +102,12 @@ actor FunctionHost: LoopActor {
         close()
         child.signal(SIGKILL)
         _ = await child.wait()
+    }
+
+    /// Whether the process is there: its end may not have been read yet.
+    func isAlive() -> Bool {
+        receive()
+        return isUsable
     }
 
     private func ranOutOfTime() {
@@ -134,12 +145,15 @@ actor FunctionHost: LoopActor {
     private func handle(_ reply: HostReply) {
         switch reply {
         case .ready: break
-        case .log(let level, let message): present?.invocation.log(level, message)
+        case .log(let level, let message):
+            present?.isUntouched = false
+            present?.invocation.log(level, message)
         case .checked(let failure):
             checking?.resume(returning: failure)
             checking = nil
         case .effect(let effect):
             guard let invocation = present?.invocation, let number = present?.number else { return }
+            present?.isUntouched = false
             // Owned by the present call: cancelled with it.
             let task = Task {
                 let result = await invocation.perform(effect)
@@ -191,6 +205,7 @@ actor FunctionHost: LoopActor {
         watcher?.close()
         watcher = nil
         Glibc.close(descriptor)
+        hasLostUntouchedCall = present.map { $0.isUntouched && !$0.isOutOfTime } ?? false
         let lost = FunctionFailure(code: .hostLost, message: "the function host ended in the middle of the call")
         let outOfTime = FunctionFailure(
             code: .executionTimeLimitExceeded, message: "the function took longer than its time limit",

@@ -70,14 +70,20 @@ public actor FunctionHostPool: LoopActor, Service {
     public func run(_ invocation: FunctionInvocation) async throws -> Value {
         do {
             return try await callTimer.measure {
-                let host = try await lease(invocation.bundle)
-                do {
-                    let value = try await host.call(invocation)
-                    await giveBack(host)
-                    return value
-                } catch {
-                    await giveBack(host)
-                    throw error
+                var attempts = 0
+                while true {
+                    attempts += 1
+                    let host = try await lease(invocation.bundle)
+                    do {
+                        let value = try await host.call(invocation)
+                        await giveBack(host)
+                        return value
+                    } catch {
+                        // The host may have ended before the call came to it.
+                        let mayRepeat = await host.hasLostUntouchedCall
+                        await giveBack(host)
+                        guard mayRepeat, attempts == 1 else { throw error }
+                    }
                 }
             }
         } catch let failure as FunctionFailure {
@@ -121,7 +127,7 @@ public actor FunctionHostPool: LoopActor, Service {
         while let index = idle.lastIndex(where: match) {
             busy += 1
             let host = idle.remove(at: index)
-            if await host.isUsable { return host }
+            if await host.isAlive() { return host }
             await host.stop()  // it ended while nobody needed it
             busy -= 1
         }

@@ -48,6 +48,8 @@ public enum SyncGatewayServer {
             window: context.configuration[window], instance: engines.instance, logger: logger)
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
+        let readiness = context.readiness
+        readiness.set(SessionHall.name, .notReady("not positioned yet"))
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
@@ -64,7 +66,8 @@ public enum SyncGatewayServer {
             engines.service {
                 [
                     committer, relay, changes,
-                    grantChanges, presenceChanges, presence, sessions.opened(after: [changes, grantChanges]),
+                    grantChanges, presenceChanges, presence,
+                    sessions.opened(after: [changes, grantChanges], readiness: readiness),
                 ]
             }
         ]

@@ -154,9 +154,16 @@ final class DeviceSession: @unchecked Sendable {
     }
 
     /// An upload has its answer.
-    func answered(_ frame: GatewayFrame?) {
+    func answered(_ frame: GatewayFrame) {
         machine.answered(count: 1)
-        if let frame { send(frame) }
+        send(frame)
+    }
+
+    /// An upload has no answer, and so those behind it have none: the device connects again and sends them anew.
+    func notCommitted() {
+        machine.answered(count: 1)
+        guard socket.isOpen else { return }
+        fail(.init(code: .unavailable, message: "a changeset was not committed; send it again"))
     }
 
     // MARK: The gateway speaks

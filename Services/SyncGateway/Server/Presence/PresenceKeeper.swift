@@ -113,7 +113,7 @@ final class PresenceKeeper: Service {
 
     private func renewAll() async {
         while !state.withLock({ $0.isStopping }), !Task.isCancelled {
-            // Cancelled: then the condition ends it.
+            // Interrupted: the condition ends it.
             try? await cancelWhenGracefulShutdown { [interval] in try await Task.sleep(for: interval) }
             let members = state.withLock { Array($0.members.keys) }
             for start in stride(from: 0, to: members.count, by: Self.batch) {

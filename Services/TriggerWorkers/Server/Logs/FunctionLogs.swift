@@ -47,7 +47,8 @@ final class FunctionLogs: Service {
     func run() async throws {
         await withGracefulShutdownHandler {
             await withTaskGroup { group in
-                group.addTask { try? await cancelWhenGracefulShutdown { await self.expireHourly() } }  // ends by cancellation only
+                // Ends by cancellation only.
+                group.addTask { try? await cancelWhenGracefulShutdown { await self.expireHourly() } }
                 // What comes while a batch is written is the next one.
                 for await _ in wakes {
                     while let batch = takeBatch() { await write(batch) }
