@@ -239,7 +239,10 @@ let testTargets: [Target] = [
         ]),
     tests(
         "Integration", "FunctionsIntegrationTests",
-        ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
+        [
+            "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
+            "Functions", "Logging", "Postgres", "TestSupport",
+        ]),
     tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
     tests(
         "Integration", "AuthIntegrationTests",
@@ -254,10 +257,27 @@ let testTargets: [Target] = [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
             "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport",
         ]),
-    tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
     tests(
-        "Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
-    tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
+        "Integration", "PermissionsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+            "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
+            "TestSupport",
+        ]),
+    tests(
+        "Integration", "SyncGatewayIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
+        ]),
+    tests(
+        "Integration", "TriggerWorkersIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis",
+            "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+        ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",
         [
@@ -268,7 +288,10 @@ let testTargets: [Target] = [
 
     tests(
         "EndToEnd", "EndToEndTests",
-        ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
+        [
+            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "HTTPClient", "LocalEngines",
+            "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
+        ]),
 ]
 
 let package = Package(
