@@ -1,5 +1,6 @@
 import AppRegistry
 import DocumentModel
+import DocumentStore
 import EventTopics
 import Foundation
 import Logging
@@ -108,5 +109,7 @@ struct Decider: Sendable {
     }
 
     /// Whether trying again may help: an engine that is away says nothing about a rule.
-    private static func mayPass(_ error: any Error) -> Bool { error is PostgresError }
+    private static func mayPass(_ error: any Error) -> Bool {
+        error is PostgresError || (error as? DocumentStoreError)?.code == .unavailable
+    }
 }
