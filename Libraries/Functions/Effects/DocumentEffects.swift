@@ -15,6 +15,9 @@ public actor DocumentEffects {
     public typealias Alongside = @Sendable (PostgresTransaction, FunctionEffect, Value) async throws -> Void
 
     private let alongside: Alongside?
+    /// What kept the document store from an answer, if anything did, whatever the function made of it. What came of the run says
+    /// nothing then.
+    public private(set) var outage: DocumentStoreError?
     private var transactions: [Int64: ScriptTransaction] = [:]
 
     public init(
@@ -31,6 +34,7 @@ public actor DocumentEffects {
         do {
             return .success(try await value(of: effect))
         } catch {
+            if let error = error as? DocumentStoreError, error.code == .unavailable { outage = error }
             return .failure(EffectFailure(error))
         }
     }

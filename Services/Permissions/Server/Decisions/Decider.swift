@@ -1,5 +1,6 @@
 import AppRegistry
 import DocumentModel
+import DocumentStore
 import EventTopics
 import Foundation
 import FunctionProtocol
@@ -142,6 +143,7 @@ struct Decider: Sendable {
     /// Whether trying again later may help: an engine that is away, or the end of the process, says nothing about a rule.
     private static func mayPass(_ error: any Error) -> Bool {
         error is PostgresError || error is CancellationError || error is RuleEvaluator.Interrupted
+            || (error as? DocumentStoreError)?.code == .unavailable
     }
 
     private static func isHostLost(_ error: any Error) -> Bool { (error as? FunctionFailure)?.code == .hostLost }

@@ -70,7 +70,14 @@ struct RuleEvaluator: Sendable {
                         metadata: ["function": "\(name)", "level": "\(level)", "text": "\(message)"])
                 })
             defer { Task { await effects.finish() } }  // nothing waits for a transaction that a rule left open
-            return RuleFunctionResult(try await functions.run(invocation))
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await functions.run(invocation))
+            } catch {
+                result = .failure(error)
+            }
+            if let outage = await effects.outage { throw outage }
+            return RuleFunctionResult(try result.get())
         }
     }
 

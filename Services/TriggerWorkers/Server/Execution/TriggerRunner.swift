@@ -107,6 +107,8 @@ struct TriggerRunner: Sendable {
             await documents.finish()
             if journal.isOvertaken { throw RunJournal.Overtaken() }
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
+            // What failed is the database, not the function: the event comes again.
+            if let outage = await documents.outage { throw outage }
             throw error
         }
         if journal.isOvertaken { throw RunJournal.Overtaken() }
