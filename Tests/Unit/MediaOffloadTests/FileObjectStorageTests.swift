@@ -8,6 +8,9 @@ struct FileObjectStorageTests {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let storage = FileObjectStorage(directory: directory)
+        // Without the directory it can't be told what is in it.
+        await #expect(throws: ObjectStorageError.self) { try await storage.get("abc/def") }
+        try await storage.check()
         #expect(try await storage.get("abc/def") == nil)
         try await storage.put("abc/def", [1, 2, 3], contentType: "image/png")
         try await storage.put("abc/def", [1, 2, 3], contentType: "image/png")
