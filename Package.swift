@@ -5,7 +5,7 @@ import PackageDescription
 // what it imports: the build is run with --explicit-target-dependency-import-check error.
 
 let settings: [SwiftSetting] = [
-    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("ExistentialAny")
 ]
 
 func clibrary(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
@@ -30,7 +30,8 @@ func service(_ name: String, executable: String, _ dependencies: [Target.Depende
     ]
 }
 
-func tests(_ tier: String, _ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+func tests(_ tier: String, _ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target
+{
     .testTarget(
         name: name, dependencies: dependencies, path: "Tests/\(tier)/\(name)", resources: resources,
         swiftSettings: settings)
@@ -69,7 +70,8 @@ let libraries: [Target] = [
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
-    .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),  // a `bind` of its own: only the tool and tests link it
+    // a `bind` of its own: only the tool and tests link it
+    .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),
     library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
@@ -84,49 +86,97 @@ let libraries: [Target] = [
     library("AccessTokens", ["Ccjose", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
-    library("EventStream", ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
-    library("AppRegistry", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres"]),
-    library("DocumentStore", ["AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "SyncEngine"]),
-    library("Functions", ["AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres"]),
+    library(
+        "EventStream",
+        ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
+    library(
+        "AppRegistry",
+        [
+            "AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
+            "Logging", "Postgres",
+        ]),
+    library(
+        "DocumentStore",
+        [
+            "AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging",
+            "Metrics", "Postgres", "QueryLanguage", "SyncEngine",
+        ]),
+    library(
+        "Functions",
+        [
+            "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
+            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres",
+        ]),
     library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
-    library("ServiceEngines", ["AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap"]),
+    library(
+        "ServiceEngines",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap",
+        ]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
-    library("PartitaClient", ["DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
-        .target(name: "EventLoop", condition: .when(platforms: [.linux])),
-        .target(name: "HTTPClient", condition: .when(platforms: [.linux])),
-        .target(name: "WebSocket", condition: .when(platforms: [.linux]))]),
+    library(
+        "PartitaClient",
+        [
+            "DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol",
+            .target(name: "EventLoop", condition: .when(platforms: [.linux])),
+            .target(name: "HTTPClient", condition: .when(platforms: [.linux])),
+            .target(name: "WebSocket", condition: .when(platforms: [.linux])),
+        ]),
 ]
 
 let services: [Target] =
-    service("Auth", executable: "auth", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions",
-        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "ServiceBootstrap", "ServiceEngines",
-    ])
-    + service("Permissions", executable: "permissions", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
-    ])
-    + service("SyncGateway", executable: "sync-gateway", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
-        "SyncEngine", "SyncProtocol", "WebSocket",
-    ])
-    + service("TriggerWorkers", executable: "trigger-workers", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
-    ])
-    + service("MediaOffload", executable: "media-offload", [
-        "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-        "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
-    ])
+    service(
+        "Auth", executable: "auth",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions",
+            "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis",
+            "ServiceBootstrap", "ServiceEngines",
+        ])
+    + service(
+        "Permissions", executable: "permissions",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics",
+            "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
+        ])
+    + service(
+        "SyncGateway", executable: "sync-gateway",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics",
+            "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis",
+            "ServiceBootstrap", "ServiceEngines",
+            "SyncEngine", "SyncProtocol", "WebSocket",
+        ])
+    + service(
+        "TriggerWorkers", executable: "trigger-workers",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics",
+            "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
+        ])
+    + service(
+        "MediaOffload", executable: "media-offload",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel",
+            "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+            "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
+            "ServiceBootstrap", "ServiceEngines",
+        ])
     + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
-                "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-                "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging",
+                "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "EventLoop", "EventStream", "EventTopics",
+                "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
+                "Logging",
                 "PartitaClient", "Postgres", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
@@ -142,7 +192,9 @@ let testTargets: [Target] = [
     tests("Unit", "MetricsTests", ["Metrics"]),
     tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
     tests("Unit", "HTTPClientTests", ["EventLoop", "HTTPClient"]),
-    tests("Unit", "ServiceBootstrapTests", ["EventLoop", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "ServiceBootstrap"]),
+    tests(
+        "Unit", "ServiceBootstrapTests",
+        ["EventLoop", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "ServiceBootstrap"]),
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
     tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
@@ -152,29 +204,94 @@ let testTargets: [Target] = [
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
-    tests("Unit", "PartitaClientTests", ["DocumentModel", "EventLoop", "HTTPServer", "Logging", "PartitaClient", "SyncEngine", "SyncProtocol", "WebSocket"]),
+    tests(
+        "Unit", "PartitaClientTests",
+        [
+            "DocumentModel", "EventLoop", "HTTPServer", "Logging", "PartitaClient", "SyncEngine", "SyncProtocol",
+            "WebSocket",
+        ]),
 
-    tests("Unit", "MediaOffloadTests", ["AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
+    tests(
+        "Unit", "MediaOffloadTests",
+        ["AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
 
     tests("Unit", "EventStreamTests", ["EventStream", "EventTopics"]),
-    tests("Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
+    tests(
+        "Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"], resources: [.copy("Golden")]),
 
-    tests("Integration", "HTTPIntegrationTests", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
+    tests(
+        "Integration", "HTTPIntegrationTests",
+        ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
-    tests("Integration", "KafkaIntegrationTests", ["DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "LocalEngines", "Logging", "Postgres", "TestSupport"]),
-    tests("Integration", "DocumentStoreIntegrationTests", ["DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Postgres", "QueryLanguage", "SyncEngine", "TestSupport"]),
-    tests("Integration", "FunctionsIntegrationTests", ["AppDefinition", "DocumentModel", "DocumentStore", "Functions", "TestSupport"]),
+    tests(
+        "Integration", "KafkaIntegrationTests",
+        [
+            "DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
+            "LocalEngines", "Logging", "Postgres", "TestSupport",
+        ]),
+    tests(
+        "Integration", "DocumentStoreIntegrationTests",
+        [
+            "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
+            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport",
+        ]),
+    tests(
+        "Integration", "FunctionsIntegrationTests",
+        [
+            "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
+            "Functions", "Logging", "Postgres", "TestSupport",
+        ]),
     tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
-    tests("Integration", "AuthIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap", "TestSupport"]),
-    tests("Integration", "AppsIntegrationTests", ["AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol", "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport"]),
-    tests("Integration", "PermissionsIntegrationTests", ["DocumentModel", "Permissions", "TestSupport"]),
-    tests("Integration", "SyncGatewayIntegrationTests", ["DocumentModel", "SyncGateway", "SyncProtocol", "TestSupport"]),
-    tests("Integration", "TriggerWorkersIntegrationTests", ["DocumentModel", "TestSupport", "TriggerWorkers"]),
-    tests("Integration", "MediaOffloadIntegrationTests", ["AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "MediaOffload", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport"]),
+    tests(
+        "Integration", "AuthIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "HTTPClient", "Kafka", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "ServiceEngines", "TestSupport",
+        ]),
+    tests(
+        "Integration", "AppsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
+            "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport",
+        ]),
+    tests(
+        "Integration", "PermissionsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+            "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
+            "TestSupport",
+        ]),
+    tests(
+        "Integration", "SyncGatewayIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
+        ]),
+    tests(
+        "Integration", "TriggerWorkersIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis",
+            "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+        ]),
+    tests(
+        "Integration", "MediaOffloadIntegrationTests",
+        [
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging",
+            "MediaOffload", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport",
+        ]),
 
-    tests("EndToEnd", "EndToEndTests", ["ChildProcesses", "DocumentModel", "LocalEngines", "PartitaClient", "Postgres", "TestSupport"]),
+    tests(
+        "EndToEnd", "EndToEndTests",
+        [
+            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "HTTPClient", "LocalEngines",
+            "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
+        ]),
 ]
 
 let package = Package(

@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// A private P-256 key that signs tokens with ES256. Safe to use from several threads.
 public final class TokenSigningKey: Sendable {
     private let handle: JWKHandle
@@ -21,8 +23,12 @@ public final class TokenSigningKey: Sendable {
 
     /// A key from its stored form.
     public convenience init(privateJWK text: String) throws(AccessTokenError) {
-        let handle = try JWKHandle(json: text)
-        try self.init(handle: handle, id: try handle.id())
+        // The library is given only what it can read: see `TokenVerifier.header`.
+        let publicKey = try TokenPublicKey(jwk: text)
+        guard let document = try? ExtendedJSON.parseDocument(text), let secret = document["d"]?.stringValue,
+            Base64URL.decode(secret)?.count == 32
+        else { throw AccessTokenError(.keyInvalid, "the secret part is missing or malformed") }
+        try self.init(handle: JWKHandle(json: text), id: publicKey.id)
     }
 
     /// The stored form: a JWK with its secret part. Never log it, never publish it.

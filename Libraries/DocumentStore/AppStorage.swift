@@ -42,12 +42,16 @@ public struct AppStorage: Sendable {
 
     /// The partition that a document is in: that of its partition value, else an internal one of its collection.
     func partition(of document: Document, in namespace: ChangeEvent.Namespace, id: String) -> Partition {
-        if let partitionKey, let value = document[partitionKey], let partition = Partition(value: value),
-            !partition.text.utf8.contains(0)
-        {
-            return partition
-        }
+        if let partitionKey, let key = document[partitionKey]?.storableKey { return Partition(text: key) }
         return .internal(namespace, id: id)
+    }
+}
+
+extension Value {
+    /// The key text if Postgres can hold it in an index.
+    var storableKey: String? {
+        guard let text = keyText, text.utf8.count <= 1026, !text.utf8.contains(0) else { return nil }
+        return text
     }
 }
 

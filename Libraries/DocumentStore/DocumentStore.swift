@@ -34,7 +34,11 @@ public final class DocumentStore: Service {
     }
 
     /// Tells the store about an app, or about the app's new definition.
-    public func define(_ storage: AppStorage) { apps.withLock { $0[storage.app] = storage } }
+    public func define(_ storage: AppStorage) {
+        let former = apps.withLock { $0.updateValue(storage, forKey: storage.app) }
+        // The tables' triggers have to learn another partition key.
+        if former?.partitionKey != storage.partitionKey { tables.forget(app: storage.app) }
+    }
 
     /// Forgets an app.
     public func undefine(app: String) { apps.withLock { $0[app] = nil } }

@@ -7,7 +7,7 @@ public import EventStream
 import EventTopics
 public import Kafka
 public import Lifecycle
-public import Logging
+import Logging
 public import Postgres
 public import Redis
 public import ServiceBootstrap
@@ -37,6 +37,7 @@ public final class ServiceEngines: Sendable {
         let configuration = context.configuration
         logger = context.logger
         readiness = context.readiness
+        readiness.set("apps", .notReady("not loaded yet"))  // at once: health is asked before anything runs
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
         var settings = PostgresConfiguration(url: configuration[EngineSettings.postgresURL])
         settings.connections = configuration[EngineSettings.postgresConnections]
@@ -81,8 +82,8 @@ public final class ServiceEngines: Sendable {
         let work: @Sendable () async throws -> [any Service]
 
         func run() async throws {
-            let clients: [any Service] =
-                [engines.postgres] + (engines.redis.map { [$0] } ?? []) + [Producer(engines.producer)]
+            let redis: [any Service] = engines.redis.map { [$0] } ?? []
+            let clients: [any Service] = [engines.postgres] + redis + [Producer(engines.producer)]
             try await ServiceGroup(
                 services: clients + [Prepared(engines: engines, migrations: migrations, work: work)],
                 logger: engines.logger
@@ -135,7 +136,6 @@ public final class ServiceEngines: Sendable {
 
     /// Waits for the engines as long as it takes, and sees to it that tables and topics are there.
     private func prepare(_ own: [Migrations]) async throws {
-        readiness.set("apps", .notReady("not loaded yet"))
         readiness.add("postgres") { [postgres] in try await postgres.check() }
         if let redis { readiness.add("redis") { try await redis.check() } }
         _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in

@@ -6,7 +6,7 @@ enum Main {
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
         UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
-        TriggersCommand.command, SetupCommand.command, BrokerCommand.command,
+        TriggersCommand.command, SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
     ]
 
     static func main() async {

@@ -39,13 +39,6 @@ final class JWKHandle: @unchecked Sendable {
         try self.init(key: cjose_jwk_import(text, text.utf8.count, &error))
     }
 
-    func id() throws(AccessTokenError) -> String {
-        try locked { () throws(AccessTokenError) in
-            guard let text = cjose_jwk_get_kid(key, nil) else { throw AccessTokenError(.keyInvalid, "kid is missing") }
-            return String(cString: text)
-        }
-    }
-
     func json(isPrivate: Bool) throws(AccessTokenError) -> String {
         try locked { () throws(AccessTokenError) in
             guard let text = cjose_jwk_to_json(key, isPrivate, nil) else {

@@ -4,7 +4,7 @@ public import Logging
 import Metrics
 import Postgres
 
-/// Drops the change rows that nobody needs any more, a day's table at a time, and tombstones that are old.
+/// Drops the change rows that nobody needs any more, a day's table at a time, and tombstones and outcomes of uploads that are old.
 ///
 /// A day stays until its changes are published and every consumer that is known in `partita.handled_events` has handled
 /// them, but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
@@ -76,7 +76,9 @@ public final class HistoryRetention: Service {
             try await store.client.execute("drop table if exists partita.\("changes_\(day)".postgresIdentifier)")
             dropped.append(day)
         }
-        try await store.client.execute(RetentionSQL.dropTombstones, [.int(Int64(options.tombstoneDays))])
+        let age = PostgresValue.int(Int64(options.tombstoneDays))
+        try await store.client.execute(RetentionSQL.dropTombstones, [age])
+        try await store.client.execute(RetentionSQL.dropOutcomes, [age])
         return dropped
     }
 
@@ -117,6 +119,11 @@ private enum RetentionSQL {
         where h.watermark < c.last limit 1
         """
     }
+
+    /// `$1` days.
+    static let dropOutcomes = """
+        delete from partita.upload_outcomes where created_at < now() - $1::bigint * interval '1 day'
+        """
 
     /// `$1` days. Notes up to where a partition's tombstones are gone.
     static let dropTombstones = """

@@ -77,7 +77,9 @@ extension DocumentStoreMigrations {
             bytes text;
         begin
             if value is null then return null; end if;
-            if json_typeof(value) = 'string' then return 's:' || (value #>> '{}'); end if;
+            if json_typeof(value) = 'string' then
+                return case when octet_length(value #>> '{}') <= 1024 then 's:' || (value #>> '{}') end;
+            end if;
             if json_typeof(value) <> 'object' then return null; end if;
             if value ->> '$oid' is not null then return 'o:' || lower(value ->> '$oid'); end if;
             if value ->> '$numberInt' is not null then return 'l:' || (value ->> '$numberInt')::bigint; end if;
@@ -115,6 +117,14 @@ extension DocumentStoreMigrations {
                     order by g.user_id = '*' limit 1), false))
             then
                 raise exception using errcode = 'PT403', message = 'a grant was taken back meanwhile';
+            end if;
+        end $$;
+
+        -- Fails with PT409 unless as many rows were written as were meant: somebody else was faster.
+        create function partita.require_count(written bigint, meant bigint) returns void language plpgsql as $$
+        begin
+            if written <> meant then
+                raise exception using errcode = 'PT409', message = 'somebody else wrote meanwhile';
             end if;
         end $$;
         """#

@@ -282,8 +282,7 @@ public final class OutboxRelay: Service {
         var places: [RelayPartition] = []
         for (partition, rows) in read {
             for row in rows {
-                payloads.append(
-                    row.size > options.messageLimit ? .large(try row.largeChange()) : .change(try row.event()))
+                payloads.append(try payload(of: row))
                 places.append(partition)
             }
         }
@@ -300,6 +299,18 @@ public final class OutboxRelay: Service {
             logger.warning("the broker refused changes, they are sent again", metadata: ["error": "\(failure.error)"])
             try await Task.sleep(for: .milliseconds(100))
             _ = woken(Array(stopped))
+        }
+    }
+
+    /// A row that can't be read is named like a large one: it must not stop those behind it.
+    private func payload(of row: ChangeRow) throws -> DocumentChangesEvent {
+        if row.size > options.messageLimit { return .large(try row.largeChange()) }
+        do {
+            return .change(try row.event())
+        } catch {
+            logger.error(
+                "a change row can't be read", metadata: ["partition.id": "\(row.partition)", "error": "\(error)"])
+            return .large(try row.largeChange())
         }
     }
 

@@ -106,7 +106,7 @@ extension DocumentCollection {
         let (condition, parameters) = try translation(of: filter)
         let sql = "select t.body from \(table.name) t where \(condition.sql)"
         // What Postgres cuts to size itself, or is one document at most, needs no cursor.
-        if options.sort == nil, condition.isExact, let limit = options.limit, limit <= 256 {
+        if options.sort == nil, filter.nearness == nil, condition.isExact, let limit = options.limit, limit <= 256 {
             let rows = try await query(
                 PostgresStatement("\(sql) limit \(limit) offset \(options.skip)", parameters))
             for row in rows {
@@ -115,9 +115,8 @@ extension DocumentCollection {
             }
             return
         }
-        if let sort = options.sort {
-            var top = try TopDocuments(
-                sort: sort, skip: options.skip, limit: options.limit, collation: filter.collation)
+        if let order = try TopDocuments.Order(options: options, filter: filter) {
+            var top = TopDocuments(order: order, skip: options.skip, limit: options.limit)
             try await eachRow(sql, parameters) { row in
                 if let document = try output.document(of: row) { try top.add(document, size: try row.size(0)) }
                 return true
@@ -226,45 +225,5 @@ struct ReadOutput {
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }
-    }
-}
-
-/// The first documents of an order, with no more kept than twice those that are wanted.
-struct TopDocuments {
-    private let sort: Sort
-    private let skip: Int
-    private let wanted: Int
-    private var documents: [Document] = []
-    private var bytes = 0
-
-    init(sort: Document, skip: Int, limit: Int?, collation: Collation?) throws {
-        do {
-            self.sort = try Sort(sort, collation: collation)
-        } catch {
-            throw DocumentStoreError(query: error, .badFilter)
-        }
-        self.skip = skip
-        wanted = limit.map { $0 > .max - skip ? .max : $0 + skip } ?? .max
-    }
-
-    mutating func add(_ document: Document, size: Int) throws {
-        documents.append(document)
-        bytes += size
-        guard bytes > DocumentCollection.maximumCollectedBytes || documents.count / 2 > max(wanted, 512) else { return }
-        let before = documents.count
-        cut()
-        bytes = bytes / before * documents.count
-        if bytes > DocumentCollection.maximumCollectedBytes { throw DocumentStoreError.tooMuch }
-    }
-
-    private mutating func cut() {
-        sort.sort(&documents)
-        if documents.count > wanted { documents.removeLast(documents.count - wanted) }
-    }
-
-    var result: ArraySlice<Document> {
-        var copy = self
-        copy.cut()
-        return copy.documents.dropFirst(skip)
     }
 }

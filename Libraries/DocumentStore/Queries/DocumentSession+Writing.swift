@@ -48,9 +48,10 @@ extension DocumentSession {
     func insert(_ document: Document, into table: CollectionTable, isChecked: Bool) async throws -> Document {
         var document = document
         let value = document["_id"] ?? .objectId(ObjectId())
-        guard let id = value.keyText, !id.utf8.contains(0) else {
+        guard let id = value.storableKey else {
             throw DocumentStoreError(
-                .badId, "an _id is a string, ObjectId, UUID or integer", mongoCode: 2, path: "_id")
+                .badId, "an _id is a string of at most 1,024 bytes, ObjectId, UUID or integer", mongoCode: 2,
+                path: "_id")
         }
         if document.fields.first?.key != "_id" {
             document["_id"] = nil

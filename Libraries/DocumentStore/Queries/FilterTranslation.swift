@@ -38,6 +38,14 @@ struct FilterTranslation: Sendable {
 
     /// `nil` where nothing can be said.
     private mutating func translate(_ node: FilterNode) -> Condition? {
+        let bound = parameters.count
+        let condition = condition(of: node)
+        // Postgres refuses a statement with parameters that stand nowhere.
+        if condition == nil { parameters.removeLast(parameters.count - bound) }
+        return condition
+    }
+
+    private mutating func condition(of node: FilterNode) -> Condition? {
         switch node {
         case .and(let nodes):
             let parts = nodes.map { translate($0) }

@@ -50,50 +50,51 @@ private struct CollectionSQL {
         before, after, origin_user, origin_device, origin_version
         """
 
-    private let written = """
+    /// Nothing is joined with what a statement has written: the planner expects few rows of it and would loop over all pairs.
+    private func written(from source: String, also columns: String = "") -> String {
+        """
         written as (
-            select u.*, p.epoch, p.head, p.head - u.back as revision
+            select u.*, p.epoch, p.head - u.back as revision, p.head - u.incarnation_back as own_incarnation\(columns)
             from unnest($4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
                 $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[])
             u(_id, partition, back, body, document, clocks, incarnation_back, incarnation_epoch, incarnation,
                 operation, before, origin_user, origin_device, origin_version)
-            join partita.partitions p on p.app = $1 and p.partition = u.partition
+            join partita.partitions p on p.app = $1 and p.partition = u.partition\(source)
         )
         """
+    }
 
     /// `$1` app, `$2` database, `$3` collection, then arrays by document.
     var insert: String {
         """
-        with \(written), stored as (
+        with \(written(from: "")), stored as (
             insert into \(table) (_id, partition, epoch, revision, incarnation_epoch, incarnation, clocks, body, document)
-            select _id, partition, epoch, revision, epoch, head - incarnation_back,
-                clocks::json, body::json, document::jsonb
+            select _id, partition, epoch, revision, epoch, own_incarnation, clocks::json, body::json, document::jsonb
             from written
-            returning _id, incarnation_epoch, incarnation, body
         )
         insert into partita.changes (\(changeColumns))
-        select $1, w.partition, w.epoch, w.revision, $2, $3, w._id, w.operation, s.incarnation_epoch, s.incarnation,
-            w.before::json, s.body, w.origin_user, w.origin_device, w.origin_version
-        from written w join stored s using (_id) where w.operation is not null
+        select $1, partition, epoch, revision, $2, $3, _id, operation, epoch, own_incarnation,
+            before::json, body::json, origin_user, origin_device, origin_version
+        from written where operation is not null
         """
     }
 
     /// As `insert`. Without a `before` the change row takes the body that the table had.
     var update: String {
         """
-        with \(written), stored as (
+        with \(written(from: " join \(table) o on o._id = u._id", also: ", o.body as old_body")), stored as (
             update \(table) t set partition = w.partition, epoch = w.epoch, revision = w.revision,
-                incarnation_epoch = case when w.incarnation_back is null then w.incarnation_epoch else w.epoch end,
-                incarnation = coalesce(w.head - w.incarnation_back, w.incarnation),
+                incarnation_epoch = case when w.own_incarnation is null then w.incarnation_epoch else w.epoch end,
+                incarnation = coalesce(w.own_incarnation, w.incarnation),
                 clocks = w.clocks::json, body = w.body::json, document = w.document::jsonb, updated_at = now()
-            from written w join \(table) o using (_id)
-            where t._id = w._id
-            returning t._id, t.incarnation_epoch, t.incarnation, t.body, o.body as before
+            from written w where t._id = w._id
         )
         insert into partita.changes (\(changeColumns))
-        select $1, w.partition, w.epoch, w.revision, $2, $3, w._id, w.operation, s.incarnation_epoch, s.incarnation,
-            coalesce(w.before::json, s.before), s.body, w.origin_user, w.origin_device, w.origin_version
-        from written w join stored s using (_id) where w.operation is not null
+        select $1, partition, epoch, revision, $2, $3, _id, operation,
+            case when own_incarnation is null then incarnation_epoch else epoch end,
+            coalesce(own_incarnation, incarnation),
+            coalesce(before::json, old_body), body::json, origin_user, origin_device, origin_version
+        from written where operation is not null
         """
     }
 
@@ -102,24 +103,24 @@ private struct CollectionSQL {
     var delete: String {
         """
         with written as (
-            select u.*, p.epoch, p.head, p.head - u.back as revision
+            select u.*, p.epoch, p.head - u.back as revision, o.incarnation_epoch, o.incarnation, o.body as old_body
             from unnest($4::text[], $5::text[], $6::bigint[], $7::text[], $8::bool[], $9::text[], $10::text[], $11::bigint[])
             u(_id, partition, back, before, logged, origin_user, origin_device, origin_version)
             join partita.partitions p on p.app = $1 and p.partition = u.partition
+            join \(table) o on o._id = u._id
         ), removed as (
             delete from \(table) t using written w where t._id = w._id
-            returning t._id, t.incarnation_epoch, t.incarnation, t.body
         ), buried as (
             insert into partita.tombstones as t (
                 app, partition, database, collection, _id, epoch, revision, incarnation_epoch, incarnation)
-            select $1, w.partition, $2, $3, w._id, w.epoch, w.revision, r.incarnation_epoch, r.incarnation
-            from written w join removed r using (_id) where w.logged
+            select $1, partition, $2, $3, _id, epoch, revision, incarnation_epoch, incarnation
+            from written where logged
             \(CommitSQL.onTombstoneConflict)
         )
         insert into partita.changes (\(changeColumns))
-        select $1, w.partition, w.epoch, w.revision, $2, $3, w._id, 'delete', r.incarnation_epoch, r.incarnation,
-            coalesce(w.before::json, r.body), null, w.origin_user, w.origin_device, w.origin_version
-        from written w join removed r using (_id) where w.logged
+        select $1, partition, epoch, revision, $2, $3, _id, 'delete', incarnation_epoch, incarnation,
+            coalesce(before::json, old_body), null, origin_user, origin_device, origin_version
+        from written where logged
         """
     }
 

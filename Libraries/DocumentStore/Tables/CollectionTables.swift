@@ -46,6 +46,11 @@ final class CollectionTables: Sendable {
         return try remember(row, app: storage.app, namespace: namespace)
     }
 
+    /// Looks the tables of an app up anew.
+    func forget(app: String) {
+        known.withLock { known in known = known.filter { $0.key.app != ExactText(app) } }
+    }
+
     /// All tables of an app, in the order of their names.
     func all(of app: String) async throws -> [CollectionTable] {
         let rows = try await client.query(

@@ -37,8 +37,11 @@ struct ChangesetRun {
         _ place: Int, in plan: WritePlan, tables: [ExactText: CollectionTable], busy: Set<WritePlan.Key>
     ) throws(Stop) {
         let operation = upload.changeset.operations[place]
-        guard let id = operation.id.keyText, !id.utf8.contains(0) else {
-            throw .rejected(.init(code: .badId, reason: "an _id is a string, ObjectId, UUID or integer", path: "_id"))
+        guard let id = operation.id.storableKey else {
+            throw .rejected(
+                .init(
+                    code: .badId, reason: "an _id is a string of at most 1,024 bytes, ObjectId, UUID or integer",
+                    path: "_id"))
         }
         guard let table = tables[ExactText(operation.collection)] else {
             throw .rejected(

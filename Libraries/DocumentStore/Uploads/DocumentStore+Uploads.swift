@@ -32,6 +32,9 @@ extension DocumentStore {
             let batch = UploadBatch(storage: storage, uploads: uploads, tables: tables, lockTimeout: Self.lockTimeout)
             do {
                 return try await commit(batch)
+            } catch let error as PostgresError where error.isAboutData {
+                logger.debug("batch has what can't be stored", metadata: ["error": "\(error)"])
+                break
             } catch let error as PostgresError where error.isWorthAnotherAttempt {
                 logger.debug("batch begins anew", metadata: ["error": "\(error)"])
             }
@@ -52,6 +55,8 @@ extension DocumentStore {
                     storage: storage, uploads: [upload], tables: tables, lockTimeout: .milliseconds(20))
                 do {
                     result = try await commit(batch)[0]
+                } catch let error as PostgresError where error.isAboutData {
+                    result = try await refuse(batch, for: error)
                 } catch let error as PostgresError where error.isWorthAnotherAttempt {
                     logger.debug("changeset left its batch", metadata: ["error": "\(error)"])
                 }
@@ -60,6 +65,16 @@ extension DocumentStore {
             results.append(result)
         }
         return results
+    }
+
+    /// Postgres can't store what the changeset makes: it is rejected like one that the rules forbid.
+    private func refuse(_ batch: UploadBatch, for error: PostgresError) async throws -> UploadResult? {
+        logger.warning("changeset can't be stored", metadata: ["error": "\(error)"])
+        var batch = batch
+        batch.refusal = OperationRejection(
+            code: error.isUniqueViolation ? .duplicateKey : .notStorable,
+            reason: "the database refused it, SQLSTATE \(error.sqlstate ?? "unknown")")
+        return try await commit(batch)[0]
     }
 
     private func commit(_ batch: UploadBatch) async throws -> [UploadResult?] {
@@ -88,11 +103,26 @@ extension DocumentStore {
     }
 }
 
+extension OperationRejection.Code {
+    /// A unique index has the value already.
+    public static let duplicateKey = Self(rawValue: "duplicateKey")
+    /// The database can't hold the document.
+    public static let notStorable = Self(rawValue: "notStorable")
+}
+
 extension PostgresError {
-    /// Whether the same transaction, begun anew, may succeed: locked, raced by another insert of the same row, or a grant
+    /// Whether the statement failed for what it was given (data exceptions, limits of the program, a unique index other than
+    /// that of the ids), so that it will fail again.
+    fileprivate var isAboutData: Bool {
+        guard let sqlstate else { return false }
+        if isUniqueViolation { return constraint.map { !$0.hasSuffix("_pkey") } ?? false }
+        return sqlstate.hasPrefix("22") || sqlstate.hasPrefix("54") || sqlstate.hasPrefix("23")
+    }
+
+    /// Whether the same transaction, begun anew, may succeed: locked, raced by another write of the same row, or a grant
     /// that was taken back between the two looks at it.
     var isWorthAnotherAttempt: Bool {
         if isOutcomeUnknown { return false }
-        return isRetriable || isUniqueViolation || sqlstate == "PT403"
+        return isRetriable || isUniqueViolation || sqlstate == "PT403" || sqlstate == "PT409"
     }
 }

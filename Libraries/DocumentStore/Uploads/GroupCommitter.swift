@@ -7,20 +7,25 @@ import Metrics
 /// Commits the uploads of many devices together: what arrives while a commit runs goes with the next one, so that the locks and
 /// the flush to disk are paid once per batch.
 ///
-/// Batches never mix apps; each app has one commit under way, and what an app waits for delays no other. An upload that is
-/// locked out is tried again with later batches, and those behind it of the same device wait for it.
+/// Batches never mix apps. An app's partitions fall into lanes, and each lane has one commit under way; what one waits for delays
+/// no other. An upload that is locked out is tried again with later batches, and those behind it of the same device wait for it.
 public final class GroupCommitter: Service {
     /// Bounds of a committer.
     public struct Limits: Sendable {
-        /// Uploads of an app that may wait (1 and up); the next is refused.
-        public var waitingPerApp: Int
+        /// Uploads of an app that may wait in a lane (1 and up); the next is refused.
+        public var waiting: Int
+        /// Lanes of an app (1 and up): how many of its batches may be committed at once.
+        public var lanes: Int
         /// Changesets in a batch (1 and up).
         public var batch: Int
         /// How long an upload that is locked out is tried again before it fails with `busy`.
         public var patience: Duration
 
-        public init(waitingPerApp: Int = 20_000, batch: Int = 512, patience: Duration = .seconds(10)) {
-            self.waitingPerApp = max(waitingPerApp, 1)
+        public init(
+            waiting: Int = 10_000, lanes: Int = 2, batch: Int = 512, patience: Duration = .seconds(10)
+        ) {
+            self.waiting = max(waiting, 1)
+            self.lanes = max(lanes, 1)
             self.batch = max(batch, 1)
             self.patience = patience
         }
@@ -32,23 +37,29 @@ public final class GroupCommitter: Service {
         let continuation: CheckedContinuation<UploadResult, any Error>
     }
 
+    /// Partitions of an app that are committed one batch after the other.
+    private struct Lane: Hashable {
+        var app: String
+        var number: Int
+    }
+
     private struct State {
-        var queues: [String: [Waiting]] = [:]
-        var running: Set<String> = []
+        var queues: [Lane: [Waiting]] = [:]
+        var running: Set<Lane> = []
         var isStopped = false
     }
 
     private let store: DocumentStore
     private let limits: Limits
     private let state = Locked(State())
-    private let wakes: AsyncStream<String>
-    private let wake: AsyncStream<String>.Continuation
+    private let wakes: AsyncStream<Lane>
+    private let wake: AsyncStream<Lane>.Continuation
     private let metrics = UploadMetrics()
 
     public init(store: DocumentStore, limits: Limits = Limits()) {
         self.store = store
         self.limits = limits
-        // An app is in it once at most: it is put in only when nobody works on its queue.
+        // A lane is in it once at most: it is put in only when nobody works on its queue.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
@@ -59,29 +70,24 @@ public final class GroupCommitter: Service {
     /// - Throws: `DocumentStoreError` (`overloaded`, `busy`, `stopped`), or what Postgres threw: then the outcome may be
     ///   unknown, and sending the changeset again is right.
     nonisolated(nonsending) public func commit(_ upload: Upload, app: String) async throws -> UploadResult {
-        try await withCheckedThrowingContinuation { continuation in
-            enqueue([(upload, continuation)], app: app)
+        let partition = RelayPartition(app: app, partition: upload.partition.text)
+        let lane = Lane(app: app, number: partition.shard(of: limits.lanes))
+        return try await withCheckedThrowingContinuation { continuation in
+            let waiting = Waiting(
+                upload: upload, deadline: ContinuousClock.now + limits.patience, continuation: continuation)
+            if let refusal = enqueue(waiting, in: lane) { continuation.resume(throwing: refusal) }
         }
     }
 
-    private func enqueue(_ uploads: [(Upload, CheckedContinuation<UploadResult, any Error>)], app: String) {
-        let deadline = ContinuousClock.now + limits.patience
-        var refusals: [(CheckedContinuation<UploadResult, any Error>, DocumentStoreError)] = []
+    private func enqueue(_ waiting: Waiting, in lane: Lane) -> DocumentStoreError? {
         state.withLock { state in
-            for (upload, continuation) in uploads {
-                if state.isStopped {
-                    refusals.append((continuation, .init(.stopped, "the committer has stopped")))
-                } else if state.queues[app]?.count ?? 0 >= limits.waitingPerApp {
-                    refusals.append((continuation, .init(.overloaded, "too many uploads wait")))
-                } else {
-                    state.queues[app, default: []].append(
-                        .init(upload: upload, deadline: deadline, continuation: continuation))
-                }
-            }
+            if state.isStopped { return .init(.stopped, "the committer has stopped") }
+            if state.queues[lane]?.count ?? 0 >= limits.waiting { return .init(.overloaded, "too many uploads wait") }
+            state.queues[lane, default: []].append(waiting)
             // Under the lock, so that it comes before the stream's end.
-            if state.queues[app]?.isEmpty == false, state.running.insert(app).inserted { wake.yield(app) }
+            if state.running.insert(lane).inserted { wake.yield(lane) }
+            return nil
         }
-        for (continuation, error) in refusals { continuation.resume(throwing: error) }
     }
 
     /// Commits until graceful shutdown or cancellation; what waits then is still committed, at most for the patience.
@@ -89,7 +95,7 @@ public final class GroupCommitter: Service {
         await withDiscardingTaskGroup { group in
             await withGracefulShutdownHandler {
                 await withTaskCancellationHandler {
-                    for await app in wakes { group.addTask { await self.drain(app) } }
+                    for await lane in wakes { group.addTask { await self.drain(lane) } }
                 } onCancel: {
                     self.stop()
                 }
@@ -106,30 +112,29 @@ public final class GroupCommitter: Service {
         }
     }
 
-    /// Works on an app's queue until it is empty.
-    private func drain(_ app: String) async {
-        while let batch = next(of: app) { await commit(batch, app: app) }
+    /// Works on a lane's queue until it is empty.
+    private func drain(_ lane: Lane) async {
+        while let batch = next(of: lane) { await commit(batch, in: lane) }
     }
 
-    private func next(of app: String) -> [Waiting]? {
+    private func next(of lane: Lane) -> [Waiting]? {
         state.withLock { state in
-            guard var queue = state.queues[app], !queue.isEmpty else {
-                state.queues[app] = nil
-                state.running.remove(app)
+            guard var queue = state.queues.removeValue(forKey: lane), !queue.isEmpty else {
+                state.running.remove(lane)
                 return nil
             }
             let batch = Array(queue.prefix(limits.batch))
             queue.removeFirst(batch.count)
-            state.queues[app] = queue
+            state.queues[lane] = queue
             return batch
         }
     }
 
-    private func commit(_ batch: [Waiting], app: String) async {
+    private func commit(_ batch: [Waiting], in lane: Lane) async {
         metrics.batchSize.record(batch.count)
         let start = ContinuousClock.now
         do {
-            let results = try await store.attempt(batch.map(\.upload), app: app)
+            let results = try await store.attempt(batch.map(\.upload), app: lane.app)
             metrics.commit.record(ContinuousClock.now - start)
             var again: [Waiting] = []
             for (waiting, result) in zip(batch, results) {
@@ -146,13 +151,13 @@ public final class GroupCommitter: Service {
             metrics.lockedOut.increment(by: again.count)
             // Before all others, so that a device's changesets stay in their order.
             let areAlone = state.withLock { state in
-                state.queues[app, default: []].insert(contentsOf: again, at: 0)
-                return again.count == batch.count && state.queues[app]?.count == again.count
+                state.queues[lane, default: []].insert(contentsOf: again, at: 0)
+                return again.count == batch.count && state.queues[lane]?.count == again.count
             }
             // Cancelled: the next attempt fails at once, and tells them.
             if areAlone { try? await Task.sleep(for: .milliseconds(Int.random(in: 2...10))) }
         } catch {
-            store.logger.debug("commit failed", metadata: ["app": "\(app)", "error": "\(error)"])
+            store.logger.debug("commit failed", metadata: ["app": "\(lane.app)", "error": "\(error)"])
             for waiting in batch { waiting.continuation.resume(throwing: error) }
         }
     }

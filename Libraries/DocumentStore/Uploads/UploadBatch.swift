@@ -4,7 +4,7 @@ import SyncEngine
 
 /// The uploads of many devices of one app, committed in one transaction of two round trips.
 ///
-/// 1. Locks counters and documents, reads grants and heads. What somebody else has locked is not waited for: its changesets
+/// 1. Locks documents, reads counters, grants and heads. What somebody else has locked is not waited for: its changesets
 ///    leave the batch and are tried again, so an open transaction stalls itself and not the others.
 /// 2. Applies the changesets one after the other in memory (``UploadWork``); a rejected one leaves no trace but its refusal.
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and
@@ -15,6 +15,8 @@ struct UploadBatch {
     /// By collection; those that the app doesn't sync are left out.
     let tables: [ExactText: CollectionTable]
     let lockTimeout: Duration
+    /// Rejects all of it.
+    var refusal: OperationRejection?
 
     /// - Returns: the results, `nil` for an upload that needs something that is locked, of which nothing is committed.
     /// - Throws: what Postgres throws; then nothing is committed, unless the outcome is unknown.
@@ -24,7 +26,7 @@ struct UploadBatch {
         do {
             work = try await client.withTransaction { transaction in
                 var work = try await read(in: transaction)
-                for index in uploads.indices { work.apply(uploads[index], at: index) }
+                for index in uploads.indices { work.apply(uploads[index], at: index, refusal: refusal) }
                 for statement in work.statements { replies.append(try await transaction.send(statement)) }
                 return work
             }
@@ -44,7 +46,7 @@ struct UploadBatch {
             [
                 PostgresStatement(CommitSQL.begin, [.text("\(lockTimeout.milliseconds)ms")]),
                 PostgresStatement(
-                    UploadSQL.lockCounters,
+                    UploadSQL.counters,
                     [
                         app, .textArray(wanted.counters.map(\.user.text)),
                         .textArray(wanted.counters.map(\.device.text)),

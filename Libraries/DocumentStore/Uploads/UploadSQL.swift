@@ -1,16 +1,12 @@
 /// The statements about uploads and grants.
 enum UploadSQL {
-    /// `$1` app, `$2` users, `$3` devices, `$4` partitions. A counter that another transaction has locked is `busy`.
-    static let lockCounters = """
-        select k.user_id, k.device, k.partition, u.last_version, u.recent,
-            u.last_version is null and exists (
-                select from partita.uploads e where e.app = $1 and e.device = k.device
-                and e.partition = k.partition and e.user_id = k.user_id) as busy
+    /// `$1` app, `$2` users, `$3` devices, `$4` partitions. They are read without a lock: the statement that writes them fails when
+    /// somebody was faster.
+    static let counters = """
+        select k.user_id, k.device, k.partition, u.last_version, u.recent
         from unnest($2::text[], $3::text[], $4::text[]) k(user_id, device, partition)
-        left join lateral (
-            select * from partita.uploads u where u.app = $1 and u.device = k.device
-            and u.partition = k.partition and u.user_id = k.user_id for update skip locked
-        ) u on true
+        left join partita.uploads u on u.app = $1 and u.device = k.device
+            and u.partition = k.partition and u.user_id = k.user_id
         """
 
     /// `$1` app, `$2` partitions, `$3` users: who may write where. A grant to the user comes before one to everybody.
@@ -41,29 +37,32 @@ enum UploadSQL {
             and o.user_id = k.user_id and o.version = k.version
         """
 
-    /// The bytes of the entries that a commit adds to counters, the revisions as the heads make them.
+    /// `$1` app, then arrays by counter: user, device, partition, last version, bytes of the entries that stay, place and number of
+    /// those that are added; then arrays by entry: digest, and revision as a distance from the head, or as it is; last, by
+    /// counter, the version that was read. Arrays of numbers are read at any place at once, which arrays of bytes are not.
     private static let entries = """
-        entries as (
-            select e.row, string_agg(
-                e.digest || int4send(coalesce(e.epoch, p.epoch)::int) || int8send(coalesce(e.number, p.head - e.back)),
-                ''::bytea order by e.place) as bytes
-            from unnest($7::bigint[], $8::bytea[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[]) with ordinality
-                e(row, digest, back, epoch, number, partition, place)
-            left join partita.partitions p on p.app = $1 and p.partition = e.partition
-            group by e.row
-        ), counters as (
-            select k.*, k.kept || e.bytes as recent
-            from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[]) with ordinality
-                k(user_id, device, partition, last_version, kept, row)
-            join entries e using (row)
+        counters as (
+            select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.kept || (
+                select string_agg(
+                    int8send(($9::bigint[])[i]) || int4send(coalesce(($11::bigint[])[i], p.epoch)::int)
+                    || int8send(coalesce(($12::bigint[])[i], p.head - ($10::bigint[])[i])), ''::bytea order by i)
+                from generate_series(k.first, k.first + k.added - 1) i
+            ) as recent
+            from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[], $8::bigint[],
+                $13::bigint[]) k(user_id, device, partition, last_version, kept, first, added, read_version)
+            left join partita.partitions p on p.app = $1 and p.partition = k.partition
         )
         """
 
     static let updateCounters = """
-        with \(entries)
-        update partita.uploads u set last_version = c.last_version, recent = c.recent, updated_at = now()
-        from counters c
-        where u.app = $1 and u.device = c.device and u.partition = c.partition and u.user_id = c.user_id
+        with \(entries), updated as (
+            update partita.uploads u set last_version = c.last_version, recent = c.recent, updated_at = now()
+            from counters c
+            where u.app = $1 and u.device = c.device and u.partition = c.partition and u.user_id = c.user_id
+                and u.last_version = c.read_version
+            returning 1
+        )
+        select partita.require_count(count(*), cardinality($2::text[])) from updated
         """
 
     /// No conflict clause: somebody who was faster makes the whole batch begin anew, and find the row.

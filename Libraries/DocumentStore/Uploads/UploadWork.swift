@@ -48,12 +48,9 @@ struct UploadWork: Sendable {
     // MARK: What was read
 
     mutating func take(counter row: PostgresRow) throws {
-        let (user, device, partition, version, _, isBusy) =
-            try row.decode((String, String, String, Int64?, String?, Bool).self)
+        let (user, device, partition, version) = try row.decode((String, String, String, Int64?).self)
         let key = UploadCounter.Key(user: user, device: device, partition: partition)
-        if isBusy {
-            stalled.insert(key)
-        } else if let version {
+        if let version {
             counters[key] = UploadCounter(lastVersion: version, recent: try row.decode(4, as: [UInt8].self))
         } else {
             counters[key] = UploadCounter()
@@ -86,7 +83,7 @@ struct UploadWork: Sendable {
 
     // MARK: Applying
 
-    mutating func apply(_ upload: Upload, at index: Int) {
+    mutating func apply(_ upload: Upload, at index: Int, refusal: OperationRejection? = nil) {
         let key = upload.counter
         guard !stalled.contains(key), var counter = counters[key] else { return }
         let version = upload.changeset.version
@@ -101,6 +98,7 @@ struct UploadWork: Sendable {
         }
         var run = ChangesetRun(upload: upload, storage: storage)
         do throws(ChangesetRun.Stop) {
+            if let refusal { throw .rejected(refusal) }
             if mayWrite[.init(partition: upload.partition, user: upload.user)] != true {
                 throw ChangesetRun.Stop.rejected(
                     OperationRejection(code: .notPermitted, reason: "the user may not write this partition"))
@@ -227,29 +225,33 @@ struct UploadWork: Sendable {
 private struct CounterColumns {
     private var keys: [UploadCounter.Key] = []
     private var versions: [Int64?] = []
+    private var readVersions: [Int64?] = []
     private var kept: [[UInt8]?] = []
-    private var entries:
-        (
-            rows: [Int64?], digests: [[UInt8]?], backs: [Int64?], epochs: [Int64?], numbers: [Int64?],
-            partitions: [String?]
-        ) = ([], [], [], [], [], [])
+    private var firsts: [Int64?] = []
+    private var counts: [Int64?] = []
+    private var digests: [Int64?] = []
+    private var backs: [Int64?] = []
+    private var epochs: [Int64?] = []
+    private var numbers: [Int64?] = []
 
     init(_ counters: [UploadCounter.Key: UploadCounter], plan: WritePlan) {
         for (key, counter) in counters {
+            let added = counter.added.suffix(UploadCounter.kept)
             keys.append(key)
             versions.append(counter.lastVersion)
+            readVersions.append(counter.lastVersion - Int64(counter.added.count))
             kept.append(counter.keptBytes)
-            for entry in counter.added.suffix(UploadCounter.kept) {
-                var digest: [UInt8] = []
-                digest.appendBigEndian(entry.digest)
-                let partition = Partition(text: key.partition.text)
+            // Arrays begin at 1 in SQL.
+            firsts.append(Int64(digests.count + 1))
+            counts.append(Int64(added.count))
+            for entry in added {
                 let isProvisional = entry.revision.isProvisional
-                entries.rows.append(Int64(keys.count))
-                entries.digests.append(digest)
-                entries.backs.append(isProvisional ? plan.back(entry.revision.number, in: partition) : nil)
-                entries.epochs.append(isProvisional ? nil : Int64(entry.revision.epoch))
-                entries.numbers.append(isProvisional ? nil : entry.revision.number)
-                entries.partitions.append(partition.text)
+                digests.append(Int64(bitPattern: entry.digest))
+                backs.append(
+                    isProvisional
+                        ? plan.back(entry.revision.number, in: Partition(text: key.partition.text)) : nil)
+                epochs.append(isProvisional ? nil : Int64(entry.revision.epoch))
+                numbers.append(isProvisional ? nil : entry.revision.number)
             }
         }
     }
@@ -260,9 +262,9 @@ private struct CounterColumns {
             sql,
             [
                 .text(app), .textArray(keys.map(\.user.text)), .textArray(keys.map(\.device.text)),
-                .textArray(keys.map(\.partition.text)), .int8Array(versions), .byteaArray(kept),
-                .int8Array(entries.rows), .byteaArray(entries.digests), .int8Array(entries.backs),
-                .int8Array(entries.epochs), .int8Array(entries.numbers), .textArray(entries.partitions),
+                .textArray(keys.map(\.partition.text)), .int8Array(versions), .byteaArray(kept), .int8Array(firsts),
+                .int8Array(counts), .int8Array(digests), .int8Array(backs), .int8Array(epochs), .int8Array(numbers),
+                .int8Array(readVersions),
             ])
     }
 }

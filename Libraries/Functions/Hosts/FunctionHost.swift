@@ -17,16 +17,23 @@ actor FunctionHost: LoopActor {
     private var unsent: [UInt8] = []
     private var present: PresentCall?
     private var checking: CheckedContinuation<FunctionFailure?, Never>?
+    /// Tells an effect that outlived its call from those of the present one.
+    private var calls = 0
     private(set) var isUsable = true
+    /// Whether the process ended by itself before or in a call that had asked and told nothing yet, so that it may be made again.
+    private(set) var hasLostUntouchedCall = false
     /// Resident bytes after the last call.
     private(set) var memory: Int64 = 0
 
     private struct PresentCall {
+        let number: Int
         let invocation: FunctionInvocation
         let deadline: LoopTimer
         let continuation: CheckedContinuation<Value, any Error>
         var effects: [Task<Void, Never>] = []
         var isOutOfTime = false
+        /// Whether nothing of the run has left its process.
+        var isUntouched = true
     }
 
     /// Starts the process and sends it the functions; it gets ready by itself, and a call waits in its socket until then.
@@ -63,23 +70,28 @@ actor FunctionHost: LoopActor {
     /// Runs a function to its end.
     /// - Throws: `FunctionFailure`.
     func call(_ invocation: FunctionInvocation) async throws -> Value {
-        guard isUsable, present == nil else {
-            throw FunctionFailure(code: .hostLost, message: "the function host is gone")
-        }
-        return try await withCheckedThrowingContinuation { continuation in
+        try await withCheckedThrowingContinuation { continuation in
+            guard isUsable, present == nil else {
+                hasLostUntouchedCall = true
+                return continuation.resume(
+                    throwing: FunctionFailure(code: .hostLost, message: "the function host is gone"))
+            }
+            calls += 1
             let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.ranOutOfTime() } }
             deadline.start(ms: invocation.limits.wallMilliseconds)
-            present = PresentCall(invocation: invocation, deadline: deadline, continuation: continuation)
+            present = PresentCall(
+                number: calls, invocation: invocation, deadline: deadline, continuation: continuation)
             send(.call(invocation.call))
         }
     }
 
     /// Whether a source is JavaScript; `nil` when it is.
     func check(_ source: FunctionBundle.Source) async -> FunctionFailure? {
-        guard isUsable, checking == nil else {
-            return FunctionFailure(code: .hostLost, message: "the function host is gone")
-        }
-        return await withCheckedContinuation { continuation in
+        await withCheckedContinuation { continuation in
+            guard isUsable, checking == nil else {
+                return continuation.resume(
+                    returning: FunctionFailure(code: .hostLost, message: "the function host is gone"))
+            }
             checking = continuation
             send(.check(source))
         }
@@ -90,6 +102,12 @@ actor FunctionHost: LoopActor {
         close()
         child.signal(SIGKILL)
         _ = await child.wait()
+    }
+
+    /// Whether the process is there: its end may not have been read yet.
+    func isAlive() -> Bool {
+        receive()
+        return isUsable
     }
 
     private func ranOutOfTime() {
@@ -127,16 +145,19 @@ actor FunctionHost: LoopActor {
     private func handle(_ reply: HostReply) {
         switch reply {
         case .ready: break
-        case .log(let level, let message): present?.invocation.log(level, message)
+        case .log(let level, let message):
+            present?.isUntouched = false
+            present?.invocation.log(level, message)
         case .checked(let failure):
             checking?.resume(returning: failure)
             checking = nil
         case .effect(let effect):
-            guard let invocation = present?.invocation else { return }
+            guard let invocation = present?.invocation, let number = present?.number else { return }
+            present?.isUntouched = false
             // Owned by the present call: cancelled with it.
             let task = Task {
                 let result = await invocation.perform(effect)
-                answer(effect.ordinal, result, to: invocation.call.id)
+                answer(effect.ordinal, result, to: number)
             }
             present?.effects.append(task)
         case .done(_, let result, let cpuTime, let memory):
@@ -145,8 +166,8 @@ actor FunctionHost: LoopActor {
         }
     }
 
-    private func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>, to call: Int64) {
-        guard present?.invocation.call.id == call else { return }
+    private func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>, to call: Int) {
+        guard present?.number == call else { return }
         send(.answer(ordinal: ordinal, result))
     }
 
@@ -184,6 +205,7 @@ actor FunctionHost: LoopActor {
         watcher?.close()
         watcher = nil
         Glibc.close(descriptor)
+        hasLostUntouchedCall = present.map { $0.isUntouched && !$0.isOutOfTime } ?? false
         let lost = FunctionFailure(code: .hostLost, message: "the function host ended in the middle of the call")
         let outOfTime = FunctionFailure(
             code: .executionTimeLimitExceeded, message: "the function took longer than its time limit",

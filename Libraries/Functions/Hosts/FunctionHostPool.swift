@@ -66,18 +66,24 @@ public actor FunctionHostPool: LoopActor, Service {
     }
 
     /// Runs a function.
-    /// - Throws: `FunctionFailure`.
+    /// - Throws: `FunctionFailure`; `CancellationError` when the pool is shut down.
     public func run(_ invocation: FunctionInvocation) async throws -> Value {
         do {
             return try await callTimer.measure {
-                let host = try await lease(invocation.bundle)
-                do {
-                    let value = try await host.call(invocation)
-                    await giveBack(host)
-                    return value
-                } catch {
-                    await giveBack(host)
-                    throw error
+                var attempts = 0
+                while true {
+                    attempts += 1
+                    let host = try await lease(invocation.bundle)
+                    do {
+                        let value = try await host.call(invocation)
+                        await giveBack(host)
+                        return value
+                    } catch {
+                        // The host may have ended before the call came to it.
+                        let mayRepeat = await host.hasLostUntouchedCall
+                        await giveBack(host)
+                        guard mayRepeat, attempts == 1 else { throw error }
+                    }
                 }
             }
         } catch let failure as FunctionFailure {
@@ -94,9 +100,18 @@ public actor FunctionHostPool: LoopActor, Service {
         return failure
     }
 
+    /// No failure of the function's: who calls at the end of the process, calls again elsewhere.
+    private static var stopped: CancellationError { CancellationError() }
+
     private func lease(_ bundle: FunctionBundle) async throws -> FunctionHost {
-        guard !isStopped else { throw FunctionFailure(code: .hostLost, message: "functions are shut down") }
-        if waiting.isEmpty, let host = try await available(for: bundle) { return host }
+        guard !isStopped else { throw Self.stopped }
+        do {
+            if waiting.isEmpty, let host = try await available(for: bundle) { return host }
+        } catch {
+            await serveWaiting()  // the place is free again
+            throw error
+        }
+        guard !isStopped else { throw Self.stopped }
         guard waiting[bundle.app, default: []].count < configuration.waitingPerApp else {
             throw FunctionFailure(code: .executionTimeLimitExceeded, message: "too many calls of this app are waiting")
         }
@@ -109,9 +124,12 @@ public actor FunctionHostPool: LoopActor, Service {
     /// An idle host of the app, else a new one, where necessary in the place of another app's idle one.
     private func available(for bundle: FunctionBundle) async throws -> FunctionHost? {
         let match = { (host: FunctionHost) in host.bundle.app == bundle.app && host.bundle.version == bundle.version }
-        if let index = idle.lastIndex(where: match) {
+        while let index = idle.lastIndex(where: match) {
             busy += 1
-            return idle.remove(at: index)
+            let host = idle.remove(at: index)
+            if await host.isAlive() { return host }
+            await host.stop()  // it ended while nobody needed it
+            busy -= 1
         }
         guard busy < configuration.hosts else { return nil }
         busy += 1  // before the awaits: the place is taken
@@ -172,7 +190,7 @@ public actor FunctionHostPool: LoopActor, Service {
     private func stop() async {
         isStopped = true
         for waiter in waiting.values.joined() {
-            waiter.continuation.resume(throwing: FunctionFailure(code: .hostLost, message: "functions are shut down"))
+            waiter.continuation.resume(throwing: Self.stopped)
         }
         waiting = [:]
         turns = []

@@ -99,6 +99,9 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Whether messages can be sent and received.
     public var isOpen: Bool { state == .open }
 
+    /// What this side closed it with, also where the peer never answered; `nil` where this side didn't.
+    public private(set) var ownCloseCode: WebSocketCloseCode?
+
     /// Bytes that are queued and that the kernel hasn't taken. The owner bounds it: above its window it stops sending,
     /// and goes on at ``onDrain``.
     public var queuedBytes: Int { queue.bytes }
@@ -148,6 +151,7 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
         loop.assertInLoop()
         guard state == .open else { return }
         state = .closing
+        ownCloseCode = code
         sendClose(code.isSendable ? code : .normal, reason)
         resources.deadlines.schedule(self, after: settings.closeTimeout)
         // The peer's answer must be read even if the owner had paused.

@@ -20,16 +20,16 @@ public enum AuthServer {
     ///
     /// - Throws: what is wrong with the configuration.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
-        try make(&context, functions: nil, clock: .system)
+        let engines = try ServiceEngines(context, usesRedis: true)
+        return try make(&context, engines: engines, functions: nil, clock: .system)
     }
 
     /// - Parameter functions: instead of the host processes, in tests.
     static func make(
-        _ context: inout ServiceContext, functions: FunctionCaller?, clock: AuthClock
+        _ context: inout ServiceContext, engines: ServiceEngines, functions: FunctionCaller?, clock: AuthClock
     ) throws -> [any Service] {
         let configuration = AuthConfiguration(context.configuration)
         let logger = context.logger
-        let engines = try ServiceEngines(context, usesRedis: true)
         let store = AccountStore(client: engines.postgres)
         let metrics = AuthMetrics()
         let keys = try SigningKeyRing(
@@ -55,7 +55,7 @@ public enum AuthServer {
             keys: keys, relay: relay,
             mail: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),
             functions: functions ?? AppFunctions(pool: hosts, store: engines.store, logger: logger).caller,
-            clock: clock,
+            customData: CustomDataReader(store: engines.store, logger: logger), clock: clock,
             lifetimes: AccountService.TokenLifetimes(configuration), metrics: metrics, logger: logger)
         let routes = AuthRoutes(support: RouteSupport(service: service, configuration: configuration))
         routes.add(to: &context.router)

@@ -56,7 +56,7 @@ struct DemoCheck: Sendable {
     /// What somebody with `psql` would do.
     func setText(of message: String, to text: String) async throws {
         try await Tool.run(configuration) { tool in
-            try await tool.postgres.execute(
+            _ = try await tool.postgres.execute(
                 "update \"rchat/RChat\".\"ChatMessage\" set document = jsonb_set(document, '{text}', to_jsonb($2::text)) where _id = $1",
                 [.text("s:" + message), .text(text)])
         }

@@ -40,7 +40,7 @@ actor ServiceProcess {
         while ContinuousClock.now < end {
             do {
                 let response = try await http.send(
-                    .init(method: "GET", url: url + "/health/ready", timeout: .seconds(2)))
+                    .init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
                 if response.status == 200 { return }
                 last = response.text
             } catch {

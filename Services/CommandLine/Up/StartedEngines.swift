@@ -10,7 +10,8 @@ struct StartedEngines: Sendable {
     /// The broker is the embedded development broker: in memory, no admin API.
     var isEmbeddedBroker = false
 
-    static func start(in places: Places, basePort: Int) async throws -> StartedEngines {
+    /// - Parameter isDurable: `false` for tests that break no machine.
+    static func start(in places: Places, basePort: Int, isDurable: Bool = true) async throws -> StartedEngines {
         let environment = CurrentEnvironment.variables
         var engines = StartedEngines()
         func start(_ engine: any Engine) async throws {
@@ -21,7 +22,7 @@ struct StartedEngines: Sendable {
             if let url = environment["PARTITA_POSTGRES_URL"] {
                 engines.postgresURL = url
             } else {
-                let engine = PostgresEngine(root: places.engines, port: basePort + 10)
+                let engine = PostgresEngine(root: places.engines, port: basePort + 10, isDurable: isDurable)
                 engines.postgresURL = engine.url
                 try await start(engine)
             }

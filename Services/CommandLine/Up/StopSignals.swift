@@ -2,11 +2,12 @@ import Dispatch
 import EventLoop
 import Glibc
 
-/// Ctrl-C and SIGTERM as something to wait for. A second one ends the process at once.
+/// Ctrl-C and SIGTERM as something to wait for. A second one, a second or more later, ends the process at once: the same wish often
+/// comes twice, as from `timeout`, which signals its child and then its group.
 // Unchecked: a dispatch source is thread-safe, and these are only kept.
 final class StopSignals: @unchecked Sendable {
     private struct State {
-        var count = 0
+        var first: ContinuousClock.Instant?
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -20,13 +21,15 @@ final class StopSignals: @unchecked Sendable {
         }
         for source in sources {
             source.setEventHandler { [state] in
-                let (count, waiting) = state.withLock { state in
-                    state.count += 1
+                let (isInsisting, waiting) = state.withLock { state in
+                    let now = ContinuousClock.now
+                    let first = state.first ?? now
+                    state.first = first
                     defer { state.waiting = [] }
-                    return (state.count, state.waiting)
+                    return (now - first >= .seconds(1), state.waiting)
                 }
                 for continuation in waiting { continuation.resume() }
-                if count > 1 { _exit(130) }
+                if isInsisting { _exit(130) }
             }
             source.resume()
         }
@@ -36,8 +39,8 @@ final class StopSignals: @unchecked Sendable {
     func wait() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
-                if state.count == 0 { state.waiting.append(continuation) }
-                return state.count > 0
+                if state.first == nil { state.waiting.append(continuation) }
+                return state.first != nil
             }
             if isOver { continuation.resume() }
         }

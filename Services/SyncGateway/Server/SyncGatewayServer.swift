@@ -35,7 +35,8 @@ public enum SyncGatewayServer {
         guard let redis = engines.redis else { return [] }
         let ttl = context.configuration[presenceTTL]
         let presence = PresenceKeeper(
-            leases: PresenceLeases(redis: redis, ttl: ttl), producer: engines.events, interval: ttl / 3, logger: logger)
+            leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"), producer: engines.events,
+            interval: ttl / 3, logger: logger)
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance, logger: logger)
         let committer = GroupCommitter(store: engines.store)
@@ -47,7 +48,10 @@ public enum SyncGatewayServer {
             window: context.configuration[window], instance: engines.instance, logger: logger)
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
+        let readiness = context.readiness
+        readiness.set(SessionHall.name, .notReady("not positioned yet"))
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
+        context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
         let changes = EventTail<DocumentChangesEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
             feed.handle($0)
@@ -62,7 +66,8 @@ public enum SyncGatewayServer {
             engines.service {
                 [
                     committer, relay, changes,
-                    grantChanges, presenceChanges, presence, sessions.opened(after: [changes, grantChanges]),
+                    grantChanges, presenceChanges, presence,
+                    sessions.opened(after: [changes, grantChanges], readiness: readiness),
                 ]
             }
         ]

@@ -56,7 +56,8 @@ public enum TriggerWorkersServer {
                         handler: PresenceWriter(apps: engines.apps, store: engines.store, logger: logger),
                         logger: logger),
                     PresenceWatcher(
-                        leases: PresenceLeases(redis: redis, ttl: .seconds(30)), events: engines.events, logger: logger),
+                        leases: PresenceLeases(redis: redis, ttl: .seconds(30), prefix: "\(engines.pool):"),
+                        events: engines.events, logger: logger),
                     ScheduledTriggers(apps: engines.apps, client: engines.postgres, runner: runner, logger: logger),
                 ]
             }

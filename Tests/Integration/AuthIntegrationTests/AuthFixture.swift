@@ -9,6 +9,7 @@ import Kafka
 import Metrics
 import Postgres
 import ServiceBootstrap
+import ServiceEngines
 import TestSupport
 
 @testable import Auth
@@ -93,6 +94,8 @@ final class AuthFixture: Sendable {
             "mail.folder": mailFolder,
             // Tests sign in a lot; how long a password takes isn't what they are about.
             "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
+            // A clock that is set forward by more than an hour would clean up what other tests need.
+            "auth.refreshTokenLifetime": "40m",
         ]
     }
 
@@ -148,26 +151,31 @@ final class AuthFixture: Sendable {
 final class HostedAuth: Sendable {
     let port: Int
     let routeTemplates: [String]
+    let engines: ServiceEngines
 
     /// Returns when everything that it needs is there. It runs as long as the test process.
     init(_ values: [String: String], functions: FunctionCaller?, clock: AuthClock) async throws {
         let configuration = try Configuration(keys: AuthServer.main.allKeys, fileValues: values)
         let started = AsyncStream<Int>.makeStream()
         let templates = Locked<[String]>([])
+        let shared = Locked<ServiceEngines?>(nil)
         Task {
             try await AuthServer.main.run(
                 configuration, registry: MetricsRegistry(), listening: { started.continuation.yield($0) }
             ) { context in
                 let before = Set(context.router.templates)
-                let services = try AuthServer.make(&context, functions: functions, clock: clock)
+                let engines = try ServiceEngines(context, usesRedis: true)
+                shared.withLock { $0 = engines }
+                let services = try AuthServer.make(&context, engines: engines, functions: functions, clock: clock)
                 let own = context.router.templates.filter { !before.contains($0) }
                 templates.withLock { $0 = own }
                 return services
             }
         }
         var ports = started.stream.makeAsyncIterator()
-        guard let port = await ports.next() else { throw CancellationError() }
+        guard let port = await ports.next(), let engines = shared.withLock({ $0 }) else { throw CancellationError() }
         self.port = port
+        self.engines = engines
         routeTemplates = templates.withLock { $0 }
         let client = AppClient(port: port, app: "")
         try await eventually("auth is ready", within: .seconds(60), every: .milliseconds(50)) {

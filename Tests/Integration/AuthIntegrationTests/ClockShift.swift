@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Sets the second service's clock forward while something is done. One test at a time does it.
+/// Sets the second service's clock forward, by less than an hour, while something is done. One test at a time does it.
 actor ClockShift {
     private static let shared = ClockShift()
     private var isTaken = false

@@ -221,3 +221,55 @@ struct UploadTests {
         }
     }
 }
+
+struct UnstorableUploadTests {
+    let partition = Partition.conversation("1")
+
+    @Test func `what the database can't hold is rejected, and the others of its batch are committed`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            try await fixture.client.execute(
+                "create unique index one_name on \(fixture.table) ((document -> 'name'))")
+            let long = String(repeating: "x", count: 1025)
+            let results = try await fixture.commit([
+                .of(1, [.insert("a", ["name": "same"], in: partition)], in: partition),
+                .of(1, [.insert("b", ["name": "same"], in: partition)], device: "tablet", in: partition),
+                .of(1, [.insert(long, in: partition)], device: "watch", in: partition),
+                .of(2, [.insert("c", in: partition)], device: "tablet", in: partition),
+            ])
+            #expect(results[0].acknowledgement != nil)
+            #expect(results[1].rejection?.code == .duplicateKey)
+            #expect(results[2].rejection?.code == .badId)
+            #expect(results[3].acknowledgement != nil)
+            #expect(try await fixture.changes(in: partition).map(\.number) == [1, 2])
+        }
+    }
+
+    @Test func `two gateways that commit the same device's changesets apply each once`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", ["n": 0], in: partition)], in: partition))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        for version in 2...12 as ClosedRange<Int64> {
+                            let upload = Upload.of(version, [.update("a", ["$inc": ["n": 1]])], in: partition)
+                            var isAcknowledged = false
+                            while !isAcknowledged {
+                                let result = try await fixture.store.commit([upload], app: StoreFixture.app)[0]
+                                switch result {
+                                case .success(let answer): isAcknowledged = answer.acknowledgement != nil
+                                case .failure(let error as DocumentStoreError) where error.code == .busy: continue
+                                case .failure(let error): throw error
+                                }
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await fixture.document("a")?["n"]?.int64Value == 11)
+            #expect(try await fixture.head(of: partition) == 12)
+        }
+    }
+}

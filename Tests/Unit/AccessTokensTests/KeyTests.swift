@@ -11,6 +11,18 @@ import Testing
         #expect(fixture.refusal(of: try restored.sign(TokenFixture.claims())) == nil)
     }
 
+    @Test(arguments: ["A", "AAAAA", "", "!", "AAAA=", String(repeating: "A", count: 44)])
+    func `a key with a damaged member is refused`(text: String) throws {
+        let secret = try ExtendedJSON.parseDocument(try TokenFixture().key.privateJWK())
+        for member in ["d", "x", "y"] {
+            var damaged = secret
+            damaged[member] = .string(text)
+            #expect(throws: AccessTokenError.self) {
+                try TokenSigningKey(privateJWK: ExtendedJSON.print(.document(damaged)))
+            }
+        }
+    }
+
     @Test func `a published key has no secret part`() throws {
         let fixture = try TokenFixture()
         let text = ExtendedJSON.print(.document(TokenKeySet([fixture.key.publicKey]).jwks), mode: .relaxed)

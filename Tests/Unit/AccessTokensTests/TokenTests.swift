@@ -102,6 +102,25 @@ import Testing
         #expect(try TokenFixture().refusal(of: text) != nil)
     }
 
+    /// cjose ends the process at such a text; it must never get one.
+    @Test func `base64 that can't be is refused in each of the three parts`() throws {
+        let fixture = try TokenFixture()
+        let parts = try fixture.key.sign(TokenFixture.claims()).split(separator: ".").map(String.init)
+        for index in parts.indices {
+            for damage in ["A", "AAAAA", "=", "A===", "", "AA=", "a+b/", "A.", parts[index] + "A", parts[index] + "=="]
+            {
+                var damaged = parts
+                damaged[index] = damage
+                #expect(fixture.refusal(of: damaged.joined(separator: ".")) != nil)
+            }
+            for length in 1..<parts[index].utf8.count {
+                var damaged = parts
+                damaged[index] = String(parts[index].prefix(length))
+                #expect(fixture.refusal(of: damaged.joined(separator: ".")) != nil)
+            }
+        }
+    }
+
     @Test func `an endless token is refused before it is read`() throws {
         let fixture = try TokenFixture()
         let token = try fixture.key.sign(TokenFixture.claims())
@@ -112,7 +131,7 @@ import Testing
         let fixture = try TokenFixture()
         let token = Array(try fixture.key.sign(TokenFixture.claims()).utf8)
         var random = SystemRandomNumberGenerator()
-        for _ in 0..<500 {
+        for _ in 0..<3000 {
             var damaged = token
             let place = Int.random(in: 0..<damaged.count, using: &random)
             let byte = UInt8.random(in: 33..<127, using: &random)

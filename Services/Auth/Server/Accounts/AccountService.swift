@@ -14,6 +14,7 @@ struct AccountService: Sendable {
     var relay: AuthEventRelay
     var mail: MailSender
     var functions: FunctionCaller
+    var customData: CustomDataReader
     var clock: AuthClock
     var lifetimes: TokenLifetimes
     var metrics: AuthMetrics
@@ -83,7 +84,7 @@ struct FunctionCaller: Sendable {
     }
 }
 
-/// What a client sent to prove who it is.
+/// Where a call comes from.
 struct CallOrigin: Sendable {
     /// The address of the caller, for counting attempts; empty when it isn't known.
     var address: String

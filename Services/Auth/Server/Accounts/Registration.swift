@@ -18,6 +18,7 @@ struct Registration: Sendable {
         try await service.throttle.attempt("register", app: app.id, subject: email, address: origin.address)
         let hash = try await service.hasher.hash(password)
         let user = try await insert(email: email, hash: hash, app: app, isPending: settings.confirmation != .automatic)
+        await service.throttle.succeeded("register", app: app.id, subject: email, address: origin.address)
         switch settings.confirmation {
         case .automatic: break
         case .mail: try await sendConfirmation(email, app: app, settings: settings)

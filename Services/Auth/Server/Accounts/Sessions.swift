@@ -18,8 +18,16 @@ struct Sessions: Sendable {
         var deviceId: String
     }
 
+    /// A session that a transaction has begun or carried on, and whose tokens are to be made when it has committed.
+    struct Begun: Sendable {
+        var user: User
+        var session: SessionRow
+        /// The refresh token that was shown.
+        var parent: String?
+    }
+
     /// Begins a session for a user whose row is locked by this transaction.
-    func begin(for user: User, provider: String, device: String, in tables: AccountTables) async throws -> Grant {
+    func begin(for user: User, provider: String, device: String, in tables: AccountTables) async throws -> Begun {
         let now = service.clock.now()
         let session = SessionRow(
             id: ObjectId().hexString, app: user.app, userId: user.id, device: device, provider: provider,
@@ -28,9 +36,16 @@ struct Sessions: Sendable {
         try await tables.noteSignIn(user: user.id, of: user.app, now: now)
         try await tables.append(
             service.event(.signedIn, user, providers: [provider], session: session.id, device: device))
+        return Begun(user: user, session: session)
+    }
+
+    /// Makes the tokens of a session. Outside of its transaction, because the user's custom data is read from elsewhere.
+    func grant(_ begun: Begun) async throws -> Grant {
+        let custom = await service.customData.read(try service.app(begun.user.app), begun.user.id)
         return Grant(
-            accessToken: try accessToken(user, session), refreshToken: try refreshToken(session, parent: nil),
-            userId: user.id, deviceId: device)
+            accessToken: try accessToken(begun.user, begun.session, custom: custom),
+            refreshToken: try refreshToken(begun.session, parent: begun.parent), userId: begun.user.id,
+            deviceId: begun.session.device)
     }
 
     /// Exchanges a refresh token.
@@ -39,7 +54,7 @@ struct Sessions: Sendable {
     func refresh(_ claims: TokenClaims) async throws -> Grant {
         guard let tokenId = claims.tokenId else { throw AuthError(.invalidSession, "invalid session") }
         // The end of a session for a superseded token must be committed, so it is no error inside the transaction.
-        let outcome = try await service.transaction { tables -> Result<Grant, AuthError> in
+        let outcome = try await service.transaction { tables -> Result<Begun, AuthError> in
             guard let session = try await tables.session(claims.session, locked: true),
                 let user = try await tables.user(session.userId, of: session.app)
             else { return .failure(AuthError(.invalidSession, "invalid session")) }
@@ -64,19 +79,17 @@ struct Sessions: Sendable {
             }
             return .success(try await carryOn(session, user, parent: tokenId, in: tables))
         }
-        return try outcome.get()
+        return try await grant(try outcome.get())
     }
 
     private func carryOn(
         _ session: SessionRow, _ user: User, parent: String, in tables: AccountTables
-    ) async throws -> Grant {
+    ) async throws -> Begun {
         var next = session
         next.tokenId = Self.newTokenId()
         next.expiresAt = service.clock.now() + service.lifetimes.refresh * 1000
         try await tables.extendSession(session.id, to: next.expiresAt)
-        return Grant(
-            accessToken: try accessToken(user, session), refreshToken: try refreshToken(next, parent: parent),
-            userId: user.id, deviceId: session.device)
+        return Begun(user: user, session: next, parent: parent)
     }
 
     private enum Standing { case current, takesOver, superseded }
@@ -130,12 +143,12 @@ struct Sessions: Sendable {
 
     // MARK: Tokens
 
-    private func accessToken(_ user: User, _ session: SessionRow) throws -> String {
+    private func accessToken(_ user: User, _ session: SessionRow, custom: Document?) throws -> String {
         let now = service.clock.seconds
         return try service.keys.sign(
             TokenClaims(
                 session: session.id, user: user.id, device: session.device, app: user.app, type: .access, issuedAt: now,
-                expiresAt: now + service.lifetimes.access, userType: user.type, data: user.data,
+                expiresAt: now + service.lifetimes.access, userType: user.type, data: user.data, customData: custom,
                 identities: user.identityDocuments))
     }
 

@@ -18,7 +18,8 @@ struct SignIn: Sendable {
         let metric: (String) -> Void = { service.metrics.signIns[Self.dimension(providerName), $0].increment() }
         do {
             let provider = try service.provider(providerName, of: app)
-            let grant =
+            try service.keys.check()
+            let begun =
                 switch provider.type {
                 case "local-userpass": try await byPassword(credentials, app: app, linking: linking, origin: origin)
                 case "anon-user": try await anonymously(app: app, linking: linking, credentials: credentials)
@@ -28,6 +29,7 @@ struct SignIn: Sendable {
                 default:
                     throw AuthError(.authProviderNotFound, "the auth provider '\(provider.type)' isn't supported")
                 }
+            let grant = try await Sessions(service: service).grant(begun)
             metric("ok")
             return grant
         } catch {
@@ -45,7 +47,7 @@ struct SignIn: Sendable {
 
     private func byPassword(
         _ credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
-    ) async throws -> Sessions.Grant {
+    ) async throws -> Sessions.Begun {
         let email = try credentials.requiredString("username")
         let password = try credentials.requiredString("password")
         // Beyond these lengths nobody can have registered; hashing them would only cost.
@@ -72,7 +74,7 @@ struct SignIn: Sendable {
     /// Each anonymous sign-in is a new user.
     private func anonymously(
         app: DeployedApp, linking: TokenClaims?, credentials: Document
-    ) async throws -> Sessions.Grant {
+    ) async throws -> Sessions.Begun {
         guard linking == nil else { throw AuthError(.badRequest, "an anonymous identity can't be linked") }
         return try await service.transaction { tables in
             let user = try await create(
@@ -81,29 +83,32 @@ struct SignIn: Sendable {
         }
     }
 
-    private func byAPIKey(_ credentials: Document, app: DeployedApp, origin: CallOrigin) async throws -> Sessions.Grant
+    private func byAPIKey(_ credentials: Document, app: DeployedApp, origin: CallOrigin) async throws -> Sessions.Begun
     {
         let key = try credentials.requiredString("key")
         try await service.throttle.attempt("api-key", app: app.id, subject: key, address: origin.address)
-        return try await service.transaction { tables in
+        let begun = try await service.transaction { tables in
             guard let id = try await tables.userId(ofAPIKey: Sodium.digest(key), of: app.id) else {
                 throw AuthError(.apiKeyNotFound, "no such API key, or it is disabled")
             }
             let user = try await usable(id, app: app, in: tables)
             return try await begin(for: user, provider: "api-key", credentials, in: tables)
         }
+        await service.throttle.succeeded("api-key", app: app.id, subject: key, address: origin.address)
+        return begun
     }
 
     /// The app's function says who it is: a string, or a document with `id` and what goes into the profile (`name`, …).
     private func byFunction(
         _ provider: AuthProvider, _ credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
-    ) async throws -> Sessions.Grant {
+    ) async throws -> Sessions.Begun {
         guard case .string(let function)? = provider.config["authFunctionName"] else {
             throw AuthError(.authProviderNotFound, "the provider has no function")
         }
-        try await service.throttle.attempt("function", app: app.id, subject: origin.address, address: origin.address)
         var payload = credentials
         payload["options"] = nil
+        let subjectOfAttempt = payload.description
+        try await service.throttle.attempt("function", app: app.id, subject: subjectOfAttempt, address: origin.address)
         let answer: Value
         do {
             answer = try await service.functions.call(app, function, [.document(payload)])
@@ -114,6 +119,7 @@ struct SignIn: Sendable {
         guard let subject = answer.stringValue ?? answer["id"]?.stringValue, !subject.isEmpty else {
             throw AuthError(.authError, "the function \(function) returned no id")
         }
+        await service.throttle.succeeded("function", app: app.id, subject: subjectOfAttempt, address: origin.address)
         var data = answer.documentValue ?? Document()
         data["id"] = nil
         let profile = data
@@ -164,7 +170,7 @@ struct SignIn: Sendable {
 
     private func begin(
         for user: User, provider: String, _ credentials: Document, in tables: AccountTables
-    ) async throws -> Sessions.Grant {
+    ) async throws -> Sessions.Begun {
         try await Sessions(service: service).begin(
             for: user, provider: provider, device: Self.device(in: credentials), in: tables)
     }
@@ -184,7 +190,7 @@ struct SignIn: Sendable {
     private func link(
         _ provider: String, _ subject: String, ofUser owner: String, to claims: TokenClaims, _ credentials: Document,
         in tables: AccountTables
-    ) async throws -> Sessions.Grant {
+    ) async throws -> Sessions.Begun {
         guard var user = try await tables.user(claims.user, of: claims.app, locked: true), !user.isDisabled else {
             throw AuthError(.invalidSession, "invalid session")
         }

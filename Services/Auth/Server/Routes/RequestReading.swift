@@ -13,9 +13,11 @@ struct RouteSupport: Sendable {
     /// Bodies of these calls are small; what is larger is nobody's password.
     static let bodyLimit = 64 << 10
 
+    private static let notLoaded = AuthError(.serviceUnavailable, "the apps aren't loaded yet")
+
     /// The app that the path names.
     func app(_ request: HTTPRequest) throws -> DeployedApp {
-        guard service.apps.isLoaded else { throw AuthError(.serviceUnavailable, "the apps aren't loaded yet") }
+        guard service.apps.isLoaded else { throw Self.notLoaded }
         return try service.app(try request.parameters.require("app"))
     }
 
@@ -38,11 +40,15 @@ struct RouteSupport: Sendable {
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
             throw AuthError(.invalidSession, "a bearer token is missing")
         }
+        let claims: TokenClaims
         do {
-            return try service.keys.verifier.verify(String(parts[1]), as: type, app: app, now: service.clock.seconds)
+            claims = try service.keys.verifier.verify(String(parts[1]), as: type, app: app, now: service.clock.seconds)
         } catch {
             throw AuthError(.invalidSession, "invalid session: \(error.code.rawValue)")
         }
+        guard service.apps.isLoaded else { throw Self.notLoaded }
+        guard service.apps.app(claims.app) != nil else { throw AuthError(.invalidSession, "the app is gone") }
+        return claims
     }
 
     func origin(_ request: HTTPRequest) -> CallOrigin {

@@ -2,6 +2,7 @@ import AppRegistry
 import DocumentModel
 import EventTopics
 import Foundation
+import FunctionProtocol
 import Logging
 import Postgres
 
@@ -26,6 +27,10 @@ struct Decider: Sendable {
 
     /// A rule whose dependencies are others each time can't be watched.
     private static let rounds = 5
+    /// How many hosts a rule may lose.
+    private static let losses = 2
+    /// Between attempts to decide again after a deployment.
+    private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
     /// Answers a question, and remembers who asked.
     func decide(_ subject: Subject, claims: Document) async throws {
@@ -52,61 +57,92 @@ struct Decider: Sendable {
 
     /// Takes everything away from a user: the account is gone.
     func revokeAll(app: String, user: String) async throws {
+        try await grants.forgetClaims(app: app, user: user)
         for subject in try await grants.subjects(app: app, user: user) {
-            try await commit(Verdict(access: .none, reason: "the user is gone", dependencies: []), on: subject)
+            try await revoke(subject, reason: "the user is gone")
         }
     }
 
     /// Decides everything again, because the rules have changed.
     func decideAll(app: String) async {
         do {
-            for subject in try await grants.subjects(app: app) { try await decideAgain(subject) }
-        } catch {
+            var left = try await grants.subjects(app: app)
+            for pause in Self.pauses where !left.isEmpty {
+                var failed: [Subject] = []
+                for subject in left {
+                    do {
+                        try await decideAgain(subject)
+                    } catch {
+                        logger.warning(
+                            "a decision is tried again",
+                            metadata: ["partition.id": "\(subject.partition)", "error": "\(error)"])
+                        failed.append(subject)
+                    }
+                }
+                left = failed
+                if !left.isEmpty { try await Task.sleep(for: pause) }
+            }
+            if left.isEmpty { return }
             logger.error(
-                "not all decisions follow the new rules yet", metadata: ["app": "\(app)", "error": "\(error)"])
+                "not all decisions follow the new rules", metadata: ["app": "\(app)", "count": "\(left.count)"])
+        } catch {
+            logger.error("decisions don't follow the new rules", metadata: ["app": "\(app)", "error": "\(error)"])
         }
     }
 
     private func decide(_ subject: Subject, knownClaims claims: Document) async throws {
         guard let app = apps.app(subject.app) else {
-            return try await commit(
-                Verdict(access: .none, reason: "the app is not deployed", dependencies: []), on: subject)
+            return try await revoke(subject, reason: "the app is not deployed")
         }
         let start = ContinuousClock.now
         var known = try await dependencies.dependencies(of: subject)
-        for _ in 0..<Self.rounds {
-            let verdict: Verdict
+        var rounds = 0, losses = 0
+        while rounds < Self.rounds {
+            let basis = try await grants.grant(of: subject)?.version
+            var verdict: Verdict
             do {
                 verdict = try await evaluator.verdict(on: subject, claims: claims, app: app)
             } catch let failure where !Self.mayPass(failure) {
+                // One host may be lost by another's doing; a rule that loses each is at fault.
+                if Self.isHostLost(failure), losses < Self.losses {
+                    losses += 1
+                    continue
+                }
                 logger.warning(
                     "a rule failed, the answer is no",
                     metadata: [
                         "partition.id": "\(subject.partition)", "user.id": "\(subject.user)", "error": "\(failure)",
                     ])
                 PermissionsMetrics.ruleFailures.increment()
-                return try await commit(
-                    Verdict(access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true),
-                    on: subject)
+                verdict = Verdict(
+                    access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true)
             }
             if verdict.dependencies.isSubset(of: known) {
-                try await commit(verdict, on: subject)
+                // Another decision may have been made meanwhile, on newer documents.
+                guard let grant = try await grants.commit(verdict, on: subject, basis: .version(basis)) else {
+                    continue
+                }
+                relay.publish(grant)
                 PermissionsMetrics.decisions[verdict.access.rawValue].increment()
                 PermissionsMetrics.decisionSeconds.record(ContinuousClock.now - start)
                 return
             }
+            rounds += 1
             try await dependencies.add(verdict.dependencies, of: subject)
             known.formUnion(verdict.dependencies)
         }
-        try await commit(
-            Verdict(access: .none, reason: "the rule looks at other documents each time", dependencies: []), on: subject
-        )
+        try await revoke(subject, reason: "the rule looks at other documents each time")
     }
 
-    private func commit(_ verdict: Verdict, on subject: Subject) async throws {
-        relay.publish(try await grants.commit(verdict, on: subject))
+    private func revoke(_ subject: Subject, reason: String) async throws {
+        let verdict = Verdict(access: .none, reason: reason, dependencies: [])
+        if let grant = try await grants.commit(verdict, on: subject, basis: .whatever) { relay.publish(grant) }
     }
 
-    /// Whether trying again may help: an engine that is away says nothing about a rule.
-    private static func mayPass(_ error: any Error) -> Bool { error is PostgresError }
+    /// Whether trying again later may help: an engine that is away, or the end of the process, says nothing about a rule.
+    private static func mayPass(_ error: any Error) -> Bool {
+        error is PostgresError || error is CancellationError || error is RuleEvaluator.Interrupted
+    }
+
+    private static func isHostLost(_ error: any Error) -> Bool { (error as? FunctionFailure)?.code == .hostLost }
 }

@@ -10,10 +10,26 @@ struct GrantTable: Sendable {
     /// Seconds that an answer holds which depended on something that can't be watched.
     static let untrackedLifetime = 5
 
+    /// The grant on which a decision was made.
+    enum Basis {
+        case whatever
+        /// The version; `nil` for none.
+        case version(Revision?)
+    }
+
     /// Commits a decision, under the partition's lock: an upload that is being committed comes before it as a whole, or is checked
     /// against it. The row of the outbox makes sure that the topic gets it.
-    func commit(_ verdict: Verdict, on subject: Subject) async throws -> Grant {
+    ///
+    /// - Parameter basis: what the grant must still be.
+    /// - Returns: `nil` when another decision has come before this one, which is to be made again.
+    func commit(_ verdict: Verdict, on subject: Subject, basis: Basis) async throws -> Grant? {
         let pair: [PostgresValue] = [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
+        let basis: [PostgresValue] =
+            switch basis {
+            case .whatever: [.bool(true), PostgresValue(nil as Int64?), PostgresValue(nil as Int64?)]
+            case .version(let version):
+                [.bool(false), PostgresValue(version.map { Int64($0.epoch) }), PostgresValue(version?.number)]
+            }
         return try await client.withTransaction { transaction in
             _ = try await transaction.query(
                 "select from partita.partitions where app = $1 and partition = $2 for update", Array(pair.prefix(2)))
@@ -25,13 +41,14 @@ struct GrantTable: Sendable {
                 on conflict (app, partition, user_id) do update set
                     access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
                     version = case when g.epoch = excluded.epoch then g.version + 1 else 1 end, expires_at = excluded.expires_at
+                where $7 or (g.epoch::bigint = $8::bigint and g.version = $9::bigint)
                 returning access, epoch, version, reason #>> '{}' as reason,
                     (extract(epoch from expires_at) * 1000)::bigint as expires
-                """, pair + [.text(verdict.access.rawValue), .text(verdict.reason), .bool(verdict.isUntracked)])
+                """, pair + [.text(verdict.access.rawValue), .text(verdict.reason), .bool(verdict.isUntracked)] + basis)
+            guard let row = rows.first else { return nil }
             _ = try await transaction.query(
                 "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
                 pair)
-            guard let row = rows.first else { throw PostgresError(.decoding, "a grant was not returned") }
             return try Self.grant(row, of: subject)
         }
     }
@@ -54,6 +71,12 @@ struct GrantTable: Sendable {
             let (user, partition) = try row.decode((String, String).self)
             return Subject(app: app, user: user, partition: Partition(text: partition))
         }
+    }
+
+    /// Forgets what is known of a user who is gone, so that later changes don't ask in the user's name.
+    func forgetClaims(app: String, user: String) async throws {
+        try await client.execute(
+            "delete from partita.grant_subjects where app = $1 and user_id = $2", [.text(app), .text(user)])
     }
 
     // MARK: The outbox

@@ -31,8 +31,13 @@ struct RuleEvaluator: Sendable {
         let user = RuleUser(claims: claims, id: subject.user)
         let context = RuleContext(app: app.definition, user: user, partition: value)
         let call = caller(app, user: user, recorder: recorder)
-        let mayWrite = try await sync.write.evaluate(context, callFunction: call)
-        let mayRead = mayWrite ? true : try await sync.read.evaluate(context, callFunction: call)
+        let mayWrite: Bool, mayRead: Bool
+        do {
+            mayWrite = try await sync.write.evaluate(context, callFunction: call)
+            mayRead = mayWrite ? true : try await sync.read.evaluate(context, callFunction: call)
+        } catch  where recorder.used.isInterrupted {
+            throw Interrupted()
+        }
         let used = recorder.used
         return Verdict(
             access: mayWrite ? .write : mayRead ? .read : .none,
@@ -54,7 +59,10 @@ struct RuleEvaluator: Sendable {
                         return .failure(
                             EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
                     }
-                    return await effects.perform(effect)
+                    let result = await effects.perform(effect)
+                    // Without a number it is no answer of the store's, but its absence.
+                    if case .failure(let failure) = result, failure.code == nil { recorder.meetOutage() }
+                    return result
                 },
                 log: { level, message in
                     logger.debug(
@@ -66,11 +74,14 @@ struct RuleEvaluator: Sendable {
         }
     }
 
+    /// The document store was away while a rule function asked it.
+    struct Interrupted: Error {}
+
     /// What the functions of one verdict looked at.
     private final class Recorder: Sendable {
-        private let state = Locked((dependencies: Set<Dependency>(), isUntracked: false))
+        private let state = Locked((dependencies: Set<Dependency>(), isUntracked: false, isInterrupted: false))
 
-        var used: (dependencies: Set<Dependency>, isUntracked: Bool) { state.withLock { $0 } }
+        var used: (dependencies: Set<Dependency>, isUntracked: Bool, isInterrupted: Bool) { state.withLock { $0 } }
 
         func record(_ call: DocumentCall) throws {
             guard !call.isWrite else {
@@ -79,6 +90,8 @@ struct RuleEvaluator: Sendable {
             let dependency = try Dependency(call)
             state.withLock { _ = $0.dependencies.insert(dependency) }
         }
+
+        func meetOutage() { state.withLock { $0.isInterrupted = true } }
 
         func meetUntracked() { state.withLock { $0.isUntracked = true } }
     }

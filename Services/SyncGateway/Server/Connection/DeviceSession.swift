@@ -43,7 +43,7 @@ final class DeviceSession: @unchecked Sendable {
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
         socket.onDrain = { [self] in for subscription in subscriptions.values { subscription.drained() } }
-        socket.onClose = { [self] closure in ended(closure) }
+        socket.onClose = { [self] _ in ended() }
         let timer = LoopTimer(socket.loop) { [self] in check() }
         self.timer = timer
         scheduleCheck()
@@ -154,9 +154,16 @@ final class DeviceSession: @unchecked Sendable {
     }
 
     /// An upload has its answer.
-    func answered(_ frame: GatewayFrame?) {
+    func answered(_ frame: GatewayFrame) {
         machine.answered(count: 1)
-        if let frame { send(frame) }
+        send(frame)
+    }
+
+    /// An upload has no answer, and so those behind it have none: the device connects again and sends them anew.
+    func notCommitted() {
+        machine.answered(count: 1)
+        guard socket.isOpen else { return }
+        fail(.init(code: .unavailable, message: "a changeset was not committed; send it again"))
     }
 
     // MARK: The gateway speaks
@@ -205,13 +212,14 @@ final class DeviceSession: @unchecked Sendable {
         }
     }
 
-    private func ended(_ closure: WebSocketClosure) {
+    private func ended() {
         GatewayMetrics.connections.decrement()
         timer?.close()
         timer = nil
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
-        context.presence.leave(session: self)
+        // Of a gateway that stops, the device comes back, here or elsewhere: nobody has left.
+        context.presence.leave(session: self, keepsLease: socket.ownCloseCode == .serviceRestart)
         machine.close()
         onEnd(self)
         // The callbacks hold this session.

@@ -1,6 +1,7 @@
 import EventLoop
 import HTTPServer
 import Lifecycle
+import ServiceBootstrap
 import SyncProtocol
 import WebSocket
 
@@ -10,6 +11,9 @@ final class SessionHall: Sendable {
     private let shards: [ObjectIdentifier: FeedShard]
     private let configuration: WebSocketConfiguration
     private let state = Locked(State())
+
+    /// In the service's readiness.
+    static let name = "feeds"
 
     private struct State {
         var isOpen = false
@@ -45,17 +49,24 @@ final class SessionHall: Sendable {
             let session = DeviceSession(socket, app: app, shard: shard, context: context) { [weak self] session in
                 self?.state.withLock { $0.sessions[ObjectIdentifier(session)] = nil }
             }
-            state.withLock { $0.sessions[ObjectIdentifier(session)] = session }
+            let isOpen = state.withLock { state in
+                state.sessions[ObjectIdentifier(session)] = session
+                return state.isOpen
+            }
             session.start()
+            if !isOpen { session.shutDown() }  // the end began between the request and here
         }
     }
 
     /// Opens the hall when the feeds' positions are known: what commits afterwards reaches the devices.
-    func opened(after feeds: [any PositionedFeed]) -> any Service { Opening(hall: self, feeds: feeds) }
+    func opened(after feeds: [any PositionedFeed], readiness: Readiness) -> any Service {
+        Opening(hall: self, feeds: feeds, readiness: readiness)
+    }
 
     private struct Opening: Service {
         let hall: SessionHall
         let feeds: [any PositionedFeed]
+        let readiness: Readiness
 
         func run() async throws {
             do {
@@ -64,6 +75,7 @@ final class SessionHall: Sendable {
                 return
             }
             hall.state.withLock { $0.isOpen = true }
+            readiness.set(SessionHall.name, .ready)
             try? await gracefulShutdown()  // a cancellation ends it as well
             let sessions = hall.state.withLock { state in
                 state.isOpen = false

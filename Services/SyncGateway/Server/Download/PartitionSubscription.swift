@@ -15,7 +15,8 @@ final class PartitionSubscription: @unchecked Sendable {
     let partition: Partition
     /// Where it stands in the shard's list.
     var slot: Int?
-    private unowned let session: DeviceSession
+    /// Held until the end, which the session's end is: a frame that is being sent may close the socket under it.
+    private let session: DeviceSession
     private let context: GatewayContext
     private let checkpoint: Revision
     private var machine: SubscriptionStateMachine<FeedPayload>?

@@ -50,7 +50,8 @@ final class PresenceKeeper: Service {
     }
 
     /// The session has ended.
-    func leave(session: DeviceSession) {
+    /// - Parameter keepsLease: its user counts as online until the lease runs out.
+    func leave(session: DeviceSession, keepsLease: Bool) {
         guard let identity = session.identity else { return }
         let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
         let isLast = state.withLock { state in
@@ -60,7 +61,7 @@ final class PresenceKeeper: Service {
             state.fresh.remove(member)
             return left <= 0 && !state.isStopping
         }
-        guard isLast else { return }
+        guard isLast, !keepsLease else { return }
         // Short; and when it fails, the lease runs out by itself.
         Task { await end(member) }
     }
@@ -112,7 +113,8 @@ final class PresenceKeeper: Service {
 
     private func renewAll() async {
         while !state.withLock({ $0.isStopping }), !Task.isCancelled {
-            try? await cancelWhenGracefulShutdown { [interval] in try await Task.sleep(for: interval) }  // then the condition ends it
+            // Interrupted: the condition ends it.
+            try? await cancelWhenGracefulShutdown { [interval] in try await Task.sleep(for: interval) }
             let members = state.withLock { Array($0.members.keys) }
             for start in stride(from: 0, to: members.count, by: Self.batch) {
                 await refresh(Array(members[start..<min(start + Self.batch, members.count)]))
@@ -137,6 +139,13 @@ final class PresenceKeeper: Service {
         } catch {
             logger.debug("a lease is left to run out", metadata: ["error": "\(error)"])
         }
+        // The device may have come back meanwhile, and lost the lease of its new connection.
+        let isBack = state.withLock { state in
+            guard state.members[member] != nil else { return false }
+            state.fresh.insert(member)
+            return true
+        }
+        if isBack { wake.yield() }
     }
 }
 

@@ -14,18 +14,15 @@ struct UploadRun {
         let context = session.context, app = session.app
         // Ends with the commit, which the shutdown waits for.
         Task(executorPreference: loop) {
-            let answer: GatewayFrame?
             do {
-                answer = Self.answer(try await context.committer.commit(upload, app: app), to: upload)
+                let result = try await context.committer.commit(upload, app: app)
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
+                session.answered(Self.answer(result, to: upload))
             } catch {
                 context.logger.warning(
                     "an upload was not committed", metadata: ["device.id": "\(upload.device)", "error": "\(error)"])
-                answer = .error(
-                    .init(
-                        code: .unavailable, message: "the changeset was not committed; send it again", partition: nil))
+                session.notCommitted()
             }
-            session.answered(answer)
         }
     }
 

@@ -23,11 +23,12 @@ struct PresenceWriter: EventHandler {
         else { return }
         var set: Document = [field.field: .string(event.isUserOnline ? field.online : field.offline)]
         if let lastSeen = field.lastSeenField, !event.isUserOnline { set[lastSeen] = .date(event.lastSeen) }
+        let update: Document = ["$set": .document(set)]
         do {
-            let result = try await store.collection(field.collection, database: field.database, app: event.app)
-                .updateOne(
-                    [field.userField: .string(event.user)], .document(["$set": .document(set)])
-                ) { transaction in
+            // A flip that found no document leaves no version behind: it is tried again.
+            try await store.withTransaction(
+                app: event.app,
+                beforeCommit: { transaction in
                     let rows = try await transaction.query(
                         """
                         insert into partita.presence_written as p (app, user_id, version) values ($1, $2, $3)
@@ -36,7 +37,11 @@ struct PresenceWriter: EventHandler {
                         """, [.text(event.app), .text(event.user), .int(event.version)])
                     if rows.isEmpty { throw Stale() }
                 }
-            if result.matchedCount == 0 { throw NoDocument() }
+            ) { session in
+                let result = try await session.collection(field.collection, database: field.database).updateOne(
+                    [field.userField: .string(event.user)], .document(update))
+                if result.matchedCount == 0 { throw NoDocument() }
+            }
         } catch is Stale {
             return
         }

@@ -19,12 +19,16 @@ final class RunJournal: Sendable {
         /// Reads since the last write.
         var unwritten: [(Int64, Entry)] = []
         var divergence: String?
+        var isOvertaken = false
     }
 
     private let app: String
     private let trigger: String
     private let event: String
     private let state: Locked<State>
+
+    /// Another worker, which took this one for dead, runs the same event and has made this write: it must not be made twice.
+    struct Overtaken: Error {}
 
     /// Reads what an earlier run left.
     init(app: String, trigger: String, event: String, client: PostgresClient) async throws {
@@ -44,6 +48,8 @@ final class RunJournal: Sendable {
     /// Why the run can't be believed; `nil` when it asked what the run before it asked.
     var divergence: String? { state.withLock { $0.divergence } }
 
+    var isOvertaken: Bool { state.withLock { $0.isOvertaken } }
+
     /// The recorded answer; `nil` when the run has come further than the one before.
     func answer(to effect: FunctionEffect) -> Result<Value, EffectFailure>? {
         state.withLock { state in
@@ -57,8 +63,19 @@ final class RunJournal: Sendable {
         }
     }
 
-    func note(_ effect: FunctionEffect, read result: Value) {
-        state.withLock { $0.unwritten.append((effect.ordinal, Entry(digest: effect.digest, result: result))) }
+    /// A call was carried out. What is read in a transaction is kept until that commits; its beginning and end are not kept, since
+    /// a run that begins anew needs them again.
+    func performed(_ effect: FunctionEffect, _ result: Value) {
+        switch effect.action {
+        case "startTransaction", "abortTransaction", "endSession": break
+        case "commitTransaction": committed(effect)
+        default:
+            guard DocumentEffects.isWrite(effect) else {
+                let entry = Entry(digest: effect.digest, result: result)
+                return state.withLock { $0.unwritten.append((effect.ordinal, entry)) }
+            }
+            if effect.arguments["session"] == nil { committed(effect) }
+        }
     }
 
     /// Writes the entries of a write and of the reads before it, in the write's transaction.
@@ -66,22 +83,27 @@ final class RunJournal: Sendable {
         let entries = state.withLock { state in
             state.unwritten + [(effect.ordinal, Entry(digest: effect.digest, result: result))]
         }
-        _ = try await transaction.query(
+        let rows = try await transaction.query(
             """
             insert into partita.trigger_journal (app, trigger, event, ordinal, digest, result)
             select $1, $2, $3, e.ordinal, e.digest, e.result
             from unnest($4::bigint[], $5::text[], $6::text[]) e(ordinal, digest, result)
             on conflict do nothing
+            returning ordinal
             """,
             [
                 .text(app), .text(trigger), .text(event), .int8Array(entries.map(\.0)),
                 .textArray(entries.map(\.1.digest)),
                 .textArray(entries.map { ExtendedJSON.print($0.1.result) }),
             ])
+        guard try rows.contains(where: { try $0.decode(0, as: Int64.self) == effect.ordinal }) else {
+            state.withLock { $0.isOvertaken = true }
+            throw Overtaken()
+        }
     }
 
-    /// The write has committed.
-    func committed(_ effect: FunctionEffect) {
+    /// The write, with the reads before it, has committed.
+    private func committed(_ effect: FunctionEffect) {
         state.withLock { $0.unwritten.removeAll { $0.0 <= effect.ordinal } }
     }
 }

@@ -54,8 +54,9 @@ struct TriggerRunner: Sendable {
                 TriggerMetrics.runs["done"].increment()
                 return
             } catch let failure as FunctionFailure {
-                if failure.code == .hostLost { throw failure }
-                if attempt <= Self.retries.count, failure.code == .functionExecutionError {
+                // A host may be lost by another's doing; a function that loses each one must not be tried for ever.
+                let mayPass = failure.code == .functionExecutionError || failure.code == .hostLost
+                if attempt <= Self.retries.count, mayPass {
                     TriggerMetrics.runs["retried"].increment()
                     try await Task.sleep(for: Self.retries[attempt - 1])
                     continue
@@ -90,13 +91,7 @@ struct TriggerRunner: Sendable {
                 if let answer = journal.answer(to: effect) { return answer }
                 guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
                 let result = await documents.perform(effect)
-                if case .success(let value) = result {
-                    if DocumentEffects.isWrite(effect) {
-                        journal.committed(effect)
-                    } else {
-                        journal.note(effect, read: value)
-                    }
-                }
+                if case .success(let value) = result { journal.performed(effect, value) }
                 return result
             },
             log: { level, message in
@@ -110,9 +105,11 @@ struct TriggerRunner: Sendable {
             await documents.finish()
         } catch {
             await documents.finish()
+            if journal.isOvertaken { throw RunJournal.Overtaken() }
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
             throw error
         }
+        if journal.isOvertaken { throw RunJournal.Overtaken() }
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
     }
 

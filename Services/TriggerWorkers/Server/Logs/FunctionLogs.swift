@@ -18,37 +18,56 @@ final class FunctionLogs: Service {
 
     private let client: PostgresClient
     private let logger: Logger
-    private let lines: AsyncStream<Line>
-    private let input: AsyncStream<Line>.Continuation
+    private let waiting = Locked<[Line]>([])
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
 
     /// How long lines are kept.
     private static let retention = "7 days"
     private static let longestMessage = 8192
+    private static let capacity = 10_000
+    private static let batch = 500
 
     init(client: PostgresClient, logger: Logger) {
         self.client = client
         self.logger = logger
-        (lines, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
+        // One pending wake-up is as good as many.
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     func add(_ line: Line) {
-        if case .dropped = input.yield(line) { TriggerMetrics.droppedLogLines.increment() }
+        let isKept = waiting.withLock { lines in
+            guard lines.count < Self.capacity else { return false }
+            lines.append(line)
+            return true
+        }
+        if isKept { wake.yield() } else { TriggerMetrics.droppedLogLines.increment() }
     }
 
     func run() async throws {
         await withGracefulShutdownHandler {
-            var batch: [Line] = []
-            for await line in lines {
-                batch.append(line)
-                await write(&batch)
+            await withTaskGroup { group in
+                // Ends by cancellation only.
+                group.addTask { try? await cancelWhenGracefulShutdown { await self.expireHourly() } }
+                // What comes while a batch is written is the next one.
+                for await _ in wakes {
+                    while let batch = takeBatch() { await write(batch) }
+                }
+                group.cancelAll()
             }
         } onGracefulShutdown: {
-            self.input.finish()
+            self.wake.finish()
         }
     }
 
-    private func write(_ batch: inout [Line]) async {
-        defer { batch = [] }
+    private func takeBatch() -> [Line]? {
+        waiting.withLock { lines in
+            defer { lines.removeFirst(min(lines.count, Self.batch)) }
+            return lines.isEmpty ? nil : Array(lines.prefix(Self.batch))
+        }
+    }
+
+    private func write(_ batch: [Line]) async {
         do {
             try await client.execute(
                 """
@@ -71,8 +90,15 @@ final class FunctionLogs: Service {
     }
 
     /// Removes lines that are too old.
-    func expire() async throws {
-        try await client.execute(
-            "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.retention)])
+    private func expireHourly() async {
+        while !Task.isCancelled {
+            do {
+                try await client.execute(
+                    "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.retention)])
+            } catch {
+                logger.debug("old function logs stay for now", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: .seconds(3600))  // cancelled: the loop's condition ends it
+        }
     }
 }

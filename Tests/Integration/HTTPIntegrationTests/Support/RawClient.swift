@@ -42,10 +42,8 @@ actor RawClient {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard status == 0 else {
-            Glibc.close(descriptor)
-            throw RawClientError(description: "connect: \(errno)")
-        }
+        // deinit closes the descriptor, also after a throw.
+        guard status == 0 else { throw RawClientError(description: "connect: \(errno)") }
     }
 
     deinit {

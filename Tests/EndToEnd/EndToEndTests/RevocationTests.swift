@@ -1,0 +1,109 @@
+import DocumentModel
+import Foundation
+import PartitaClient
+import SyncProtocol
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Promise 4: after the receipt not one byte more, and the device removes what it had.
+    struct RevocationTests {
+        @Test func `a member who is removed loses the conversation and gets no byte of it any more`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let cleo = try await TestDevice.register("cleo", on: system)
+            let conversation = try await ada.beginConversation(with: [ben, cleo])
+            let adaTalk = try await ada.open(conversation)
+            let benTalk = try await ben.open(conversation)
+            let cleoTalk = try await cleo.open(conversation)
+            try await ada.send("before", to: adaTalk)
+            for talk in [benTalk, cleoTalk] {
+                try await eventually("the message is there") { try await talk.find("ChatMessage").count == 1 }
+            }
+            // A second connection of Ben's, which won't obey.
+            let partition = benTalk.partition
+            let rogue = try await RawDevice.connect(system)
+            try await rogue.greet(try await ben.accessToken(on: system))
+            rogue.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+            try await rogue.wait("the answer to subscribe") { if case .subscribed = $0 { true } else { false } }
+
+            let start = ContinuousClock.now
+            try await remove(ben, from: conversation, by: ada)
+            for await state in try await benTalk.states() where state.revoked != nil { break }
+            let time = ContinuousClock.now - start
+            print(
+                "revoked \(time.formatted(.units(allowed: [.milliseconds]))) after the write that takes the right away")
+            #expect(time < .seconds(5), "\(system.logEnds())")
+            try await rogue.wait("the other connection's revocation") { if case .revoked = $0 { true } else { false } }
+
+            await #expect(throws: PartitaError.self, "its data is gone") { try await benTalk.find("ChatMessage") }
+            await #expect(throws: PartitaError.self) { try await ben.send("after", to: benTalk) }
+            try await upload("by force", by: ben, over: rogue, to: partition)
+            try await ada.send("without Ben", to: adaTalk)
+            try await eventually("Cleo has the new message", within: .seconds(20)) {
+                try await cleoTalk.find("ChatMessage").count == 2
+            }
+            // What was on its way to Ben before an answer to his own document would be there by then.
+            try await ben.own.write {
+                $0.update("User", id: .string(ben.session.userId), ["$set": ["lastSeenAt": .date(0)]])
+            }
+            try await ben.own.waitForUploads()
+            #expect(try await rogue.closure().code == .policyViolation)
+            #expect(Self.framesAfterRevocation(rogue.frames, of: partition).isEmpty)
+            #expect(Self.framesAfterRevocation(ben.transport.frames, of: partition).isEmpty)
+            #expect(try await conversation.rows().count == 2)
+            rogue.close()
+            for device in [ada, ben, cleo] { try await device.close() }
+        }
+
+        private func remove(_ member: TestDevice, from conversation: TestConversation, by device: TestDevice)
+            async throws
+        {
+            try await device.own.write {
+                $0.update(
+                    "User", id: .string(device.session.userId),
+                    ["$pull": ["conversations.$[c].members": ["userName": .string(member.email)]]],
+                    arrayFilters: [["c.id": .string(conversation.id)]])
+            }
+        }
+
+        /// An upload that the gateway must refuse.
+        private func upload(_ text: String, by device: TestDevice, over rogue: RawDevice, to partition: Partition)
+            async throws
+        {
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            let id = UUID().uuidString
+            let message: Document = [
+                "_id": .string(id), "partition": partition.value ?? .null, "text": .string(text),
+                "author": .string(device.email),
+                "timestamp": .date(now),
+            ]
+            let changeset = Changeset(
+                version: 1, clock: HybridTime(milliseconds: now, counter: 0),
+                operations: [Operation(collection: "ChatMessage", id: .string(id), kind: .insert(message))])
+            rogue.send(.upload(.init(partition: partition, sentAt: now, changesets: [changeset])))
+            try await rogue.wait("a refusal of the upload") { frame in
+                switch frame {
+                case .rejected: true
+                case .error(let report): report.code == .notSubscribed || report.code == .notPermitted
+                default: false
+                }
+            }
+        }
+
+        /// What tells of a partition after its `revoked`.
+        private static func framesAfterRevocation(_ frames: [GatewayFrame], of partition: Partition) -> [GatewayFrame] {
+            let isRevocation: (GatewayFrame) -> Bool = { if case .revoked(partition, _) = $0 { true } else { false } }
+            guard let index = frames.firstIndex(where: isRevocation) else { return [] }
+            return frames[(index + 1)...].filter { frame in
+                switch frame {
+                case .download(let other, _): other == partition
+                case .subscribed(let subscribed): subscribed.partition == partition
+                case .ack(let ack): ack.partition == partition
+                default: false
+                }
+            }
+        }
+    }
+}

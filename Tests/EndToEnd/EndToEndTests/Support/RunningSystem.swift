@@ -1,0 +1,182 @@
+import ChildProcesses
+import EventLoop
+import Foundation
+import HTTPClient
+import LocalEngines
+import Postgres
+import TestSupport
+
+/// The whole system as processes, brought up once by `partita up` for all tests of this process.
+final class RunningSystem: Sendable {
+    static let services = ["auth", "permissions", "sync-gateway", "trigger-workers", "media-offload"]
+    /// As `up` sets it: short enough to wait for, long enough for a service to come back.
+    static let presenceTTL = Duration.seconds(6)
+
+    let directory: String
+    let loop = EventLoop(name: "end-to-end")
+    private let basePort: Int
+    private let http: HTTPClient
+
+    private init(directory: String, basePort: Int) {
+        self.directory = directory
+        self.basePort = basePort
+        http = HTTPClient(loop: loop)
+    }
+
+    // MARK: Start
+
+    /// The system; the first who asks starts it.
+    static func shared() async throws -> RunningSystem { try await starter.system() }
+
+    private static let starter = Starter()
+
+    private actor Starter {
+        private var started: Task<RunningSystem, any Error>?
+
+        func system() async throws -> RunningSystem {
+            let task = started ?? Task { try await RunningSystem.start() }
+            started = task
+            return try await task.value
+        }
+    }
+
+    private static func start() async throws -> RunningSystem {
+        _ = try TestEngines.kafkaHome()  // the embedded broker forgets everything when it is killed
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("partita-e2e-\(getpid())").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        chmod(directory, 0o755)  // engines may run as another user
+        let system = RunningSystem(directory: directory, basePort: try freePorts())
+        let up = try ChildProcess.spawn(
+            CurrentEnvironment.sibling("partita"),
+            ["up", "--data", directory, "--port", "\(system.basePort)", "--app", TestApp.rchat],
+            environment: environment, output: .file(directory + "/up.log"))
+        SystemAtExit.remember(up, directory: directory)
+        do {
+            try await eventually("the system is up", within: .seconds(120), every: .milliseconds(50)) {
+                if let status = up.exitStatus { throw SystemFailure(description: "`partita up` ended: \(status)") }
+                return FileManager.default.fileExists(atPath: directory + "/run/ready")
+            }
+        } catch {
+            throw SystemFailure(description: "\(error)\n\(system.logEnds())")
+        }
+        return system
+    }
+
+    /// Engines that the environment names are others' as well, and aren't for killing.
+    private static var environment: [String: String] {
+        let own = ["PARTITA_PRESENCE_TTL": "\(presenceTTL.components.seconds)s"]
+        return CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }.merging(own) { $1 }
+    }
+
+    /// The first of fifteen ports that nobody listens on, below those that the kernel gives to connections.
+    private static func freePorts() throws -> Int {
+        for _ in 0..<100 {
+            let base = Int.random(in: 10_000..<32_000)
+            if (base..<base + 15).allSatisfy({ !LocalPort.isTaken($0) }) { return base }
+        }
+        throw SystemFailure(description: "no free range of ports was found")
+    }
+
+    // MARK: Addresses
+
+    func port(of service: String) -> Int { basePort + (Self.services.firstIndex(of: service) ?? 0) }
+
+    func url(of service: String) -> String { "http://127.0.0.1:\(port(of: service))" }
+
+    var syncURL: String { "ws://127.0.0.1:\(port(of: "sync-gateway"))/v1/apps/rchat/sync" }
+
+    /// What the services are told by `up`.
+    func setting(_ key: String) throws -> String {
+        let text = try String(contentsOfFile: directory + "/partita.conf", encoding: .utf8)
+        for line in text.split(separator: "\n") where line.hasPrefix(key + " = ") {
+            return String(line.dropFirst(key.count + 3))
+        }
+        throw SystemFailure(description: "partita.conf has no \(key)")
+    }
+
+    // MARK: Processes
+
+    /// The process of a service (`sync-gateway`) or an engine (`postgres`, `redis`, `kafka`).
+    func pid(of name: String) throws -> pid_t {
+        let file = Self.services.contains(name) ? "\(directory)/run/\(name).pid" : "\(directory)/engines/\(name)/pid"
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        guard let pid = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+            throw SystemFailure(description: "\(file) has no number")
+        }
+        return pid
+    }
+
+    func kill(_ name: String, _ signal: Int32 = SIGKILL) throws {
+        guard Glibc.kill(try pid(of: name), signal) == 0 else {
+            throw SystemFailure(description: "\(name) can't be killed: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Kills a process, and waits until another one has taken its place and everything is ready again.
+    func replace(_ name: String, _ signal: Int32 = SIGKILL) async throws {
+        let old = try pid(of: name)
+        try kill(name, signal)
+        try await waitUntilReplaced(name, old)
+    }
+
+    func waitUntilReplaced(_ name: String, _ old: pid_t) async throws {
+        try await eventually("\(name) is started again\n\(logEnds())", within: .seconds(60)) {
+            try pid(of: name) != old
+        }
+        try await waitUntilReady()
+    }
+
+    /// Waits until every service says that it is ready.
+    func waitUntilReady() async throws {
+        for service in Self.services { try await waitUntilReady(url(of: service)) }
+    }
+
+    func waitUntilReady(_ url: String) async throws {
+        var last = ""
+        do {
+            try await eventually("\(url) is ready", within: .seconds(60), every: .milliseconds(50)) {
+                let (status, text) = await readiness(url)
+                last = text
+                return status == 200
+            }
+        } catch {
+            throw SystemFailure(description: "\(error); it says: \(last)\n\(logEnds())")
+        }
+    }
+
+    /// What a service says about its readiness; 0 when it doesn't answer.
+    func readiness(_ url: String) async -> (status: Int, text: String) {
+        do {
+            let response = try await http.send(.init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
+            return (response.status, response.text)
+        } catch {
+            return (0, "\(error)")
+        }
+    }
+
+    // MARK: Postgres
+
+    /// What a query answers, by a connection of its own: Postgres may have been killed since the last one.
+    func query(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> PostgresRows {
+        var settings = PostgresConfiguration(url: try setting("postgres.url"))
+        settings.connections = 1
+        return try await PostgresClient.withClient(settings, on: Self.loops) { try await $0.query(sql, parameters) }
+    }
+
+    private static let loops = LoopGroup(1)
+
+    // MARK: Logs
+
+    /// The last lines of every log.
+    func logEnds(lines: Int = 15) -> String {
+        let files = ["up.log"] + Self.services.map { "logs/\($0).log" }
+        return files.map { file in
+            // A service that wasn't started has none.
+            let text = (try? String(contentsOfFile: "\(directory)/\(file)", encoding: .utf8)) ?? "(none)"
+            return "— \(file)\n" + text.split(separator: "\n").suffix(lines).joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+}
+
+/// The system isn't as it should be.
+struct SystemFailure: Error, CustomStringConvertible { let description: String }

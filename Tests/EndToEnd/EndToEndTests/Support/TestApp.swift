@@ -1,0 +1,19 @@
+import Foundation
+
+/// App folders.
+enum TestApp {
+    /// The app that comes with Partita.
+    static let rchat =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../../../Deploy/apps/rchat").standardizedFileURL.path
+
+    /// A copy with one file changed.
+    /// - Parameter change: gets the file's text and gives the new one.
+    static func broken(_ file: String, in system: RunningSystem, _ change: (String) -> String) throws -> String {
+        let copy = system.directory + "/broken-" + UUID().uuidString.prefix(8).lowercased()
+        try FileManager.default.copyItem(atPath: rchat, toPath: copy)
+        let text = change(try String(contentsOfFile: "\(copy)/\(file)", encoding: .utf8))
+        try text.write(toFile: "\(copy)/\(file)", atomically: true, encoding: .utf8)
+        return copy
+    }
+}

@@ -1,0 +1,67 @@
+import DocumentModel
+import DocumentStore
+import QueryLanguage
+import SyncEngine
+import Testing
+
+/// The store against the engine in memory, over documents and filters that follow from a seed.
+struct FilterDifferenceTests {
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func `what the store finds is what the filter matches`(seed: UInt64) async throws {
+        try await StoreFixture.with { fixture in
+            var source = RandomDocuments(generator: SeededGenerator(seed: seed))
+            let documents = (0..<120).map { source.document($0) }
+            let collection = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            try await collection.insertMany(documents)
+            for _ in 0..<150 {
+                let document = source.filter()
+                let filter = try Filter(document)
+                let expected = documents.filter { filter.matches($0) }.compactMap { $0["_id"]?.keyText }.sorted()
+                let found = try await collection.find(document).compactMap { $0["_id"]?.keyText }.sorted()
+                #expect(found == expected, "\(ExtendedJSON.print(document, mode: .relaxed))")
+                #expect(try await collection.countDocuments(document) == expected.count)
+            }
+        }
+    }
+}
+
+struct TwoHandsTests {
+    @Test(arguments: [4, 5] as [UInt64])
+    func `the triggers make the same of a document as the library`(seed: UInt64) async throws {
+        try await StoreFixture.with { fixture in
+            var source = RandomDocuments(generator: SeededGenerator(seed: seed))
+            let documents = (0..<150).map { source.document($0) }
+            try await fixture.store.ensureCollection(
+                .init(database: "RChat", collection: "User"), app: StoreFixture.app)
+            try await fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+                .insertMany(documents)
+            try await fixture.client.execute(
+                "insert into \"rchat/RChat\".\"User\" (body) select body from \(fixture.table)")
+            let different = try await fixture.client.query(
+                """
+                select l.body::text, h.body::text, l.document::text, h.document::text
+                from \(fixture.table) l full join "rchat/RChat"."User" h using (_id)
+                where l.body::text is distinct from h.body::text or l.document is distinct from h.document
+                    or (l.partition is distinct from h.partition
+                        and not (l.partition like 'i:RChat.ChatMessage:%' and h.partition like 'i:RChat.User:%'))
+                """)
+            for row in different {
+                let (library, hand, plain, handPlain) = try row.decode((String?, String?, String?, String?).self)
+                Issue.record("\(library ?? "-")\n\(hand ?? "-")\n\(plain ?? "-")\n\(handPlain ?? "-")")
+            }
+            // Written back as it is shown, a document stays exactly what it is.
+            try await fixture.client.execute(
+                "update \"rchat/RChat\".\"User\" set document = (document || '{\"touched\": true}')")
+            try await fixture.client.execute("update \"rchat/RChat\".\"User\" set document = document - 'touched'")
+            let changed = try await fixture.client.query(
+                """
+                select l.body::text, h.body::text from \(fixture.table) l join "rchat/RChat"."User" h using (_id)
+                where l.body::text <> h.body::text
+                """)
+            for row in changed {
+                let (before, after) = try row.decode((String, String).self)
+                Issue.record("\(before)\n\(after)")
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import AppDefinition
+import ChildProcesses
+import DocumentModel
+import DocumentStore
+import EventLoop
+import FunctionProtocol
+import Functions
+import Logging
+import Postgres
+import TestSupport
+
+/// A pool of host processes, and a document store for what the functions ask.
+struct PoolFixture: Sendable {
+    static let app = "test"
+
+    let hosts: FunctionHostPool
+    let store: DocumentStore
+
+    static func with(
+        hosts: Int = 1, executable: String = CurrentEnvironment.sibling("function-host"),
+        _ body: @Sendable (PoolFixture) async throws -> Void
+    ) async throws {
+        let loops = LoopGroup(1)
+        let url = try await TestEngines.shared().makeDatabase()
+        try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
+            try await DocumentStoreMigrations.migrations.apply(on: client)
+            let pool = FunctionHostPool(
+                configuration: .init(hosts: hosts, executable: executable), loop: loops.next(),
+                logger: Logger(label: "hosts"))
+            let running = Task { try await pool.run() }
+            let store = DocumentStore(client: client)
+            store.define(AppStorage(app: app, syncDatabase: "", partitionKey: nil, syncedCollections: nil))
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(PoolFixture(hosts: pool, store: store))) } catch {
+                result = .failure(error)
+            }
+            running.cancel()
+            try await running.value
+            try result.get()
+        }
+    }
+
+    var items: DocumentCollection { store.collection("Item", database: "Test", app: Self.app) }
+
+    /// Runs a function of this source.
+    func run(
+        _ source: String, app: String = PoolFixture.app, limits: FunctionInvocation.Limits = .init(),
+        effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
+    ) async throws -> Value {
+        let effects = DocumentEffects(store: store, app: Self.app)
+        let result: Result<Value, any Error>
+        do {
+            result = .success(
+                try await hosts.run(
+                    FunctionInvocation(
+                        bundle: FunctionBundle(
+                            app: app, version: Int64(source.hashValue), functions: [.init(name: "f", text: source)]),
+                        function: "f", context: ["services": ["mongodb-atlas": "mongodb-atlas"]], limits: limits,
+                        perform: effect ?? { await effects.perform($0) })))
+        } catch {
+            result = .failure(error)
+        }
+        await effects.finish()
+        return try result.get()
+    }
+}

@@ -1,0 +1,109 @@
+import ChildProcesses
+import DocumentModel
+import EventLoop
+import Foundation
+import FunctionProtocol
+import Functions
+import TestSupport
+import Testing
+
+@Suite struct PoolTests {
+    private func code(_ body: () async throws -> Value) async -> FunctionFailure.Code? {
+        do {
+            _ = try await body()
+            return nil
+        } catch {
+            return (error as? FunctionFailure)?.code
+        }
+    }
+
+    @Test func `a host that was ended is replaced before the next call`() async throws {
+        // Starts the host in its own place, and tells which process that is.
+        let place = FileManager.default.temporaryDirectory.appendingPathComponent("host-\(ObjectId().hexString)").path
+        try "#!/bin/sh\necho $$ > \(place).pid\nexec \(CurrentEnvironment.sibling("function-host")) \"$@\"\n".write(
+            toFile: place, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: place)
+        try await PoolFixture.with(executable: place) { fixture in
+            let source = "exports = () => 1;"
+            #expect(try await fixture.run(source).intValue == 1)
+            let text = try String(contentsOfFile: place + ".pid", encoding: .utf8)
+            let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+            #expect(kill(process, SIGKILL) == 0)
+            try await eventually("the process has ended") {
+                // Gone with the process, once its parent has seen it.
+                let status = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
+                return status?.contains(") Z ") ?? true
+            }
+            #expect(try await fixture.run(source).intValue == 1)
+        }
+    }
+
+    @Test func `a call beyond its wall time is ended, and the next one works`() async throws {
+        try await PoolFixture.with { fixture in
+            let limits = FunctionInvocation.Limits(cpu: 10, wall: .milliseconds(500))
+            let waiting = "exports = () => new Promise(() => {});"
+            let never = """
+                exports = () => context.services.get("mongodb-atlas").db("Test").collection("Item").findOne({});
+                """
+            let stuck: @Sendable (FunctionEffect) async -> Result<Value, EffectFailure> = { _ in
+                try? await Task.sleep(for: .seconds(60))  // cancelled with its call
+                return .success(.null)
+            }
+            let ended = await code { try await fixture.run(never, limits: limits, effect: stuck) }
+            #expect(ended == .executionTimeLimitExceeded)
+            _ = await code { try await fixture.run(waiting, limits: limits) }
+            let next = try await fixture.run("exports = () => 2;")
+            #expect(next.intValue == 2)
+        }
+    }
+
+    @Test func `an app with many calls doesn't keep another one out`() async throws {
+        try await PoolFixture.with { fixture in
+            let order = Locked<[String]>([])
+            let source = "exports = () => { const end = Date.now() + 5; while (Date.now() < end) {} return 1; };"
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        _ = try await fixture.run(source, app: "busy")
+                        order.withLock { $0.append("busy") }
+                    }
+                }
+                try await eventually("the busy app is at work") { !order.withLock { $0.isEmpty } }
+                group.addTask {
+                    _ = try await fixture.run(source, app: "other")
+                    order.withLock { $0.append("other") }
+                }
+                try await group.waitForAll()
+            }
+            let place = try #require(order.withLock { $0.firstIndex(of: "other") })
+            #expect(place < 8)
+        }
+    }
+
+    @Test func `an answer that comes after its call's end reaches no later call`() async throws {
+        try await PoolFixture.with { fixture in
+            let source = """
+                exports = async function () {
+                    const items = context.services.get("mongodb-atlas").db("Test").collection("Item");
+                    const answer = items.findOne({});
+                    return (await Promise.race([answer, Promise.resolve("left")]));
+                };
+                """
+            let late = Locked<Int>(0)
+            for _ in 0..<20 {
+                let value = try await fixture.run(source) { _ in
+                    let number = late.withLock {
+                        $0 += 1; return $0
+                    }
+                    await Task.yield()
+                    return .success(.string("answer \(number)"))
+                }
+                #expect(value.stringValue == "left")
+            }
+            let awaited = """
+                exports = () => context.services.get("mongodb-atlas").db("Test").collection("Item").findOne({});
+                """
+            #expect(try await fixture.run(awaited) { _ in .success("mine") }.stringValue == "mine")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import DocumentModel
+import DocumentStore
+import EventTopics
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct DecisionTests {
+    @Test func `a question is answered on the topic and in the table`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        _ = try await fixture.members.insertOne(["_id": "ann", "rooms": ["kitchen"]])
+        try await fixture.ask("ann", "kitchen")
+        try await fixture.ask("ann", "news")
+        try await fixture.ask("ann", "cellar")
+        #expect(try await fixture.grant(.write, of: "ann", "kitchen").expires == nil)
+        _ = try await fixture.grant(.read, of: "ann", "news")
+        _ = try await fixture.grant(.none, of: "ann", "cellar")
+        #expect(try await fixture.row(of: "ann", "kitchen") == "write")
+        try await eventually("nothing is left in the outbox") { try await fixture.outboxCount(of: "ann") == 0 }
+    }
+
+    @Test func `a change of what an answer depended on changes the answer`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        _ = try await fixture.members.insertOne(["_id": "bob", "rooms": ["kitchen"]])
+        try await fixture.ask("bob", "kitchen")
+        try await fixture.ask("bob", "cellar")
+        let first = try await fixture.grant(.write, of: "bob", "kitchen")
+        _ = try await fixture.grant(.none, of: "bob", "cellar")
+        _ = try await fixture.members.updateOne(["_id": "bob"], .document(["$set": ["rooms": ["cellar"]]]))
+        let second = try await fixture.grant(.none, of: "bob", "kitchen")
+        #expect(second.version > first.version)
+        _ = try await fixture.grant(.write, of: "bob", "cellar")
+        #expect(try await fixture.row(of: "bob", "kitchen") == "none")
+    }
+
+    @Test func `questions and changes at the same time end with the answer to the last change`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        _ = try await fixture.members.insertOne(["_id": "eve", "rooms": ["kitchen"]])
+        for round in 0..<10 {
+            async let asking: Void = fixture.ask("eve", "kitchen")
+            let rooms: Value = round % 2 == 0 ? [] : ["kitchen"]
+            _ = try await fixture.members.updateOne(["_id": "eve"], .document(["$set": ["rooms": rooms]]))
+            try await asking
+        }
+        _ = try await fixture.members.updateOne(["_id": "eve"], .document(["$set": ["rooms": [], "isLast": true]]))
+        // What came before is decided when this user's later question is.
+        try await fixture.ask("eve", "news")
+        _ = try await fixture.grant(.read, of: "eve", "news")
+        try await eventually("the last change counts") { try await fixture.row(of: "eve", "kitchen") == "none" }
+    }
+
+    @Test func `a rule that fails says no, for a while`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        try await fixture.ask("carl", "broken")
+        let grant = try await fixture.grant(.none, of: "carl", "broken")
+        #expect(grant.reason.contains("no rule for this"))
+        #expect(grant.expires != nil)
+    }
+
+    @Test func `a user who is deleted loses everything`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        _ = try await fixture.members.insertOne(["_id": "dora", "rooms": ["kitchen", "cellar"]])
+        for room in ["kitchen", "cellar"] {
+            try await fixture.ask("dora", room)
+            _ = try await fixture.grant(.write, of: "dora", room)
+        }
+        try await fixture.events.send(
+            AuthEvent(
+                id: ObjectId().hexString, app: PermissionsFixture.app, kind: .userDeleted, userID: "dora", user: [:],
+                time: 0))
+        _ = try await fixture.grant(.none, of: "dora", "kitchen")
+        _ = try await fixture.grant(.none, of: "dora", "cellar")
+        #expect(try await fixture.row(of: "dora", "cellar") == "none")
+    }
+
+    @Test func `a grant that a crash left in the outbox is published`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        let pair: [PostgresValue] = [.text(PermissionsFixture.app), .text("s:attic"), .text("finn")]
+        try await fixture.postgres.withTransaction { transaction in
+            _ = try await transaction.query(
+                """
+                insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, 'read', 1, 7)
+                """, pair)
+            _ = try await transaction.query(
+                "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3)", pair)
+        }
+        let grant = try await fixture.grant(.read, of: "finn", "attic")
+        #expect(grant.version.number == 7)
+        try await eventually("nothing is left in the outbox") { try await fixture.outboxCount(of: "finn") == 0 }
+    }
+}

@@ -1,0 +1,160 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventLoop
+import EventStream
+import EventTopics
+import Foundation
+import FoundationNetworking
+import Kafka
+import Lifecycle
+import Metrics
+import Permissions
+import Postgres
+import ServiceBootstrap
+import ServiceEngines
+import TestSupport
+
+/// Permissions in this process, on real engines, for all tests: users and partitions keep them apart.
+final class PermissionsFixture: Sendable {
+    static let app = "permissions-test"
+
+    let postgres: PostgresClient
+    let store: DocumentStore
+    let events: EventProducer
+    private let grants: Locked<[Grant]>
+
+    static func shared() async throws -> PermissionsFixture { try await starter.fixture() }
+
+    private static let starter = Starter()
+
+    private actor Starter {
+        private var started: Task<PermissionsFixture, any Error>?
+
+        func fixture() async throws -> PermissionsFixture {
+            let task = started ?? Task { try await PermissionsFixture() }
+            started = task
+            return try await task.value
+        }
+    }
+
+    private init() async throws {
+        let engines = try await TestEngines.shared()
+        let database = try await engines.makeDatabase()
+        let pool = engines.makePool()
+        let loops = LoopGroup(1)
+        var configuration = PostgresConfiguration(url: database)
+        configuration.connections = 4
+        let postgres = PostgresClient(configuration: configuration, on: loops)
+        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        let events = EventProducer(KafkaProducer(configuration: kafka, loop: loops.next()), pool: pool)
+        let store = DocumentStore(client: postgres)
+        let grants = Locked<[Grant]>([])
+        let tail = EventTail<GrantsEvent>(pool: pool, kafka: kafka) { received in
+            for event in received {
+                if case .grant(let grant) = try event.decoded().payload { grants.withLock { $0.append(grant) } }
+            }
+        }
+        let relay = OutboxRelay(store: store, producer: events, on: loops.next())
+        // They run as long as the test process, which ends them by its exit.
+        Task { try await postgres.run() }
+        let registry = AppRegistry(client: postgres)
+        let definition = try AppDefinition(files: Self.files)
+        try await registry.migrate()
+        try await registry.deploy(definition)
+        store.define(AppStorage(definition))
+        try await Self.serve([
+            "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
+            "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool, "functions.hosts": "2",
+        ])
+        for service in [store, relay, tail] as [any Service] { Task { try await service.run() } }
+        try await tail.waitUntilPositioned()
+        self.postgres = postgres
+        self.store = store
+        self.events = events
+        self.grants = grants
+    }
+
+    /// Runs the service; returns when it is ready.
+    private static func serve(_ values: [String: String]) async throws {
+        let configuration = try Configuration(keys: PermissionsServer.main.allKeys, fileValues: values)
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        Task {
+            try await PermissionsServer.main.run(
+                configuration, registry: MetricsRegistry(), listening: { listening.yield($0) }
+            ) { try PermissionsServer.make(&$0) }
+        }
+        var iterator = ports.makeAsyncIterator()
+        guard let port = await iterator.next(), let url = URL(string: "http://127.0.0.1:\(port)/health/ready") else {
+            throw CancellationError()
+        }
+        try await eventually("permissions is ready", within: .seconds(60), every: .milliseconds(50)) {
+            (try await URLSession.shared.data(from: url).1 as? HTTPURLResponse)?.statusCode == 200
+        }
+    }
+
+    /// Members of a room read and write it, as their document says; "broken" rooms have a rule that throws.
+    private static let files: AppFiles = [
+        "realm_config.json": """
+        {"config_version": 20210101, "app_id": "\(app)", "name": "Test", "location": "DE-FF", "deployment_model": "LOCAL"}
+        """,
+        "data_sources/mongodb-atlas/config.json": """
+        {"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {"clusterName": "Test"}, "version": 1}
+        """,
+        "sync/config.json": """
+        {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "Test",
+         "partition": {"key": "partition", "type": "string", "required": true, "permissions": {
+           "read": {"%%true": {"%function": {"name": "mayRead", "arguments": ["%%partition"]}}},
+           "write": {"%%true": {"%function": {"name": "mayWrite", "arguments": ["%%partition"]}}}}}}
+        """,
+        "functions/config.json": """
+        [{"name": "mayRead", "private": true, "run_as_system": true},
+         {"name": "mayWrite", "private": true, "run_as_system": true}]
+        """,
+        "functions/mayRead.js": "exports = async (partition) => partition === 'news';",
+        "functions/mayWrite.js": """
+        exports = async function (partition) {
+            if (partition.startsWith("broken")) { throw new Error("no rule for this"); }
+            const members = context.services.get("mongodb-atlas").db("Test").collection("Member");
+            const member = await members.findOne({_id: context.user.id});
+            return member !== null && member.rooms.includes(partition);
+        };
+        """,
+    ]
+
+    var members: DocumentCollection { store.collection("Member", database: "Test", app: Self.app) }
+
+    func ask(_ user: String, _ partition: String) async throws {
+        try await events.send(
+            PermissionRequest(
+                id: ObjectId().hexString, app: Self.app, user: user, partition: Partition(text: "s:" + partition),
+                claims: ["id": .string(user), "type": "normal"], requester: "test",
+                time: Int64(Date().timeIntervalSince1970 * 1000)))
+    }
+
+    /// The newest grant on the topic, once it has this access.
+    func grant(_ access: Grant.Access, of user: String, _ partition: String) async throws -> Grant {
+        try await eventually("\(access) of \(user) in \(partition)", within: .seconds(20)) {
+            let newest = grants.withLock { grants in
+                grants.filter { $0.user == user && $0.partition.text == "s:" + partition }.max {
+                    $0.version < $1.version
+                }
+            }
+            return newest?.access == access ? newest : nil
+        }
+    }
+
+    /// The access that stands in the table.
+    func row(of user: String, _ partition: String) async throws -> String? {
+        try await postgres.query(
+            "select access from partita.grants where app = $1 and user_id = $2 and partition = $3",
+            [.text(Self.app), .text(user), .text("s:" + partition)]
+        ).first?.decode(0)
+    }
+
+    func outboxCount(of user: String) async throws -> Int64 {
+        try await postgres.query("select count(*) from partita.grant_outbox where user_id = $1", [.text(user)])
+            .first?.decode(0) ?? 0
+    }
+}

@@ -1,0 +1,100 @@
+import DocumentModel
+import DocumentStore
+import EventTopics
+import SyncEngine
+import SyncProtocol
+import TestSupport
+import Testing
+
+@Suite struct DownloadTests {
+    private func message(_ number: Int, in partition: Partition) -> Document {
+        [
+            "_id": .string("\(partition.text)/\(number)"), "partition": .string(String(partition.text.dropFirst(2))),
+            "author": "bob", "text": .string("message \(number)"), "timestamp": .date(Int64(number)),
+        ]
+    }
+
+    @Test func `a catch-up and the live frames after it have no gap and no duplicate while others write`() async throws
+    {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        let count = 60
+        let writer = Task {
+            for number in 1...count { _ = try await messages.insertOne(message(number, in: partition)) }
+        }
+        try await eventually("some messages") {
+            try await messages.countDocuments(["partition": .string(String(partition.text.dropFirst(2)))]) > 5
+        }
+        let device = try await fixture.device("ann")
+        let (subscribed, chunks) = try await device.open(partition)
+        #expect(subscribed.access == .read)
+        var seen: [Int64] = []
+        var position = Revision(epoch: 1, number: 0)
+        var left = chunks
+        while position.number < count {
+            let download = left.isEmpty ? try await device.download() : left.removeFirst()
+            #expect(download.from <= position)
+            for change in download.changes where change.revision > position { seen.append(change.revision.number) }
+            #expect(download.changes.allSatisfy { $0.revision > download.from && $0.revision <= download.to })
+            position = download.to
+        }
+        try await writer.value
+        #expect(seen == Array(1...Int64(count)))
+
+        let again = try await fixture.device("ann")
+        let (_, rest) = try await again.open(partition, checkpoint: Revision(epoch: 1, number: 50))
+        #expect(rest.flatMap(\.changes).map(\.revision.number) == Array(51...60))
+    }
+
+    @Test func `a revocation sends revoked, and nothing after it`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        try await fixture.grant(.write, to: "bob", in: partition)
+        let ann = try await fixture.device("ann")
+        let bob = try await fixture.device("bob")
+        _ = try await ann.open(partition)
+        _ = try await bob.open(partition)
+        try await fixture.grant(.none, to: "ann", in: partition, version: 2)
+        guard case .revoked(let revoked, _) = try await ann.next() else {
+            Issue.record("not revoked")
+            return
+        }
+        #expect(revoked == partition)
+        try await bob.upload(1, insert: "after-\(partition.text)", into: partition)
+        guard case .ack = try await bob.answer() else {
+            Issue.record("not acknowledged")
+            return
+        }
+        // The pong comes after whatever would have been sent to her.
+        _ = try await bob.download()
+        try await ann.send(.ping)
+        guard case .pong = try await ann.next() else {
+            Issue.record("something came after the revocation")
+            return
+        }
+        try await ann.upload(1, insert: "late", into: partition)
+        #expect(try await ann.error().code == .notSubscribed)
+    }
+
+    @Test func `an upgraded grant is told, an older one is not`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition, version: 2)
+        let ann = try await fixture.device("ann")
+        _ = try await ann.open(partition)
+        try await fixture.events.send(
+            GrantsEvent.grant(
+                Grant(
+                    app: GatewayFixture.app, user: "ann", partition: partition, access: .none,
+                    version: Revision(epoch: 1, number: 1), reason: "old", time: 0)))
+        try await fixture.grant(.write, to: "ann", in: partition, version: 3)
+        guard case .subscribed(let subscribed) = try await ann.next() else {
+            Issue.record("no second subscribed")
+            return
+        }
+        #expect(subscribed.access == .write)
+    }
+}

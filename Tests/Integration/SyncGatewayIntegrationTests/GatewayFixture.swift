@@ -1,0 +1,157 @@
+import AccessTokens
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventLoop
+import EventStream
+import EventTopics
+import Foundation
+import FoundationNetworking
+import Kafka
+import Lifecycle
+import Logging
+import Metrics
+import Postgres
+import ServiceBootstrap
+import ServiceEngines
+import SyncGateway
+import TestSupport
+
+/// A gateway in this process, on real engines, with an app that everybody's grants are written by hand for.
+final class GatewayFixture: Sendable {
+    static let loops = LoopGroup(1)
+    static let app = "rchat"
+
+    let port: Int
+    let postgres: PostgresClient
+    let store: DocumentStore
+    let events: EventProducer
+    private let gateway: ServiceGroup
+    private let key: TokenSigningKey
+
+    /// For all tests but those that end it: partitions keep them apart.
+    static func shared() async throws -> GatewayFixture { try await starter.fixture() }
+
+    private static let starter = Starter()
+
+    private actor Starter {
+        private var started: Task<GatewayFixture, any Error>?
+
+        func fixture() async throws -> GatewayFixture {
+            let task = started ?? Task { try await GatewayFixture() }
+            started = task
+            return try await task.value
+        }
+    }
+
+    init() async throws {
+        let engines = try await TestEngines.shared()
+        let database = try await engines.makeDatabase()
+        let pool = engines.makePool()
+        let values = [
+            "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
+            "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool,
+            "presence.ttl": "2s",
+        ]
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        let gateway = ServiceGroup(
+            services: [
+                Hosted(
+                    configuration: try Configuration(keys: SyncGatewayServer.main.allKeys, fileValues: values),
+                    listening: listening)
+            ], logger: Logger(label: "gateway"))
+        var configuration = PostgresConfiguration(url: database)
+        configuration.connections = 4
+        let postgres = PostgresClient(configuration: configuration, on: Self.loops)
+        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        events = EventProducer(KafkaProducer(configuration: kafka, loop: Self.loops.next()), pool: pool)
+        store = DocumentStore(client: postgres)
+        self.postgres = postgres
+        self.gateway = gateway
+        key = try TokenSigningKey(generatingWithId: "key-of-the-tests")
+        // They run as long as the test process, which ends them by its exit, or until `stop`.
+        Task { try await postgres.run() }
+        Task { try await gateway.run() }
+        var iterator = ports.makeAsyncIterator()
+        guard let port = await iterator.next() else { throw CancellationError() }
+        self.port = port
+        try await eventually("the gateway is ready", within: .seconds(60), every: .milliseconds(50)) {
+            try await isReady()
+        }
+        let definition = try AppDefinition(folder: Self.folder)
+        store.define(AppStorage(definition))
+        let deployed = try await AppRegistry(client: postgres).deploy(definition)
+        try await AppRegistry.announce(deployed.app, with: events)
+        try await events.send(SigningKeyEvent(keyID: key.id, jwk: key.publicKey.jwk, notBefore: 0, expires: .max / 2))
+        try await eventually("devices are welcome", within: .seconds(30), every: .milliseconds(50)) {
+            let device = try await Device(port: port)
+            defer { device.close() }
+            try await device.send(.hello(.init(device: "probe", token: token("probe"))))
+            if case .welcome = try await device.next() { return true }
+            return false
+        }
+    }
+
+    private struct Hosted: Service {
+        let configuration: Configuration
+        let listening: AsyncStream<Int>.Continuation
+
+        func run() async throws {
+            try await SyncGatewayServer.main.run(
+                configuration, registry: MetricsRegistry(), listening: { listening.yield($0) }
+            ) { try SyncGatewayServer.make(&$0) }
+        }
+    }
+
+    private static var folder: String {
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../../Deploy/apps/rchat")
+            .standardized.path
+    }
+
+    private func isReady() async throws -> Bool {
+        guard let url = URL(string: "http://127.0.0.1:\(port)/health/ready") else { throw URLError(.badURL) }
+        return (try await URLSession.shared.data(from: url).1 as? HTTPURLResponse)?.statusCode == 200
+    }
+
+    /// Begins the graceful shutdown.
+    func stop() { gateway.triggerGracefulShutdown() }
+
+    // MARK: Users and grants
+
+    func token(_ user: String, app: String = app, lifetime: Int64 = 600) throws -> String {
+        let now = Int64(Date().timeIntervalSince1970)
+        return try key.sign(
+            TokenClaims(
+                session: "s", user: user, device: "d", app: app, type: .access, issuedAt: now - 1200,
+                expiresAt: now + lifetime))
+    }
+
+    /// Decides as permissions would: the row, then the topic.
+    func grant(_ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1) async throws {
+        try await postgres.execute(
+            """
+            insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, $4, 1, $5)
+            on conflict (app, partition, user_id) do update set access = excluded.access, version = excluded.version
+            """,
+            [.text(Self.app), .text(partition.text), .text(user), .text(access.rawValue), .int(version)])
+        try await events.send(
+            GrantsEvent.grant(
+                Grant(
+                    app: Self.app, user: user, partition: partition, access: access,
+                    version: Revision(epoch: 1, number: version), reason: "test", time: 0)))
+    }
+
+    /// A partition for one test.
+    func partition() -> Partition { Partition(text: "s:conversation=\(ObjectId().hexString)") }
+
+    // MARK: Devices
+
+    /// A device that has been welcomed.
+    func device(_ user: String, id: String = ObjectId().hexString) async throws -> Device {
+        let device = try await Device(port: port)
+        try await device.send(.hello(.init(device: id, token: token(user))))
+        guard case .welcome = try await device.next() else { throw Device.Unexpected(what: "no welcome") }
+        return device
+    }
+}

@@ -1,0 +1,89 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+import SyncEngine
+import SyncProtocol
+import TestSupport
+import Testing
+
+@Suite struct UploadTests {
+    @Test func `a changeset is acknowledged once it is stored, and a second time when it is sent again`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann", id: "phone-\(partition.text)")
+        _ = try await device.open(partition)
+        let id = "message-\(partition.text)"
+        let clock = Int64(Date().timeIntervalSince1970 * 1000)
+        try await device.upload(1, insert: id, into: partition, clock: clock)
+        guard case .ack(let ack) = try await device.answer() else {
+            Issue.record("not acknowledged")
+            return
+        }
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        #expect(try await messages.findOne(["_id": .string(id)]) != nil)
+
+        let later = try await fixture.device("ann", id: "phone-\(partition.text)")
+        let (subscribed, _) = try await later.open(partition)
+        #expect(subscribed.lastVersion == 1)
+        #expect(subscribed.head == ack.revision)
+        try await later.upload(1, insert: id, into: partition, clock: clock)
+        guard case .ack(let second) = try await later.answer() else {
+            Issue.record("not acknowledged again")
+            return
+        }
+        #expect(second.revision == ack.revision)
+        #expect(try await messages.countDocuments(["_id": .string(id)]) == 1)
+    }
+
+    @Test func `many changesets that are sent together are answered in their order`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        for version in 1...20 {
+            try await device.upload(Int64(version), insert: "\(partition.text)/\(version)", into: partition)
+        }
+        var versions: [Int64] = []
+        while versions.count < 20 {
+            if case .ack(let ack) = try await device.answer() { versions.append(ack.version) }
+        }
+        #expect(versions == Array(1...20))
+    }
+
+    @Test func `a rejected changeset says why and doesn't hold up the next`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        try await device.upload(1, insert: "bad-\(partition.text)", into: partition, ["text": .int32(7)])
+        try await device.upload(2, insert: "good-\(partition.text)", into: partition)
+        guard case .rejected(let rejection) = try await device.answer() else {
+            Issue.record("not rejected")
+            return
+        }
+        #expect(rejection.version == 1)
+        #expect(rejection.reason.code == .schemaViolation)
+        guard case .ack(let ack) = try await device.answer() else {
+            Issue.record("not acknowledged")
+            return
+        }
+        #expect(ack.version == 2)
+    }
+
+    @Test func `who may only read has writes refused`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        try await device.upload(1, insert: "m-\(partition.text)", into: partition)
+        guard case .rejected(let rejection) = try await device.answer() else {
+            Issue.record("not rejected")
+            return
+        }
+        #expect(rejection.reason.code == .notPermitted)
+    }
+}

@@ -1,0 +1,103 @@
+import DocumentModel
+import DocumentStore
+import EventStream
+import EventTopics
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct DatabaseTriggerTests {
+    private static let counting = """
+        exports = async function (event) {
+            const database = context.services.get("mongodb-atlas").db("Test");
+            const before = await database.collection("Counter").findOne({_id: event.fullDocument.to});
+            await database.collection("Counter").updateOne(
+                {_id: event.fullDocument.to}, {$inc: {count: 1}, $set: {last: event.fullDocument._id}}, {upsert: true});
+        };
+        """
+
+    @Test func `a trigger's write is there once although its event comes twice`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
+        try await fixture.deploy(app)
+        let messages = fixture.store.collection("Message", database: "Test", app: app.id)
+        let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
+        _ = try await messages.insertOne(["_id": "first", "to": "ann"])
+        try await eventually("the count", within: .seconds(20)) {
+            try await counters.findOne(["_id": "ann"])?["count"]?.intValue == 1
+        }
+        try await eventually("the event is finished") { try await fixture.journalRows(of: app) == 0 }
+        let event = try #require(try await fixture.lastChange(of: app, collection: "Message"))
+        try await fixture.events.send(event)
+        // Events of other documents have other lanes: one more of the same tells when the second delivery is over.
+        _ = try await messages.insertOne(["_id": "second", "to": "ann"])
+        try await eventually("the second message is counted") {
+            try await counters.findOne(["_id": "ann"])?["last"]?.stringValue == "second"
+        }
+        #expect(try await counters.findOne(["_id": "ann"])?["count"]?.intValue == 2)
+        #expect(fixture.deadLetters(of: app).isEmpty)
+    }
+
+    @Test func `a run that begins anew doesn't repeat what the run before it wrote`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        // Throws after its write, each time.
+        let app = TriggerApp(
+            functions: [
+                "stumble": """
+                exports = async function (event) {
+                    const database = context.services.get("mongodb-atlas").db("Test");
+                    await database.collection("Counter").updateOne({_id: "n"}, {$inc: {count: 1}}, {upsert: true});
+                    throw new Error("stumbled");
+                };
+                """
+            ], triggers: ["Message": "stumble"])
+        try await fixture.deploy(app)
+        _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": "first"])
+        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+            fixture.deadLetters(of: app).first
+        }
+        #expect(letter.attempts == 3)
+        let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
+        #expect(try await counters.findOne(["_id": "n"])?["count"]?.intValue == 1)
+    }
+
+    @Test func `a function that fails is put aside, and the next event runs`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(
+            functions: [
+                "choose": """
+                exports = async function (event) {
+                    if (event.fullDocument.bad) {
+                        throw new Error("no good");
+                    }
+                    await context.services.get("mongodb-atlas").db("Test").collection("Good").insertOne({_id: event.fullDocument._id});
+                };
+                """
+            ], triggers: ["Message": "choose"])
+        try await fixture.deploy(app)
+        let messages = fixture.store.collection("Message", database: "Test", app: app.id)
+        _ = try await messages.insertOne(["_id": "bad", "bad": true])
+        _ = try await messages.insertOne(["_id": "good"])
+        let good = fixture.store.collection("Good", database: "Test", app: app.id)
+        try await eventually("the next event's write", within: .seconds(20)) {
+            try await good.findOne(["_id": "good"]) != nil
+        }
+        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+            fixture.deadLetters(of: app).first
+        }
+        #expect(letter.trigger == "onMessage")
+        #expect(letter.error.code == "FunctionExecutionError")
+        #expect(letter.error.message.contains("no good"))
+        #expect(letter.error.function == "choose")
+        #expect(letter.error.line == 3)
+        let rows = try await eventually("the row") {
+            let rows = try await fixture.postgres.query(
+                "select code, line, attempts from partita.trigger_failures where app = $1", [.text(app.id)])
+            return rows.isEmpty ? nil : try rows.decode((String, Int32, Int32).self)
+        }
+        #expect(rows.count == 1)
+        #expect(rows.first?.0 == "FunctionExecutionError")
+        #expect(rows.first?.1 == 3)
+    }
+}

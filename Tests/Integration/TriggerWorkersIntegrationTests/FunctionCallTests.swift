@@ -1,0 +1,83 @@
+import DocumentModel
+import TestSupport
+import Testing
+
+@Suite struct FunctionCallTests {
+    private static let functions = [
+        "add": "exports = (a, b) => ({sum: a + b, user: context.user.id});",
+        "hiddenOne": "exports = () => 1;",
+        "broken": "exports = () => { throw new Error('it broke'); };",
+        "endless": "exports = () => { while (true) {} };",
+    ]
+
+    private func code(_ text: String) -> String? { (try? ExtendedJSON.parse(text))?["error_code"]?.stringValue }
+
+    @Test func `a call answers with the function's value`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        try await fixture.deploy(app)
+        let token = try await eventually("the signing key is known") {
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+        let answer = try await fixture.call("add", "[1, 2]", app: app.id, token: token)
+        #expect(answer.status == 200)
+        let value = try ExtendedJSON.parse(answer.text)
+        #expect(value["sum"]?.intValue == 3)
+        #expect(value["user"]?.stringValue == "ann")
+
+        let failed = try await fixture.call("broken", app: app.id, token: token)
+        #expect(failed.status == 400)
+        #expect(code(failed.text) == "FunctionExecutionError")
+        #expect(failed.text.contains("it broke"))
+    }
+
+    @Test func `a call that can't be made has a code`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        try await fixture.deploy(app)
+        let token = try await eventually("the signing key is known") {
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+        let refusals: [(String, Int, (status: Int, text: String))] = [
+            ("AppNotFound", 404, try await fixture.call("add", app: "no-app", token: token)),
+            ("InvalidSession", 401, try await fixture.call("add", app: app.id, token: nil)),
+            ("InvalidSession", 401, try await fixture.call("add", app: app.id, token: "forged")),
+            (
+                "InvalidSession", 401,
+                try await fixture.call("add", app: app.id, token: fixture.token(app, lifetime: -600))
+            ),
+            ("FunctionNotFound", 404, try await fixture.call("none", app: app.id, token: token)),
+            ("FunctionNotFound", 404, try await fixture.call("hiddenOne", app: app.id, token: token)),
+            ("MissingParameter", 400, try await fixture.post("{}", app: app.id, token: token)),
+            ("BadRequest", 400, try await fixture.post("{", app: app.id, token: token)),
+            (
+                "ServiceCommandNotFound", 400,
+                try await fixture.post(#"{"name": "x", "service": "s"}"#, app: app.id, token: token)
+            ),
+        ]
+        for (expected, status, answer) in refusals {
+            #expect(answer.status == status)
+            #expect(code(answer.text) == expected)
+        }
+    }
+
+    @Test func `a function that never returns is stopped, and others run meanwhile`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        let other = TriggerApp(functions: Self.functions)
+        try await fixture.deploy(app)
+        try await fixture.deploy(other)
+        let token = try await eventually("the signing key is known") {
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+        async let endless = fixture.call("endless", app: app.id, token: token)
+        let answer = try await fixture.call("add", "[1, 2]", app: other.id, token: try fixture.token(other))
+        #expect(answer.status == 200)
+        let stopped = try await endless
+        #expect(stopped.status == 400)
+        #expect(code(stopped.text) == "ExecutionTimeLimitExceeded")
+    }
+}
