@@ -10,142 +10,145 @@ import Testing
 
 @testable import MediaOffload
 
-@Suite(.serialized)
-struct OffloadTests {
-    @Test func `a photo becomes a thumbnail and a link that opens the same bytes`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let picture = try await TestPictures.png()
-        #expect(picture.count > 2_000_000)
-        let id = try await fixture.insert(picture, id: "a message/ö \(UUID().uuidString)")
-        let image = try await fixture.movedImage(of: id)
-        let thumbnail = try #require(image["thumbNail"]?.binaryValue?.bytes)
-        #expect(ContentType.sniff(thumbnail) == "image/jpeg" && thumbnail.count < 30_000)
-        #expect(image.keys == ["_id", "pictureURL", "thumbNail"])
+extension MediaOffloadTests {
+    @Suite struct OffloadTests {
+        @Test func `a photo becomes a thumbnail and a link that opens the same bytes`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = try await TestPictures.png()
+            #expect(picture.count > 2_000_000)
+            let id = try await fixture.insert(picture, id: "a message/ö \(UUID().uuidString)")
+            let image = try await fixture.movedImage(of: id)
+            let thumbnail = try #require(image["thumbNail"]?.binaryValue?.bytes)
+            #expect(ContentType.sniff(thumbnail) == "image/jpeg" && thumbnail.count < 30_000)
+            #expect(image.keys == ["_id", "pictureURL", "thumbNail"])
 
-        try await fixture.grant("read", to: "amy", on: id)
-        let link = try #require(image["pictureURL"]?.stringValue)
-        #expect(
-            link.hasPrefix("http://127.0.0.1:8084/v1/apps/\(fixture.app)/media/RChat/ChatMessage/s%3Aa%20message%2F"))
-        let answer = try await fixture.open(link, token: fixture.token("amy"))
-        #expect(answer.status == 200 && answer.body == picture)
-        #expect(answer[header: "content-type"] == "image/png")
-        #expect(answer[header: "cache-control"] == "private")
-        try await fixture.settled(id)
-        let event = try await eventually("the event is sent") { fixture.events(of: id).first }
-        #expect(event.kind == .offloaded && event.object == SHA256.hex(picture))
-        #expect(event.size == Int64(picture.count) && event.contentType == "image/png")
-    }
+            try await fixture.grant("read", to: "amy", on: id)
+            let link = try #require(image["pictureURL"]?.stringValue)
+            #expect(
+                link.hasPrefix(
+                    "http://127.0.0.1:8084/v1/apps/\(fixture.app)/media/RChat/ChatMessage/s%3Aa%20message%2F"))
+            let answer = try await fixture.open(link, token: fixture.token("amy"))
+            #expect(answer.status == 200 && answer.body == picture)
+            #expect(answer[header: "content-type"] == "image/png")
+            #expect(answer[header: "cache-control"] == "private")
+            try await fixture.settled(id)
+            let event = try await eventually("the event is sent") { fixture.events(of: id).first }
+            #expect(event.kind == .offloaded && event.object == SHA256.hex(picture))
+            #expect(event.size == Int64(picture.count) && event.contentType == "image/png")
+        }
 
-    @Test func `a thumbnail that was sent stays, and so does a small binary`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let sent = try await fixture.insert(Array(repeating: 7, count: 5000), thumbnail: [1, 2, 3])
-        let small = try await fixture.insert([1, 2, 3])
-        let image = try await fixture.movedImage(of: sent)
-        #expect(image["thumbNail"] == .binary(Binary([1, 2, 3])))
-        try await fixture.settled(sent)
-        #expect(try await fixture.image(of: small)?["picture"] == .binary(Binary([1, 2, 3])))
-        #expect(try await fixture.rows("media_references", of: small) == 0)
-    }
+        @Test func `a thumbnail that was sent stays, and so does a small binary`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let sent = try await fixture.insert(Array(repeating: 7, count: 5000), thumbnail: [1, 2, 3])
+            let small = try await fixture.insert([1, 2, 3])
+            let image = try await fixture.movedImage(of: sent)
+            #expect(image["thumbNail"] == .binary(Binary([1, 2, 3])))
+            try await fixture.settled(sent)
+            #expect(try await fixture.image(of: small)?["picture"] == .binary(Binary([1, 2, 3])))
+            #expect(try await fixture.rows("media_references", of: small) == 0)
+        }
 
-    @Test func `while the object store is away no photo is lost, and all come there afterwards`() async throws {
-        let fixture = try await MediaFixture.shared()
-        fixture.storage.state.withLock { $0.isAway = true }
-        let pictures = (0..<8).map { index in
-            Array("photo \(UUID().uuidString) \(index)".utf8) + Array(repeating: 1, count: 5000)
+        @Test func `while the object store is away no photo is lost, and all come there afterwards`() async throws {
+            let fixture = try await MediaFixture.shared()
+            fixture.storage.state.withLock { $0.isAway = true }
+            let pictures = (0..<8).map { index in
+                Array("photo \(UUID().uuidString) \(index)".utf8) + Array(repeating: 1, count: 5000)
+            }
+            var ids: [String] = []
+            for picture in pictures { ids.append(try await fixture.insert(picture)) }
+            let before = fixture.storage.state.withLock { $0.refusals }
+            try await eventually("the object store was tried again and again") {
+                fixture.storage.state.withLock { $0.refusals } >= before + 3
+            }
+            for (id, picture) in zip(ids, pictures) {
+                #expect(try await fixture.image(of: id)?["picture"] == .binary(Binary(picture)))
+            }
+            fixture.storage.state.withLock { $0.isAway = false }
+            for (id, picture) in zip(ids, pictures) {
+                _ = try await fixture.movedImage(of: id, picture: picture)
+                #expect(fixture.files(of: picture).count == 1)
+            }
         }
-        var ids: [String] = []
-        for picture in pictures { ids.append(try await fixture.insert(picture)) }
-        let before = fixture.storage.state.withLock { $0.refusals }
-        try await eventually("the object store was tried again and again") {
-            fixture.storage.state.withLock { $0.refusals } >= before + 3
-        }
-        for (id, picture) in zip(ids, pictures) {
-            #expect(try await fixture.image(of: id)?["picture"] == .binary(Binary(picture)))
-        }
-        fixture.storage.state.withLock { $0.isAway = false }
-        for (id, picture) in zip(ids, pictures) {
-            _ = try await fixture.movedImage(of: id, picture: picture)
+
+        @Test func `a job that comes again changes nothing`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("once \(UUID().uuidString)".utf8) + Array(repeating: 2, count: 5000)
+            let id = try await fixture.insert(picture)
+            _ = try await fixture.movedImage(of: id)
+            try await fixture.settled(id)
+            let changes = try await fixture.rows("changes", of: id)
+            let puts = fixture.storage.state.withLock { $0.puts.count }
+            for kind in [MediaJob.Kind.offload, .remove] {
+                let job = try await fixture.job(kind, of: id)
+                try await JobTable(client: fixture.engines.postgres).add([job])
+                try await fixture.engines.events.send(job)
+                try await fixture.settled(id)
+            }
+            #expect(try await fixture.rows("changes", of: id) == changes)
+            #expect(fixture.storage.state.withLock { $0.puts.count } == puts)
+            #expect(fixture.events(of: id).filter { $0.kind == .offloaded }.count == 1)
             #expect(fixture.files(of: picture).count == 1)
         }
-    }
 
-    @Test func `a job that comes again changes nothing`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let picture = Array("once \(UUID().uuidString)".utf8) + Array(repeating: 2, count: 5000)
-        let id = try await fixture.insert(picture)
-        _ = try await fixture.movedImage(of: id)
-        try await fixture.settled(id)
-        let changes = try await fixture.rows("changes", of: id)
-        let puts = fixture.storage.state.withLock { $0.puts.count }
-        for kind in [MediaJob.Kind.offload, .remove] {
-            let job = try await fixture.job(kind, of: id)
+        @Test func `a job that the broker lost is sent again`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let id = try await fixture.insert([1, 2, 3])
+            let job = try await fixture.job(.offload, of: id)
             try await JobTable(client: fixture.engines.postgres).add([job])
-            try await fixture.engines.events.send(job)
+            try await fixture.engines.postgres.execute(
+                "update partita.media_jobs set resend_at = now() where job_id = $1", [.text(job.eventID)])
+            let resender = JobResender(
+                table: JobTable(client: fixture.engines.postgres), events: fixture.engines.events,
+                interval: .seconds(60),
+                logger: Logger(label: "test"))
+            let run = Task { try await resender.run() }
             try await fixture.settled(id)
+            run.cancel()
+            try await run.value
         }
-        #expect(try await fixture.rows("changes", of: id) == changes)
-        #expect(fixture.storage.state.withLock { $0.puts.count } == puts)
-        #expect(fixture.events(of: id).filter { $0.kind == .offloaded }.count == 1)
-        #expect(fixture.files(of: picture).count == 1)
-    }
 
-    @Test func `a job that the broker lost is sent again`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let id = try await fixture.insert([1, 2, 3])
-        let job = try await fixture.job(.offload, of: id)
-        try await JobTable(client: fixture.engines.postgres).add([job])
-        try await fixture.engines.postgres.execute(
-            "update partita.media_jobs set resend_at = now() where job_id = $1", [.text(job.eventID)])
-        let resender = JobResender(
-            table: JobTable(client: fixture.engines.postgres), events: fixture.engines.events, interval: .seconds(60),
-            logger: Logger(label: "test"))
-        let run = Task { try await resender.run() }
-        try await fixture.settled(id)
-        run.cancel()
-        try await run.value
-    }
-
-    @Test func `a photo that is replaced while it is stored gives way to the newer one`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let old = Array("old \(UUID().uuidString)".utf8) + Array(repeating: 3, count: 5000)
-        let new = Array("new \(UUID().uuidString)".utf8) + Array(repeating: 4, count: 5000)
-        let id = UUID().uuidString
-        fixture.storage.state.withLock { $0.beforePut = { try await fixture.replacePicture(of: id, by: new) } }
-        try await fixture.insert(old, id: id)
-        _ = try await fixture.movedImage(of: id, picture: new)
-        try await eventually("the older photo is removed") {
-            try await fixture.objects(of: old) == 0 && fixture.files(of: old).isEmpty
+        @Test func `a photo that is replaced while it is stored gives way to the newer one`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let old = Array("old \(UUID().uuidString)".utf8) + Array(repeating: 3, count: 5000)
+            let new = Array("new \(UUID().uuidString)".utf8) + Array(repeating: 4, count: 5000)
+            let id = UUID().uuidString
+            fixture.storage.state.withLock { $0.beforePut = { try await fixture.replacePicture(of: id, by: new) } }
+            try await fixture.insert(old, id: id)
+            _ = try await fixture.movedImage(of: id, picture: new)
+            try await eventually("the older photo is removed") {
+                try await fixture.objects(of: old) == 0 && fixture.files(of: old).isEmpty
+            }
+            #expect(fixture.files(of: new).count == 1)
         }
-        #expect(fixture.files(of: new).count == 1)
-    }
 
-    @Test func `a replaced photo is removed, unless another document has it`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let mine = Array("mine \(UUID().uuidString)".utf8) + Array(repeating: 5, count: 5000)
-        let shared = Array("ours \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
-        let first = try await fixture.insert(mine)
-        let second = try await fixture.insert(shared)
-        let third = try await fixture.insert(shared)
-        for id in [first, second, third] { _ = try await fixture.movedImage(of: id) }
-        #expect(fixture.files(of: shared).count == 1)
+        @Test func `a replaced photo is removed, unless another document has it`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let mine = Array("mine \(UUID().uuidString)".utf8) + Array(repeating: 5, count: 5000)
+            let shared = Array("ours \(UUID().uuidString)".utf8) + Array(repeating: 6, count: 5000)
+            let first = try await fixture.insert(mine)
+            let second = try await fixture.insert(shared)
+            let third = try await fixture.insert(shared)
+            for id in [first, second, third] { _ = try await fixture.movedImage(of: id) }
+            #expect(fixture.files(of: shared).count == 1)
 
-        let next = Array("next \(UUID().uuidString)".utf8) + Array(repeating: 5, count: 5000)
-        for id in [first, second] {
-            try await fixture.replacePicture(of: id, by: next)
-            _ = try await fixture.movedImage(of: id, picture: next)
-            try await fixture.settled(id)
-        }
-        #expect(fixture.files(of: mine).isEmpty)
-        #expect(fixture.files(of: shared).count == 1)
-        #expect(try await fixture.rows("media_references", of: first) == 1)
-        let event = try await eventually("the removal is announced") {
-            fixture.events(of: first).first { $0.kind == .removed }
-        }
-        #expect(event.object == SHA256.hex(mine))
+            let next = Array("next \(UUID().uuidString)".utf8) + Array(repeating: 5, count: 5000)
+            for id in [first, second] {
+                try await fixture.replacePicture(of: id, by: next)
+                _ = try await fixture.movedImage(of: id, picture: next)
+                try await fixture.settled(id)
+            }
+            #expect(fixture.files(of: mine).isEmpty)
+            #expect(fixture.files(of: shared).count == 1)
+            #expect(try await fixture.rows("media_references", of: first) == 1)
+            let event = try await eventually("the removal is announced") {
+                fixture.events(of: first).first { $0.kind == .removed }
+            }
+            #expect(event.object == SHA256.hex(mine))
 
-        try await fixture.messages.deleteOne(["_id": .string(third)])
-        try await eventually("the last one is removed with its document") {
-            try await fixture.objects(of: shared) == 0 && fixture.files(of: shared).isEmpty
+            try await fixture.messages.deleteOne(["_id": .string(third)])
+            try await eventually("the last one is removed with its document") {
+                try await fixture.objects(of: shared) == 0 && fixture.files(of: shared).isEmpty
+            }
         }
     }
 }

@@ -5,66 +5,69 @@ import Testing
 
 @testable import MediaOffload
 
-@Suite(.serialized)
-struct OpeningTests {
-    @Test func `a link opens for who may read the document only`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let picture = Array("seen \(UUID().uuidString)".utf8) + Array(repeating: 8, count: 5000)
-        let id = try await fixture.insert(picture)
-        let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
-        try await fixture.grant("write", to: "amy", on: id)
-        try await fixture.grant("none", to: "bob", on: id)
+extension MediaOffloadTests {
+    @Suite struct OpeningTests {
+        @Test func `a link opens for who may read the document only`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("seen \(UUID().uuidString)".utf8) + Array(repeating: 8, count: 5000)
+            let id = try await fixture.insert(picture)
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.grant("write", to: "amy", on: id)
+            try await fixture.grant("none", to: "bob", on: id)
 
-        let amy = try fixture.token("amy")
-        #expect(try await fixture.open(link, token: amy).body == picture)
-        #expect(try await fixture.open(link, query: "?baas_at=\(amy)").body == picture)
-        for user in ["bob", "eve"] {
-            let answer = try await fixture.open(link, token: fixture.token(user))
-            #expect(answer.status == 403 && answer.text.contains("notPermitted"))
+            let amy = try fixture.token("amy")
+            #expect(try await fixture.open(link, token: amy).body == picture)
+            #expect(try await fixture.open(link, query: "?baas_at=\(amy)").body == picture)
+            for user in ["bob", "eve"] {
+                let answer = try await fixture.open(link, token: fixture.token(user))
+                #expect(answer.status == 403 && answer.text.contains("notPermitted"))
+            }
+            // Everybody's grant doesn't help who has a lower one of their own.
+            try await fixture.grant("read", to: "*", on: id)
+            #expect(try await fixture.open(link, token: fixture.token("eve")).status == 200)
+            #expect(try await fixture.open(link, token: fixture.token("bob")).status == 403)
         }
-        // Everybody's grant doesn't help who has a lower one of their own.
-        try await fixture.grant("read", to: "*", on: id)
-        #expect(try await fixture.open(link, token: fixture.token("eve")).status == 200)
-        #expect(try await fixture.open(link, token: fixture.token("bob")).status == 403)
-    }
 
-    @Test func `a link without a valid token of its app is refused`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let id = try await fixture.insert(Array(repeating: 9, count: 5000))
-        let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
-        try await fixture.grant("read", to: "amy", on: id)
-        let tokens = [
-            nil, "no.a.token", try fixture.token("amy", app: "another"), try fixture.token("amy", lifetime: -1),
-        ]
-        for token in tokens {
-            let answer = try await fixture.open(link, token: token)
-            #expect(answer.status == 401 && answer.text.contains("InvalidSession"))
+        @Test func `a link without a valid token of its app is refused`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let id = try await fixture.insert(Array(repeating: 9, count: 5000))
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.grant("read", to: "amy", on: id)
+            let tokens = [
+                nil, "no.a.token", try fixture.token("amy", app: "another"), try fixture.token("amy", lifetime: -1),
+            ]
+            for token in tokens {
+                let answer = try await fixture.open(link, token: token)
+                #expect(answer.status == 401 && answer.text.contains("InvalidSession"))
+            }
         }
-    }
 
-    @Test func `a link that a client wrote itself opens nothing`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let secret = Array("secret \(UUID().uuidString)".utf8) + Array(repeating: 10, count: 5000)
-        let theirs = try await fixture.insert(secret)
-        _ = try await fixture.movedImage(of: theirs)
-        let id = UUID().uuidString
-        try await fixture.grant("write", to: "eve", on: id)
-        let forged = MediaLink(
-            app: fixture.app, namespace: MediaFixture.namespace, id: "s:\(id)", digest: SHA256.hex(secret)
-        ).url(base: "http://127.0.0.1:8084")
-        try await fixture.messages.insertOne([
-            "_id": .string(id), "partition": .string("conversation=\(id)"), "image": ["pictureURL": .string(forged)],
-        ])
-        let answer = try await fixture.open(forged, token: fixture.token("eve"))
-        #expect(answer.status == 404 && answer.text.contains("MediaNotFound"))
-    }
+        @Test func `a link that a client wrote itself opens nothing`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let secret = Array("secret \(UUID().uuidString)".utf8) + Array(repeating: 10, count: 5000)
+            let theirs = try await fixture.insert(secret)
+            _ = try await fixture.movedImage(of: theirs)
+            let id = UUID().uuidString
+            try await fixture.grant("write", to: "eve", on: id)
+            let forged = MediaLink(
+                app: fixture.app, namespace: MediaFixture.namespace, id: "s:\(id)", digest: SHA256.hex(secret)
+            ).url(base: "http://127.0.0.1:8084")
+            try await fixture.messages.insertOne([
+                "_id": .string(id), "partition": .string("conversation=\(id)"),
+                "image": ["pictureURL": .string(forged)],
+            ])
+            let answer = try await fixture.open(forged, token: fixture.token("eve"))
+            #expect(answer.status == 404 && answer.text.contains("MediaNotFound"))
+        }
 
-    @Test func `a link that the document has no more opens nothing`() async throws {
-        let fixture = try await MediaFixture.shared()
-        let id = try await fixture.insert(Array("gone \(UUID().uuidString)".utf8) + Array(repeating: 11, count: 5000))
-        let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
-        try await fixture.grant("read", to: "amy", on: id)
-        try await fixture.messages.updateOne(["_id": .string(id)], ["$unset": ["image": ""]])
-        #expect(try await fixture.open(link, token: fixture.token("amy")).status == 404)
+        @Test func `a link that the document has no more opens nothing`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let id = try await fixture.insert(
+                Array("gone \(UUID().uuidString)".utf8) + Array(repeating: 11, count: 5000))
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.grant("read", to: "amy", on: id)
+            try await fixture.messages.updateOne(["_id": .string(id)], ["$unset": ["image": ""]])
+            #expect(try await fixture.open(link, token: fixture.token("amy")).status == 404)
+        }
     }
 }

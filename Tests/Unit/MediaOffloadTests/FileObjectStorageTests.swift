@@ -9,6 +9,9 @@ struct FileObjectStorageTests {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let storage = FileObjectStorage(directory: directory)
+        // Without the directory it can't be told what is in it.
+        await #expect(throws: ObjectStorageError.self) { try await storage.get("abc/def") }
+        try await storage.check()
         #expect(try await storage.get("abc/def") == nil)
         try await storage.put("abc/def", [1, 2, 3], contentType: "image/png")
         try await storage.put("abc/def", [1, 2, 3], contentType: "image/png")

@@ -17,16 +17,16 @@ struct StorageBreakerTests {
 
     @Test func `after a failure nobody is admitted for a while`() async throws {
         let breaker = StorageBreaker(Broken(isBroken: true), first: .seconds(3600), limit: .seconds(3600))
-        try breaker.admit()
+        try await breaker.admit()
         await #expect(throws: ObjectStorageError.self) { try await breaker.put("a", [], contentType: "") }
-        #expect(throws: ObjectStorageError.self) { try breaker.admit() }
+        await #expect(throws: ObjectStorageError.self) { try await breaker.admit(patience: .milliseconds(1)) }
     }
 
     @Test func `after the while one is admitted, and a success admits all`() async throws {
         let breaker = StorageBreaker(Broken(isBroken: true), first: .zero, limit: .seconds(3600))
         await #expect(throws: ObjectStorageError.self) { try await breaker.delete("a") }
-        try breaker.admit()
+        try await breaker.admit()
         _ = try await breaker.get("a")
-        for _ in 0..<3 { try breaker.admit() }
+        for _ in 0..<3 { try await breaker.admit() }
     }
 }

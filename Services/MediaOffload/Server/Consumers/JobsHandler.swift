@@ -13,7 +13,8 @@ struct JobsHandler: EventHandler {
     let logger: Logger
 
     func handle(_ events: [ReceivedEvent<MediaJob>]) async throws {
-        try breaker.admit()
+        // Waiting here, and not for the next attempt, keeps the log short in an outage; not for long, since partitions may go to others.
+        try await breaker.admit(patience: .seconds(3))
         var settled: Set<MediaPlace> = []
         for job in events.map(\.payload) where settled.insert(job.place).inserted {
             guard let app = apps.app(job.app) else {

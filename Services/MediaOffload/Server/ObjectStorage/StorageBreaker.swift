@@ -21,17 +21,28 @@ final class StorageBreaker: ObjectStorage {
         self.limit = limit
     }
 
-    /// - Throws: ``ObjectStorageError`` while it isn't worth trying.
-    func admit() throws(ObjectStorageError) {
-        let now = ContinuousClock.now
-        let isAdmitted = state.withLock { state in
-            guard let end = state.closedUntil else { return true }
-            guard now >= end else { return false }
-            state.closedUntil = now + delay(state.failures)
-            return true
+    /// Returns when it is worth trying.
+    /// - Parameter patience: How long to wait for that, at most.
+    /// - Throws: ``ObjectStorageError`` when it isn't even then; `CancellationError`.
+    func admit(patience: Duration = .zero) async throws {
+        let end = ContinuousClock.now + patience
+        while let next = nextAdmission() {
+            guard next < end else {
+                throw ObjectStorageError(
+                    code: .unreachable, message: "it failed just now, and is left alone for a while")
+            }
+            try await Task.sleep(until: next)
         }
-        if !isAdmitted {
-            throw ObjectStorageError(code: .unreachable, message: "it failed just now, and is left alone")
+    }
+
+    /// `nil` when the caller is admitted now.
+    private func nextAdmission() -> ContinuousClock.Instant? {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            guard let end = state.closedUntil else { return nil }
+            guard now >= end else { return end }
+            state.closedUntil = now + delay(state.failures)
+            return nil
         }
     }
 
