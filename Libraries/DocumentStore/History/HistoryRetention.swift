@@ -1,5 +1,4 @@
 import DocumentModel
-public import Lifecycle
 public import Logging
 import Metrics
 import Postgres
@@ -8,8 +7,8 @@ import Postgres
 ///
 /// A day stays until its changes are published and every consumer that is known in `partita.handled_events` has handled
 /// them, but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
-/// consumer that was so far behind skips what is gone.
-public final class HistoryRetention: Service {
+/// consumer that was so far behind skips what is gone. The relay that leads the first shard runs it.
+public struct HistoryRetention: Sendable {
     /// How long what is kept.
     public struct Options: Sendable {
         /// Days that changes are kept at least.
@@ -41,21 +40,6 @@ public final class HistoryRetention: Service {
         self.logger = logger
     }
 
-    /// Looks once an hour, until graceful shutdown or cancellation. Any number of processes may.
-    public func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                do {
-                    try await self.sweep()
-                } catch {
-                    self.logger.warning("history was not swept", metadata: ["error": "\(error)"])
-                }
-                // Cancelled: the loop's condition ends it.
-                try? await Task.sleep(for: .seconds(3600))
-            }
-        }
-    }
-
     /// Drops what is due.
     /// - Returns: the days that were dropped, as `YYYYMMDD`.
     @discardableResult
@@ -73,13 +57,24 @@ public final class HistoryRetention: Service {
                 forced.increment()
                 logger.error("changes were dropped that a consumer has not handled", metadata: ["day": "\(day)"])
             }
-            try await store.client.execute("drop table if exists partita.\("changes_\(day)".postgresIdentifier)")
+            try await drop("partita.\("changes_\(day)".postgresIdentifier)")
             dropped.append(day)
         }
         let age = PostgresValue.int(Int64(options.tombstoneDays))
         try await store.client.execute(RetentionSQL.dropTombstones, [age])
         try await store.client.execute(RetentionSQL.dropOutcomes, [age])
         return dropped
+    }
+
+    /// Dropping a table that is still attached would lock everybody out of all changes.
+    private func drop(_ table: String) async throws {
+        do {
+            try await store.client.execute("alter table partita.changes detach partition \(table) concurrently")
+        } catch let error as PostgresError where error.sqlstate == "55000" {
+            // An attempt before this one was interrupted half-way.
+            try await store.client.execute("alter table partita.changes detach partition \(table) finalize")
+        }
+        try await store.client.execute("drop table \(table)")
     }
 
     private func isNeeded(_ day: String) async throws -> Bool {

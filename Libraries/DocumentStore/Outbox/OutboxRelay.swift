@@ -33,11 +33,13 @@ public final class OutboxRelay: Service {
         public var changesPerPartition: Int
         /// Partitions that are published together.
         public var partitionsPerRound: Int
+        /// How long changes and tombstones are kept.
+        public var retention: HistoryRetention.Options
 
         public init(
             shards: Int = 32, leaseDuration: Duration = .seconds(6), sweepInterval: Duration = .seconds(1),
             headInterval: Duration = .seconds(5), messageLimit: Int = 900_000, changesPerPartition: Int = 256,
-            partitionsPerRound: Int = 256
+            partitionsPerRound: Int = 256, retention: HistoryRetention.Options = .init()
         ) {
             self.shards = max(shards, 1)
             self.leaseDuration = leaseDuration
@@ -46,6 +48,7 @@ public final class OutboxRelay: Service {
             self.messageLimit = messageLimit
             self.changesPerPartition = max(changesPerPartition, 1)
             self.partitionsPerRound = max(partitionsPerRound, 1)
+            self.retention = retention
         }
     }
 
@@ -100,6 +103,7 @@ public final class OutboxRelay: Service {
                 group.addTask { await self.every(.seconds(30)) { try await self.sweep() } }
                 group.addTask { await self.every(self.options.headInterval) { try await self.publishHeads() } }
                 group.addTask { await self.every(.milliseconds(50)) { try await self.mark() } }
+                group.addTask { await self.every(.seconds(600)) { try await self.retain() } }
                 group.addTask { await self.publish() }
                 await group.waitForAll()
             }
@@ -207,6 +211,12 @@ public final class OutboxRelay: Service {
             logger.notice("leads shards", metadata: ["count": "\(held.count)", "gained": "\(gained.count)"])
             try await sweep()
         }
+    }
+
+    /// One of all relays does it.
+    private func retain() async throws {
+        guard ledShards.contains(0) else { return }
+        try await HistoryRetention(store: store, options: options.retention, logger: logger).sweep()
     }
 
     // MARK: Publishing

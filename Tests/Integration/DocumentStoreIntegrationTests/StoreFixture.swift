@@ -10,6 +10,9 @@ struct StoreFixture: Sendable {
     static let app = "rchat"
     static let loops = LoopGroup(1)
 
+    /// Tests run at once, and a server has a hundred connections.
+    private static let turns = Turns(6)
+
     let store: DocumentStore
     let client: PostgresClient
     let url: String
@@ -17,10 +20,12 @@ struct StoreFixture: Sendable {
     var table: String { "\"rchat/RChat\".\"ChatMessage\"" }
 
     static func with<R: Sendable>(
-        partitionKey: String? = "partition", connections: Int = 8,
+        partitionKey: String? = "partition", connections: Int = 4,
         validate: @escaping AppStorage.Validator = { _, _ in nil },
         _ body: @Sendable (StoreFixture) async throws -> R
     ) async throws -> R {
+        await turns.take()
+        defer { turns.giveBack() }
         let url = try await TestEngines.shared().makeDatabase()
         var configuration = PostgresConfiguration(url: url)
         configuration.connections = connections
@@ -75,6 +80,38 @@ struct StoreFixture: Sendable {
         let rows = try await client.query(
             "select body::text from \"rchat/RChat\".\"\(collection)\" where _id = $1", [.text("s:" + id)])
         return try rows.first.map { try ExtendedJSON.parseDocument($0.decode(0, as: String.self)) }
+    }
+}
+
+/// Lets so many through at once.
+private final class Turns: Sendable {
+    private let state: Locked<(free: Int, waiting: [CheckedContinuation<Void, Never>])>
+
+    init(_ count: Int) { state = Locked((count, [])) }
+
+    func take() async {
+        await withCheckedContinuation { continuation in
+            let isFree = state.withLock { state in
+                if state.free > 0 {
+                    state.free -= 1
+                    return true
+                }
+                state.waiting.append(continuation)
+                return false
+            }
+            if isFree { continuation.resume() }
+        }
+    }
+
+    func giveBack() {
+        let next = state.withLock { state in
+            if state.waiting.isEmpty {
+                state.free += 1
+                return nil as CheckedContinuation<Void, Never>?
+            }
+            return state.waiting.removeFirst()
+        }
+        next?.resume()
     }
 }
 
