@@ -1,4 +1,5 @@
-/// The number of one changed document in a partition, within an epoch. Revisions of an epoch run 1, 2, 3, … without gaps.
+/// The number of one changed document in a partition: 1, 2, 3, … without gaps. A new epoch goes on where the one before it ended, as
+/// far as the restored database knew it.
 public struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// Counts restores of the database; 1 is the first.
     public var epoch: Int32
