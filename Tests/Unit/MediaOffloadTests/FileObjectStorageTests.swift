@@ -7,7 +7,6 @@ struct FileObjectStorageTests {
     @Test func `what is put is what is got, until it is deleted`() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: directory) }
-        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let storage = FileObjectStorage(directory: directory)
         // Without the directory it can't be told what is in it.
         await #expect(throws: ObjectStorageError.self) { try await storage.get("abc/def") }
