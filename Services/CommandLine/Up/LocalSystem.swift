@@ -90,6 +90,7 @@ actor LocalSystem {
     /// What a newcomer has to know.
     var welcome: String {
         let addresses = services.map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(separator: "\n")
+        let tool = CommandLine.arguments.first ?? "partita"
         return """
 
             Partita runs.
@@ -99,9 +100,9 @@ actor LocalSystem {
               logs             \(places.logs)
 
             Try next, in another terminal:
-              partita device --user ada@example.com       be a device
-              partita topics tail document-changes        watch the events
-              partita app list
+              \(tool) device --user ada@example.com
+              \(tool) topics tail document-changes
+              \(tool) app list
 
             Ctrl-C stops everything; the data stays.
             """
