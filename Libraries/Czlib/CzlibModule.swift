@@ -1,1 +1,0 @@
-// Placeholder: this library is not written yet.
