@@ -51,7 +51,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private var local: [Work] = []
     private var dirty: [any TickFlushable] = []
     private var afterFlush: [UnsafeContinuation<Void, Never>] = []
-    private var sweepers: [ObjectIdentifier: () -> Void] = [:]
     private var isInRun = false
     private var isIdling = false
     /// Descriptors, timers and signals that are watched on the loop. Loop only.
@@ -136,23 +135,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         dontBlock()
     }
 
-    /// Has a function called every 250 ms, for deadlines that are many and needn't be exact. Loop only.
-    /// - Parameters:
-    ///   - owner: What to remove it by. Not retained.
-    ///   - function: What to call.
-    public func addSweeper(_ owner: AnyObject, _ function: @escaping () -> Void) {
-        assertInLoop()
-        if sweepers.isEmpty { handles.startTicker(every: 250) }
-        sweepers[ObjectIdentifier(owner)] = function
-    }
-
-    /// Ends the calls that `addSweeper` began. Loop only.
-    public func removeSweeper(_ owner: AnyObject) {
-        assertInLoop()
-        sweepers[ObjectIdentifier(owner)] = nil
-        if sweepers.isEmpty { handles.stopTicker() }
-    }
-
     /// The time as it was when the present turn began: milliseconds, monotonic. Loop only.
     public var now: UInt64 { uv_now(uv) }
 
@@ -166,10 +148,6 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     func handleOpened() { openHandles += 1 }
 
     func handleClosed() { openHandles -= 1 }
-
-    func sweep() {
-        for function in sweepers.values { function() }
-    }
 
     /// uv_run calls timers before it polls: what they enqueue must not wait for the next event. An active idle handle
     /// makes the poll return at once.

@@ -3,14 +3,12 @@ import Cuv
 /// The handles that a loop needs for itself. Loop only, except `wakeUp()`.
 struct LoopHandles {
     private let wake = UnsafeMutablePointer<uv_async_t>.allocate(capacity: 1)
-    private let ticker = UnsafeMutablePointer<uv_timer_t>.allocate(capacity: 1)
     private let idle = UnsafeMutablePointer<uv_idle_t>.allocate(capacity: 1)
     private let prepare = UnsafeMutablePointer<uv_prepare_t>.allocate(capacity: 1)
 
     init(_ uv: UnsafeMutablePointer<uv_loop_t>) {
         UVError.expectSuccess(
             uv_async_init(uv, wake) { Self.loop($0?.pointee.data)?.meter.beginTurn() }, "can't make an event loop")
-        uv_timer_init(uv, ticker)
         uv_idle_init(uv, idle)
         uv_prepare_init(uv, prepare)
     }
@@ -19,24 +17,11 @@ struct LoopHandles {
     func attach(to loop: EventLoop) {
         let pointer = Unmanaged.passUnretained(loop).toOpaque()
         wake.pointee.data = pointer
-        ticker.pointee.data = pointer
         prepare.pointee.data = pointer
         uv_prepare_start(prepare) { Self.loop($0?.pointee.data)?.meter.endTurn() }
     }
 
     func wakeUp() { uv_async_send(wake) }
-
-    func startTicker(every milliseconds: UInt64) {
-        uv_timer_start(
-            ticker,
-            {
-                guard let loop = Self.loop($0?.pointee.data) else { return }
-                loop.meter.beginTurn()
-                loop.sweep()
-            }, milliseconds, milliseconds)
-    }
-
-    func stopTicker() { uv_timer_stop(ticker) }
 
     func startIdling() { uv_idle_start(idle) { _ in } }
 
@@ -44,14 +29,12 @@ struct LoopHandles {
 
     func close() {
         uv_close(cuv_handle(wake), nil)
-        uv_close(cuv_handle(ticker), nil)
         uv_close(cuv_handle(idle), nil)
         uv_close(cuv_handle(prepare), nil)
     }
 
     func deallocate() {
         wake.deallocate()
-        ticker.deallocate()
         idle.deallocate()
         prepare.deallocate()
     }
