@@ -1,4 +1,5 @@
 private import Clibpq
+import EventLoop
 
 /// The keywords and values that libpq connects with: the URL's, and ours where the URL says nothing.
 struct ConnectionParameters: Sendable {

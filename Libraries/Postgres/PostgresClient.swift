@@ -170,7 +170,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     }
 
     private func keepConnected(on loop: EventLoop) async {
-        var backoff = Backoff()
+        var backoff = ReconnectBackoff()
         while !Task.isCancelled {
             let connection = PostgresConnection(configuration: configuration, on: loop, logger: logger)
             do {
@@ -234,16 +234,4 @@ public final class PostgresClient: Service, PostgresQuerying {
             return try await body(client)
         }
     }
-}
-
-/// Growing pauses between attempts, each between half and the whole of its step, so that clients don't come all at once.
-struct Backoff {
-    private var step = Duration.milliseconds(50)
-
-    mutating func next() -> Duration {
-        defer { step = min(step * 2, .seconds(2)) }
-        return step * Double.random(in: 0.5...1)
-    }
-
-    mutating func reset() { step = .milliseconds(50) }
 }

@@ -53,7 +53,7 @@ public final class RedisSubscriber: Service {
     }
 
     private func listen() async {
-        var backoff = Backoff()
+        var backoff = ReconnectBackoff()
         while !Task.isCancelled {
             let connection = RedisConnection(configuration: configuration, on: loop)
             do {

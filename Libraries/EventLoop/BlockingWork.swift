@@ -1,0 +1,27 @@
+import Glibc
+
+/// What blocks in a C library (resolving names, `PQcancel`) runs on a thread of its own: rare work, and neither a loop nor
+/// Swift's or Dispatch's few threads may wait for a name server.
+package enum BlockingWork {
+    package static func run(_ work: @escaping @Sendable () -> Void) {
+        let box = Unmanaged.passRetained(Box(work))
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        defer { pthread_attr_destroy(&attributes) }
+        var thread = pthread_t()
+        let result = pthread_create(
+            &thread, &attributes,
+            { pointer in
+                if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().work() }
+                return nil
+            }, box.toOpaque())
+        // No thread to be had: late is better than never.
+        if result != 0 { box.takeRetainedValue().work() }
+    }
+
+    private final class Box: Sendable {
+        let work: @Sendable () -> Void
+        init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    }
+}
