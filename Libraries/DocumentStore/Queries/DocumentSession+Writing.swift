@@ -14,19 +14,7 @@ extension DocumentSession {
     func update(
         _ key: WritePlan.Key, of target: Target, with update: Update, operation: ChangeEvent.OperationType
     ) throws -> Updated {
-        guard let before = plan[key]?.current?.stored.document else {
-            return Updated(before: nil, after: nil, isModified: false)
-        }
-        var after = before
-        let description: UpdateDescription
-        do {
-            description = try update.apply(to: &after, filter: target.filter, now: now)
-        } catch {
-            throw DocumentStoreError(query: error, .badUpdate)
-        }
-        let isModified = try write(
-            after, over: key, in: target.table, description: description, operation: operation)
-        return Updated(before: before, after: after, isModified: isModified)
+        try plan.update(key, of: target, with: update, operation: operation, now: now)
     }
 
     /// Inserts what an upsert makes where nothing matched.
