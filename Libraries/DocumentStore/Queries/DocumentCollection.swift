@@ -69,9 +69,14 @@ extension DocumentStoreError {
         }
     }
 
-    init(_ error: PostgresError) {
+    /// - Parameter table: the one that was written to, where it is known: its indexes tell which key is a duplicate.
+    init(_ error: PostgresError, in table: CollectionTable? = nil) {
         if error.isUniqueViolation {
-            self.init(.duplicateKey, "E11000 duplicate key error", mongoCode: 11000, underlying: error)
+            self.init(duplicate: error, in: table)
+        } else if error.sqlstate == "PT115" {
+            self.init(.notSupported, error.message, mongoCode: 115, path: error.column, underlying: error)
+        } else if error.sqlstate == "57014" {
+            self.init(.timeLimit, "operation exceeded time limit", mongoCode: 50, underlying: error)
         } else if error.sqlstate == "55P03" || error.sqlstate == "40P01" || error.sqlstate == "40001" {
             self.init(.busy, "a document is locked by another transaction", mongoCode: 112, underlying: error)
         } else {
