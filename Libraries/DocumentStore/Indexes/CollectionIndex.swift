@@ -13,6 +13,9 @@ struct CollectionIndex: Sendable {
     let elements: String?
     /// Condition of the documents that it has; `nil` for all.
     let predicate: String?
+    /// Whether there were arrays at the first path, or on the way, when the index was last looked at. Postgres decides about each
+    /// statement: being wrong makes it slow.
+    var hasArrays = false
 
     init(_ model: IndexModel, relation: String, elements: String?) throws(DocumentStoreError) {
         self.model = model

@@ -73,21 +73,20 @@ extension DocumentStoreMigrations {
             if text_value ~ '^-?([0-9]*\.?[0-9]+([eE][-+]?[0-9]{1,4})?|NaN|Infinity)$' then
                 number := text_value::numeric;
                 if number = 'NaN' or abs(number) = 'Infinity' then return '\x20'::bytea || partita.double_key(number::float8); end if;
-                if abs(number) > 1e308 then
-                    return case when number > 0 then '\xf1ff'::bytea else '\xf100'::bytea end || convert_to(trim_scale(number)::text, 'UTF8');
-                end if;
                 -- Surely the same number as a double.
                 if abs(number) <= 9007199254740992 and number = trunc(number)
                     or abs(number) < 4294967296 and number * 1048576 = trunc(number * 1048576)
                 then
                     return '\x20'::bytea || partita.double_key(number::float8);
                 end if;
-                return '\xf1'::bytea || partita.double_key(number::float8) || convert_to(left(trim_scale(number)::text, 180), 'UTF8');
+                -- Others with the nearest double.
+                return '\xf1'::bytea || partita.double_key(
+                    case when abs(number) > 1.7976931348623157e308 then (sign(number)::text || 'e0')::float8 * 'Infinity' else number::float8 end);
             end if;
             if value ? '$timestamp' then
                 return '\x90'::bytea || int8send((value #>> '{$timestamp,t}')::bigint) || int8send((value #>> '{$timestamp,i}')::bigint);
             end if;
-            if value ? '$undefined' then return '\x0c'; end if;
+            if value ? '$undefined' then return '\xf0'; end if;
             if value ? '$minKey' then return '\x08'; end if;
             return '\xf4'::bytea || decode(md5(value::text), 'hex');
         end $$;
@@ -106,7 +105,7 @@ extension DocumentStoreMigrations {
             return partita.value_key(value);
         end $$;
 
-        -- As index_key, for unique indexes, which take no arrays.
+        -- As index_key, for unique indexes, which take no arrays and tell all numbers apart.
         create function partita.unique_key(document jsonb, path text[]) returns bytea language plpgsql immutable parallel safe as $$
         declare
             key bytea := partita.index_key(document, path);
@@ -115,6 +114,10 @@ extension DocumentStoreMigrations {
                 raise exception using errcode = 'PT115', message = format(
                     'unique indexes do not support array values: %s', array_to_string(path, '.')),
                     column = array_to_string(path, '.');
+            end if;
+            if get_byte(key, 0) = 241 then
+                return key || convert_to(left(trim_scale(coalesce(
+                    document #>> (path || '$numberDecimal'), document #>> (path || '$numberLong'))::numeric)::text, 180), 'UTF8');
             end if;
             return key;
         end $$;
@@ -126,7 +129,7 @@ extension DocumentStoreMigrations {
             element jsonb;
         begin
             if cardinality(path) = 0 then
-                if jsonb_typeof(value) <> 'array' then return array[partita.value_key(value)]; end if;
+                if value is null or jsonb_typeof(value) <> 'array' then return array[partita.value_key(value)]; end if;
                 for element in select e from jsonb_array_elements(value) e loop
                     keys := keys || partita.value_key(element);
                 end loop;
@@ -134,17 +137,28 @@ extension DocumentStoreMigrations {
             end if;
             if jsonb_typeof(value) = 'array' then
                 for element in select e from jsonb_array_elements(value) e loop
-                    if jsonb_typeof(element) <> 'array' then keys := keys || partita.element_keys(element, path); end if;
+                    if jsonb_typeof(element) <> 'array' then keys := keys || partita.element_keys(element, path);
+                    else keys := keys || '\x10'::bytea;
+                    end if;
                 end loop;
-                return keys;
+                return case when cardinality(keys) = 0 then array['\x10'::bytea] else keys end;
             end if;
             return partita.element_keys(value -> path[1], path[2:]);
         end $$;
 
-        -- The keys of the elements of a JSON array: what `$in` looks for.
+        -- The keys of what equals one of the elements of a JSON array. A number may have an exact key or none.
         create function partita.value_keys(wanted jsonb) returns bytea[] language plpgsql immutable parallel safe as $$
+        declare
+            key bytea;
+            keys bytea[] := '{}';
         begin
-            return (select array_agg(partita.value_key(v)) from jsonb_array_elements(wanted) v);
+            for key in select partita.value_key(v) from jsonb_array_elements(wanted) v loop
+                keys := keys || key;
+                if get_byte(key, 0) in (32, 241) then
+                    keys := keys || case when get_byte(key, 0) = 32 then '\xf1'::bytea else '\x20'::bytea end || substr(key, 2);
+                end if;
+            end loop;
+            return keys;
         end $$;
 
         -- Lower case without accents.

@@ -31,16 +31,19 @@ public struct DocumentCollection: Sendable {
             try await session.flush()
             return result
         } catch let error as PostgresError {
-            throw DocumentStoreError(error)
+            throw await store.translated(error)
         }
     }
 
     /// The table; `nil` for a collection that nothing was written to yet.
-    func table() async throws -> CollectionTable? { try await store.tables.existing(namespace, of: app) }
+    func table() async throws -> CollectionTable? {
+        guard let table = try await store.tables.existing(namespace, of: app) else { return nil }
+        return try await store.tables.indexed(table)
+    }
 
     /// The table, made if there is none.
     func ensuredTable() async throws -> CollectionTable {
-        try await store.tables.ensured(namespace, of: store.storage(of: app))
+        try await store.tables.indexed(store.tables.ensured(namespace, of: store.storage(of: app)))
     }
 
     func filter(_ document: Document, collation: Document? = nil) throws -> Filter {
@@ -51,9 +54,11 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    func translation(of filter: Filter) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue])
-    {
-        var translation = FilterTranslation(partitionKey: try store.storage(of: app).partitionKey)
+    func translation(
+        of filter: Filter, on table: CollectionTable, hint: String? = nil
+    ) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue]) {
+        var translation = FilterTranslation(
+            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes, hint: hint)
         let condition = translation.translate(filter)
         return (condition, translation.parameters)
     }

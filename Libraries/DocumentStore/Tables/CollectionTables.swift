@@ -71,12 +71,29 @@ final class CollectionTables: Sendable {
             where app = $1 and database = $2 and collection = $3 and is_ready order by created_at, name
             """,
             [.text(table.app), .text(table.namespace.database), .text(table.namespace.collection)])
-        table.indexes = try rows.map { row in
+        var indexes = try rows.map { row in
             let (text, relation, elements) = try row.decode((String, String, String?).self)
             return try CollectionIndex(
                 IndexModel(ExtendedJSON.parseDocument(text)), relation: relation, elements: elements)
         }
+        let places = indexes.indices.filter { indexes[$0].elements != nil }
+        let looks = places.map { place in
+            let index = indexes[place]
+            let condition = index.predicate.map { " and (\($0))" } ?? ""
+            return PostgresStatement(
+                "select exists (select from \(table.name) where \(index.expression(0)) = '\\xff'\(condition))")
+        }
+        for (place, rows) in zip(places, looks.isEmpty ? [] : try await client.pipeline(looks)) {
+            indexes[place].hasArrays = try rows.first?.decode(0) ?? false
+        }
+        table.indexes = indexes
         refreshed.withLock { $0[table.name] = .now }
+    }
+
+    /// The table with this name in Postgres, if it was met before.
+    func known(schema: String, table: String) -> CollectionTable? {
+        let name = "\(schema.postgresIdentifier).\(table.postgresIdentifier)"
+        return known.withLock { known in known.values.first { $0.name.hasSameBytes(as: name) } }
     }
 
     /// Looks the tables of an app up anew.

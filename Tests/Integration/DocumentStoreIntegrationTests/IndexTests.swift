@@ -103,3 +103,101 @@ import Testing
         }
     }
 }
+
+@Suite struct UniqueIndexTests {
+    private func users(_ fixture: StoreFixture) async throws -> DocumentCollection {
+        let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
+        try await users.createIndex(IndexModel(["key": ["mail": 1, "team": 1], "unique": true]))
+        try await users.insertOne(["_id": "1", "partition": "p", "mail": "a@b", "team": 7])
+        return users
+    }
+
+    private func expectDuplicate(_ error: DocumentStoreError?) {
+        #expect(error?.mongoCode == 11000)
+        #expect(
+            error?.message
+                == "E11000 duplicate key error collection: RChat.User index: mail_1_team_1 dup key: { mail: \"a@b\", team: 7 }"
+        )
+        #expect(error?.details == ["keyPattern": ["mail": 1, "team": 1], "keyValue": ["mail": "a@b", "team": 7]])
+    }
+
+    @Test func `a duplicate is refused in MongoDB's words, whoever writes it`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = try await users(fixture)
+            expectDuplicate(
+                await #expect(throws: DocumentStoreError.self) {
+                    try await users.insertOne(["_id": "2", "partition": "p", "mail": "a@b", "team": 7.0])
+                })
+            try await users.insertOne(["_id": "3", "partition": "q", "mail": "a@b", "team": 8])
+            expectDuplicate(
+                await #expect(throws: DocumentStoreError.self) {
+                    try await users.updateOne(["_id": "3"], ["$inc": ["team": -1]])
+                })
+            expectDuplicate(
+                await #expect(throws: DocumentStoreError.self) {
+                    try await fixture.store.withTransaction(app: StoreFixture.app) { session in
+                        try await session.collection("User", database: "RChat")
+                            .insertOne(["_id": "4", "partition": "p", "mail": "a@b", "team": 7])
+                    }
+                })
+            #expect(try await users.countDocuments() == 2)
+        }
+    }
+
+    @Test func `of many writes those that no index refuses are done`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = try await users(fixture)
+            let documents: [Document] = [
+                ["_id": "2", "partition": "p", "mail": "c@d", "team": 1],
+                ["_id": "3", "partition": "p", "mail": "a@b", "team": 7],
+                ["_id": "4", "partition": "p", "mail": "e@f", "team": 1],
+            ]
+            let unordered = await #expect(throws: BulkWriteError.self) {
+                try await users.insertMany(documents, ordered: false)
+            }
+            #expect(unordered?.result.insertedIds == [0: "2", 2: "4"])
+            expectDuplicate(unordered?.failures[1])
+            try await users.deleteMany(["_id": ["$in": ["2", "4"]]])
+            let ordered = await #expect(throws: BulkWriteError.self) {
+                try await users.bulkWrite([
+                    .insertOne(documents[0]),
+                    .updateOne(filter: ["_id": "2"], update: ["$set": ["mail": "a@b", "team": 7]]),
+                    .insertOne(documents[2]),
+                ])
+            }
+            #expect(ordered?.result.insertedCount == 1)
+            #expect(ordered?.failures.keys.sorted() == [1])
+            #expect(try await users.find(["_id": "2"]).first?["mail"] == "c@d")
+            #expect(try await users.countDocuments() == 2)
+        }
+    }
+
+    @Test func `two upserts of one filter at once make one document`() async throws {
+        try await StoreFixture.with(connections: 8) { fixture in
+            let users = try await users(fixture)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        try await users.updateOne(
+                            ["mail": "new", "team": 1],
+                            ["$inc": ["count": 1], "$set": ["partition": "p", "last": .int32(Int32(number))]],
+                            options: UpdateOptions(upsert: true))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await users.find(["mail": "new"]).map { $0["count"] } == [8])
+        }
+    }
+
+    @Test func `an array under a unique index is refused by name`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = try await users(fixture)
+            let error = await #expect(throws: DocumentStoreError.self) {
+                try await users.insertOne(["_id": "5", "partition": "p", "mail": ["a", "b"]])
+            }
+            #expect(error?.mongoCode == 115)
+            #expect(error?.message.contains("mail") == true)
+        }
+    }
+}
