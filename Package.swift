@@ -311,7 +311,7 @@ let benchmarkTargets: [Target] =
             name: "benchmarks",
             dependencies: [
                 "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "EventLoop", "HTTPServer", "LocalEngines",
-                "Logging", "Metrics",
+                "Logging", "Metrics", "Postgres", "Redis", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]
 

@@ -3,6 +3,6 @@ import BenchmarkRunner
 /// Every benchmark, in the order in which they run.
 enum Registry {
     static let benchmarks: [Benchmark] = [
-        httpRequests
+        httpRequests, webSocketIdleBytes, pipelinedInserts, redisGets,
     ]
 }
