@@ -66,7 +66,7 @@ final class HiredisLink: TickFlushable {
         }
         redisEnableKeepAlive(&context.pointee.c)
         do {
-            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [weak self] in self?.isReady($0) }
+            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [unowned self] in isReady($0) }
             self.watcher = watcher
             watcher.set([.read, .write])
         } catch {

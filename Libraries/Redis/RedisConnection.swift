@@ -48,18 +48,19 @@ public actor RedisConnection: LoopActor {
             return continuation.resume(throwing: closeError ?? RedisError(.closed, "closed while connecting"))
         }
         do {
-            link = try HiredisLink(started, on: loop) { [weak self] error in
-                self?.assumeIsolated { $0.connected(error) }
-            } onClosed: { [weak self] in
-                self?.assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
+            // The link and the timers let go at `shutDown`. (Weak references would make every retain of this actor slow.)
+            link = try HiredisLink(started, on: loop) { [self] error in
+                assumeIsolated { $0.connected(error) }
+            } onClosed: { [self] in
+                assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
             }
         } catch {
             isClosed = true
             return continuation.resume(throwing: error)
         }
         connecting = continuation
-        let timer = LoopTimer(loop) { [weak self] in
-            self?.assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
+        let timer = LoopTimer(loop) { [self] in
+            assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
         }
         connectTimer = timer
         timer.start(ms: configuration.connectTimeout.milliseconds)
@@ -175,7 +176,7 @@ public actor RedisConnection: LoopActor {
     private func watchAnswers() {
         guard !isWatching, !isClosed else { return }
         isWatching = true
-        let timer = watchdog ?? LoopTimer(loop) { [weak self] in self?.assumeIsolated { $0.checkAnswers() } }
+        let timer = watchdog ?? LoopTimer(loop) { [self] in assumeIsolated { $0.checkAnswers() } }
         watchdog = timer
         timer.start(ms: 250, every: 250)
     }
