@@ -187,6 +187,11 @@ let testTargets: [Target] = [
         name: "TestSupport",
         dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
 
+    .target(
+        name: "BenchmarkRunner", dependencies: ["ChildProcesses", "LocalEngines"], path: "Tests/Benchmarks/Runner",
+        swiftSettings: settings),
+    tests("Unit", "BenchmarkRunnerTests", ["BenchmarkRunner", "EventLoop"]),
+
     tests("Unit", "EventLoopTests", ["EventLoop"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
@@ -294,9 +299,25 @@ let testTargets: [Target] = [
         ]),
 ]
 
+// What ./Deploy/bench builds and nobody else: it needs packages that neither the services nor the tests need.
+let benchmarkTargets: [Target] =
+    Context.environment["PARTITA_BENCHMARKS"] == nil
+    ? []
+    : [
+        .target(
+            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            cSettings: [.unsafeFlags(["-O2"])]),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "EventLoop", "HTTPServer", "LocalEngines",
+                "Logging", "Metrics", "Postgres", "Redis", "WebSocket",
+            ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
+    ]
+
 let package = Package(
     name: "partita",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [.library(name: "PartitaClient", targets: ["PartitaClient"])],
-    targets: clibraries + libraries + services + testTargets
+    targets: clibraries + libraries + services + testTargets + benchmarkTargets
 )

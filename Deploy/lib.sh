@@ -13,6 +13,8 @@ packages=(
     librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
     libvips-tools postgresql redis-server
 )
+# What the benchmarks compare with, beside redis-benchmark and pgbench, which the above bring along.
+benchmark_packages=(nginx-light wrk)
 # Some systems have only the newer name.
 java_package() { apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 && echo openjdk-17-jre-headless || echo default-jre-headless; }
 

@@ -15,7 +15,10 @@ import Synchronization
 /// debug builds; the rest is immutable, atomic or behind `remote`.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     private enum Work {
-        case job(UnownedJob)
+        /// Of an actor that lives on the loop.
+        case actorJob(UnownedJob)
+        /// Of a task that prefers the loop.
+        case taskJob(UnownedJob)
         case function(@Sendable () -> Void)
     }
 
@@ -74,8 +77,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     // MARK: Executor
 
-    /// Runs a task's job on the loop.
-    public func enqueue(_ job: consuming ExecutorJob) { push(.job(UnownedJob(job))) }
+    /// Runs an actor's job on the loop.
+    public func enqueue(_ job: consuming ExecutorJob) { push(.actorJob(UnownedJob(job))) }
+
+    /// Runs a job of a task that prefers the loop.
+    @_implements(TaskExecutor,enqueue(_:))
+    public func enqueueTask(_ job: consuming ExecutorJob) { push(.taskJob(UnownedJob(job))) }
 
     /// This loop, for an actor's `unownedExecutor`.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
@@ -198,7 +205,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         let count = batch.count
         for work in batch {
             switch work {
-            case .job(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+            case .actorJob(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+            case .taskJob(let job): job.runSynchronously(on: task)
             case .function(let function): function()
             }
         }
