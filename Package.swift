@@ -115,6 +115,7 @@ let libraries: [Target] = [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap",
         ]),
+    library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
         "PartitaClient",
@@ -174,10 +175,11 @@ let services: [Target] =
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "Dumps",
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "SyncEngine",
+                "PartitaClient", "Postgres", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -242,6 +244,12 @@ let testTargets: [Target] = [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
             "Postgres", "QueryLanguage", "SyncEngine", "TestSupport",
         ]),
+    tests(
+        "Integration", "DumpsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps", "EventLoop",
+            "Postgres", "TestSupport",
+        ], resources: [.copy("Fixtures")]),
     tests(
         "Integration", "FunctionsIntegrationTests",
         [

@@ -5,7 +5,8 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
-        UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
+        ImportDumpCommand.command, ExportDumpCommand.command, UsersCommand.command, PartitionShowCommand.command,
+        TopicsTailCommand.command, LogsCommand.command,
         TriggersCommand.command, SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
     ]
 

@@ -56,15 +56,8 @@ extension WritePlan {
                 document: document, incarnation: WritePlan.pending, revision: WritePlan.pending,
                 clocks: FieldClocks(inserted: stamp, revision: WritePlan.pending))
         }
-        if let violation = storage.validate(table.namespace, document) {
-            throw DocumentStoreError(.schemaViolation, violation.reason, mongoCode: 121, path: violation.path)
-        }
-        var body: [UInt8] = []
-        ExtendedJSON.append(document, mode: .canonical, to: &body)
-        if body.count > DocumentStore.maximumDocumentBytes {
-            throw DocumentStoreError(.documentTooLarge, "a document has at most 16 MiB", mongoCode: 10334)
-        }
-        record(key, as: stored, body: body, operation: operation, by: stamp)
+        try storage.check(document, in: table.namespace)
+        record(key, as: stored, body: try document.storedBody(), operation: operation, by: stamp)
         return true
     }
 }
