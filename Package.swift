@@ -185,7 +185,8 @@ let services: [Target] =
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
+        dependencies: ["ChildProcesses", "EventLoop", "Kafka", "LocalEngines"], path: "Tests/Support",
+        swiftSettings: settings),
 
     tests("Unit", "EventLoopTests", ["EventLoop"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),

@@ -51,9 +51,8 @@ final class MediaFixture: Sendable {
         let pool = engines.makePool()
         let values = [
             "postgres.url": try await engines.makeDatabase(), "postgres.connections": "4",
-            "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool, "http.port": "0",
-            "http.address": "127.0.0.1",
-        ]
+            "kafka.pool": pool, "http.port": "0", "http.address": "127.0.0.1",
+        ].merging(engines.kafkaSettings) { $1 }
         app = "rchat-" + ObjectId().hexString
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(pool)").path
         storage = SwitchableStorage(directory: directory)

@@ -41,7 +41,6 @@ final class RunningSystem: Sendable {
     }
 
     private static func start() async throws -> RunningSystem {
-        _ = try TestEngines.kafkaHome()  // the embedded broker forgets everything when it is killed
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("partita-e2e-\(getpid())").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         chmod(directory, 0o755)  // engines may run as another user
