@@ -1,6 +1,7 @@
 import ChildProcesses
 import EventLoop
 import Foundation
+import Glibc
 import HTTPClient
 import LocalEngines
 
@@ -30,6 +31,7 @@ actor LocalSystem {
     /// - Throws: what says which step failed, and where its log is.
     func start() async throws {
         try places.create()
+        unlink(readyFile)  // of a run that was killed
         try checkPorts()
         Progress.line("Starting in \(places.data)")
         let engines = try await StartedEngines.start(in: places, basePort: basePort)
@@ -53,17 +55,20 @@ actor LocalSystem {
             }
         }
         await http.shutDown()
-        try Data().write(to: URL(fileURLWithPath: places.run + "/ready"))
+        try Data().write(to: URL(fileURLWithPath: readyFile))
     }
 
     func stop() async {
         Progress.line("Stopping")
-        try? FileManager.default.removeItem(atPath: places.run + "/ready")  // it may never have come so far
+        unlink(readyFile)  // it may never have come so far
         for service in services.reversed() { await service.stop() }
         keeping?.cancel()
         await engines.stop()
         await keeping?.value
     }
+
+    /// There while everything is up.
+    private var readyFile: String { places.run + "/ready" }
 
     private func configuration(of engines: StartedEngines) -> LocalConfiguration {
         LocalConfiguration(values: [

@@ -120,8 +120,10 @@ import Testing
 
     @Test func `a topic that does not exist is an error, not a wait`() async throws {
         try await KafkaFixture.with(options: KafkaProducerOptions(deliveryTimeout: .seconds(10))) { kafka in
+            let topic = "\(kafka.prefix).nowhere"
+            kafka.broker?.failTopic(topic, with: 3)
             let error = await #expect(throws: KafkaError.self) {
-                try await kafka.producer.send(KafkaRecord(topic: "\(kafka.prefix).nowhere", value: [1]))
+                try await kafka.producer.send(KafkaRecord(topic: topic, value: [1]))
             }
             #expect(error?.code == .unknownTopic)
         }
