@@ -4,6 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Auth
+
 /// Confirmation and reset through a mail server.
 @Suite struct MailTests {
     /// A mail server, auth that sends its mails there, and an app whose accounts are confirmed by mail.
@@ -93,7 +95,7 @@ import Testing
     }
 
     @Test func `a mail server that says nothing holds up nobody else`() async throws {
-        try await withPost { post in
+        try await withPost { (post) async throws in
             async let waiting = (1...5).asyncMap { try await post.app.register("silent\($0)@example.org") }
             let start = ContinuousClock.now
             for number in 1...20 {
@@ -109,7 +111,8 @@ import Testing
 
 extension Sequence where Self: Sendable, Element: Sendable {
     /// The results of calls that run beside each other.
-    fileprivate func asyncMap<T: Sendable>(_ body: @escaping @Sendable (Element) async throws -> T) async throws -> [T] {
+    fileprivate func asyncMap<T: Sendable>(_ body: @escaping @Sendable (Element) async throws -> T) async throws -> [T]
+    {
         try await withThrowingTaskGroup(of: T.self) { group in
             for element in self { group.addTask { try await body(element) } }
             return try await group.reduce(into: []) { $0.append($1) }
