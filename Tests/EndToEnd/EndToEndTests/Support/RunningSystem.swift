@@ -53,7 +53,7 @@ final class RunningSystem: Sendable {
         let basePort = try basePort ?? freePorts()
         let up = try ChildProcess.spawn(
             CurrentEnvironment.sibling("partita"),
-            ["up", "--data", directory, "--port", "\(basePort)", "--app", TestApp.rchat],
+            ["up", "--data", directory, "--port", "\(basePort)", "--app", TestApp.rchat, "--proxy", proxyTemplate],
             environment: environment, output: .file(directory + "/up.log"))
         SystemAtExit.remember(up, directory: directory)
         let system = RunningSystem(directory: directory, basePort: basePort, up: up)
@@ -67,6 +67,8 @@ final class RunningSystem: Sendable {
         }
         return system
     }
+
+    private static let proxyTemplate = TestApp.rchat + "/../../proxy.conf.template"
 
     /// Engines that the environment names are others' as well, and aren't for killing.
     private static var environment: [String: String] {
@@ -86,6 +88,9 @@ final class RunningSystem: Sendable {
     // MARK: Addresses
 
     func port(of service: String) -> Int { basePort + (Self.services.firstIndex(of: service) ?? 0) }
+
+    /// The one address of all services.
+    var publicURL: String { "http://127.0.0.1:\(basePort + Self.services.count)" }
 
     func url(of service: String) -> String { "http://127.0.0.1:\(port(of: service))" }
 
