@@ -181,7 +181,7 @@ final class PartitionSubscription: @unchecked Sendable {
     private func run(_ work: @escaping @Sendable () async throws -> Void) {
         let session = session
         // Short: ends with a query or an answer, and changes nothing when the session has ended meanwhile.
-        Task(executorPreference: loop) { [self] in
+        Task(executorPreference: loop.taskExecutor) { [self] in
             do {
                 try await work()
             } catch {

@@ -13,7 +13,7 @@ struct UploadRun {
         let begin = ContinuousClock.now
         let context = session.context, app = session.app
         // Ends with the commit, which the shutdown waits for.
-        Task(executorPreference: loop) {
+        Task(executorPreference: loop.taskExecutor) {
             do {
                 let result = try await context.committer.commit(upload, app: app)
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
