@@ -43,6 +43,13 @@ final class DeviceSession: @unchecked Sendable {
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
         socket.onDrain = { [self] in for subscription in subscriptions.values { subscription.drained() } }
+        socket.onViolation = { [self] code in
+            let limit = context.limits.frameBytes
+            report(
+                code == .messageTooBig
+                    ? .init(code: .frameTooLarge, message: "the frame is larger than \(limit) bytes")
+                    : .init(code: .badFrame, message: "the message is no WebSocket text"))
+        }
         socket.onClose = { [self] _ in ended() }
         let timer = LoopTimer(socket.loop) { [self] in check() }
         self.timer = timer
@@ -245,6 +252,7 @@ final class DeviceSession: @unchecked Sendable {
         // The callbacks hold this session.
         socket.onMessage = nil
         socket.onDrain = nil
+        socket.onViolation = nil
         socket.onClose = nil
     }
 }
