@@ -203,7 +203,10 @@ let testTargets: [Target] = [
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"], resources: [.copy("Vectors")]),
+    .target(
+        name: "Vectors", dependencies: ["DocumentModel"], path: "Tests/Vectors",
+        exclude: ["Cases", "README.md", "Reference"], swiftSettings: settings),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage", "Vectors"]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
@@ -238,7 +241,7 @@ let testTargets: [Target] = [
         "Integration", "DocumentStoreIntegrationTests",
         [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
-            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport",
+            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
     tests(
         "Integration", "FunctionsIntegrationTests",
