@@ -310,8 +310,9 @@ let benchmarkTargets: [Target] =
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "EventLoop", "HTTPServer", "LocalEngines",
-                "Logging", "Metrics", "Postgres", "Redis", "WebSocket",
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
+                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]
 
