@@ -190,6 +190,11 @@ let testTargets: [Target] = [
         exclude: ["mail-server.py", "object-store.sh"],
         swiftSettings: settings),
 
+    .target(
+        name: "BenchmarkRunner", dependencies: ["ChildProcesses", "LocalEngines"], path: "Tests/Benchmarks/Runner",
+        swiftSettings: settings),
+    tests("Unit", "BenchmarkRunnerTests", ["BenchmarkRunner", "EventLoop"]),
+
     tests("Unit", "EventLoopTests", ["EventLoop"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
@@ -300,9 +305,26 @@ let testTargets: [Target] = [
         ]),
 ]
 
+// What ./Deploy/bench builds and nobody else: it needs packages that neither the services nor the tests need.
+let benchmarkTargets: [Target] =
+    Context.environment["PARTITA_BENCHMARKS"] == nil
+    ? []
+    : [
+        .target(
+            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            cSettings: [.unsafeFlags(["-O2"])]),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
+                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "SyncEngine", "SyncProtocol", "WebSocket",
+            ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
+    ]
+
 let package = Package(
     name: "partita",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [.library(name: "PartitaClient", targets: ["PartitaClient"])],
-    targets: clibraries + libraries + services + testTargets
+    targets: clibraries + libraries + services + testTargets + benchmarkTargets
 )
