@@ -6,9 +6,14 @@ extension DocumentCollection {
     /// Runs an aggregation pipeline.
     ///
     /// A leading `$match` is looked for by Postgres; the other stages run over the documents as they come, with bounded memory.
-    /// `$out`, `$merge` and `$search` are refused by name.
+    /// `$out` and `$merge` are refused by name. `$search`, `$searchMeta` and `$text` are Postgres' own search.
+    /// - Parameter maxTimeMS: After how many milliseconds it fails with MongoDB's code 50; `nil` or 0: the server's own limit.
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage or the result has more than 100 MiB.
-    public func aggregate(_ stages: [Document], collation: Document? = nil) async throws -> [Document] {
+    public func aggregate(
+        _ stages: [Document], collation: Document? = nil, maxTimeMS: Int? = nil
+    ) async throws -> [Document] {
+        let limit = TimeLimit(maxTimeMS)
+        if let found = try await aggregateSearch(stages, collation: collation, within: limit) { return found }
         let pipeline: Pipeline
         let parsedCollation: Collation?
         do {
@@ -27,7 +32,9 @@ extension DocumentCollection {
             try await sibling(name).find(filter.document)
         }
         if case .match(let filter) = pipeline.stages.first, filter.nearness == nil {
-            return try await run(pipeline.dropFirst(1), over: filter.document, context, collation: collation)
+            return try await run(
+                pipeline.dropFirst(1), over: filter.document, context,
+                FindOptions(collation: collation, maxTimeMS: maxTimeMS), within: limit)
         }
         if case .documents = pipeline.stages.first {
             var run = PipelineRun(pipeline, context: context)
@@ -37,29 +44,32 @@ extension DocumentCollection {
                 throw DocumentStoreError(query: error, .badFilter)
             }
         }
-        return try await run(pipeline, over: [:], context, collation: collation)
+        return try await run(
+            pipeline, over: [:], context, FindOptions(collation: collation, maxTimeMS: maxTimeMS), within: limit)
     }
 
     /// Another collection of the database, in the same session.
-    private func sibling(_ name: String) -> DocumentCollection {
+    func sibling(_ name: String) -> DocumentCollection {
         DocumentCollection(
             store: store, app: app, namespace: .init(database: namespace.database, collection: name), session: session)
     }
 
     private func run(
-        _ pipeline: Pipeline, over filter: Document, _ context: PipelineContext, collation: Document?
+        _ pipeline: Pipeline, over filter: Document, _ context: PipelineContext, _ options: FindOptions,
+        within limit: TimeLimit
     ) async throws -> [Document] {
         var run = PipelineRun(pipeline, context: context)
         var results: [Document] = []
         var batch: [Document] = []
         do {
-            try await forEach(filter, options: FindOptions(collation: collation)) { document in
+            try await forEach(filter, options: options) { document in
                 batch.append(document)
                 guard batch.count == PipelineContext.batchSize else { return true }
                 results += try await run.process(batch)
                 batch.removeAll(keepingCapacity: true)
                 return !run.isDone
             }
+            try limit.check()
             results += try await run.process(batch)
             return results + (try await run.finish())
         } catch let error as QueryError {

@@ -41,7 +41,7 @@ public enum TriggerWorkersServer {
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {
                 [
-                    functions, logs,
+                    functions, logs, TriggerRetention(client: engines.postgres, logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),
@@ -58,6 +58,7 @@ public enum TriggerWorkersServer {
                     PresenceWatcher(
                         leases: PresenceLeases(redis: redis, ttl: .seconds(30), prefix: "\(engines.pool):"),
                         events: engines.events, logger: logger),
+                    ExpirySweeper(store: engines.store, logger: logger),
                     ScheduledTriggers(apps: engines.apps, client: engines.postgres, runner: runner, logger: logger),
                 ]
             }

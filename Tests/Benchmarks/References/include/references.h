@@ -43,6 +43,18 @@ int reference_connect_pairs(int *senders, int *receivers, int count);
 int reference_fan_out(
     const int *senders, int count, const uint8_t *frames, const size_t *lengths, int frame_count);
 
+// One commit and one message (latency.c).
+
+/// A libpq connection to an empty database, and a librdkafka producer and consumer of one topic. Nil if one can't be had.
+struct reference_latency;
+struct reference_latency *_Nullable reference_latency_open(
+    const char *postgres, const char *bootstrap, const char *topic, bool is_embedded);
+
+/// Commits an insert, then sends a message and waits for it. Returns the seconds that took, or a negative number.
+double reference_latency_measure(struct reference_latency *handle);
+
+void reference_latency_close(struct reference_latency *handle);
+
 #pragma clang assume_nonnull end
 
 #endif
