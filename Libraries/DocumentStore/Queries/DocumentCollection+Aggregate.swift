@@ -5,7 +5,8 @@ import QueryLanguage
 extension DocumentCollection {
     /// Runs an aggregation pipeline.
     ///
-    /// A leading `$match` is looked for by Postgres; the other stages run over the documents as they come, with bounded memory.
+    /// A leading `$match` is looked for by Postgres, which also groups where that gives the same (`GroupTranslation`); the other
+    /// stages run over the documents as they come, with bounded memory.
     /// `$out` and `$merge` are refused by name. `$search`, `$searchMeta` and `$text` are Postgres' own search.
     /// - Parameter maxTimeMS: After how many milliseconds it fails with MongoDB's code 50; `nil` or 0: the server's own limit.
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage or the result has more than 100 MiB.
@@ -30,6 +31,13 @@ extension DocumentCollection {
             memoryLimit: Self.maximumCollectedBytes
         ) { name, filter in
             try await sibling(name).find(filter.document)
+        }
+        if session == nil, collation == nil, let (groups, rest) = try await grouped(stages, within: limit) {
+            do {
+                return try await Pipeline(rest).run(groups, context: context)
+            } catch let error as QueryError {
+                throw DocumentStoreError(query: error, .badFilter)
+            }
         }
         if case .match(let filter) = pipeline.stages.first, filter.nearness == nil {
             return try await run(
