@@ -190,6 +190,11 @@ let testTargets: [Target] = [
         exclude: ["mail-server.py", "object-store.sh"],
         swiftSettings: settings),
 
+    .target(
+        name: "BenchmarkRunner", dependencies: ["ChildProcesses", "LocalEngines"], path: "Tests/Benchmarks/Runner",
+        swiftSettings: settings),
+    tests("Unit", "BenchmarkRunnerTests", ["BenchmarkRunner", "EventLoop"]),
+
     tests("Unit", "EventLoopTests", ["EventLoop"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
@@ -203,7 +208,10 @@ let testTargets: [Target] = [
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"], resources: [.copy("Vectors")]),
+    .target(
+        name: "Vectors", dependencies: ["DocumentModel"], path: "Tests/Vectors",
+        exclude: ["Cases", "README.md", "Reference"], swiftSettings: settings),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage", "Vectors"]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
@@ -238,7 +246,7 @@ let testTargets: [Target] = [
         "Integration", "DocumentStoreIntegrationTests",
         [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
-            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport",
+            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
     tests(
         "Integration", "FunctionsIntegrationTests",
@@ -297,9 +305,26 @@ let testTargets: [Target] = [
         ]),
 ]
 
+// What ./Deploy/bench builds and nobody else: it needs packages that neither the services nor the tests need.
+let benchmarkTargets: [Target] =
+    Context.environment["PARTITA_BENCHMARKS"] == nil
+    ? []
+    : [
+        .target(
+            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            cSettings: [.unsafeFlags(["-O2"])]),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
+                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "SyncEngine", "SyncProtocol", "WebSocket",
+            ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
+    ]
+
 let package = Package(
     name: "partita",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [.library(name: "PartitaClient", targets: ["PartitaClient"])],
-    targets: clibraries + libraries + services + testTargets
+    targets: clibraries + libraries + services + testTargets + benchmarkTargets
 )

@@ -66,6 +66,7 @@ final class PartitionSubscription: @unchecked Sendable {
             case .sendSubscribed(let access, let head, let lastVersion):
                 session.send(
                     .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)))
+            case .sendAccess(let access): session.send(.access(partition: partition, access))
             case .sendUnavailable:
                 session.fail(
                     .init(
