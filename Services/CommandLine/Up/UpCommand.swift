@@ -41,6 +41,7 @@ enum UpCommand {
             do {
                 try await system.start(isReset: isReset)
                 print(await system.welcome)
+                fflush(nil)  // also into a file, where it would be seen at the end only
                 if isDemo {
                     try await DemoCommand.play(await system.configuration, places: system.places)
                 } else {

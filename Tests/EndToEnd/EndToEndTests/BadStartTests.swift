@@ -38,6 +38,21 @@ extension EndToEnd {
             #expect(try system.processes == processes)
         }
 
+        @Test func `the tool says why Postgres doesn't answer, and keeps the password to itself`() async throws {
+            let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+            let port = try LocalPort.free()
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["setup", "--data", "/nonexistent"],
+                environment: given.merging([
+                    "PARTITA_POSTGRES_URL": "postgres://partita:secret@127.0.0.1:\(port)/partita",
+                    "PARTITA_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+                ]) { $1 })
+            #expect(run.status == .exited(1))
+            #expect(run.output.hasPrefix("partita: postgres: "), "\(run.output)")
+            #expect(run.output.contains("port \(port) failed: Connection refused"), "\(run.output)")
+            #expect(!run.output.contains("secret"))
+        }
+
         @Test func `a service without a setting that it needs says which`() async throws {
             let run = try await CapturedRun.run(CurrentEnvironment.sibling("sync-gateway"), environment: [:])
             #expect(run.status == .exited(78))
