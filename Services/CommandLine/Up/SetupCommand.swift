@@ -26,7 +26,7 @@ enum SetupCommand {
             }
         } catch let error as PostgresError {
             // What libpq says of a connection names host and port, and no password.
-            let reason = (error.underlyingError as? PostgresError)?.message ?? error.message
+            let reason = ((error.underlyingError as? PostgresError)?.message ?? error.message).prefix { $0 != "\n" }
             throw EngineError(engine: "postgres", message: "\(reason) (postgres.url, PARTITA_POSTGRES_URL)")
         } catch let error as KafkaError {
             throw EngineError(
