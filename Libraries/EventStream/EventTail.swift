@@ -10,16 +10,21 @@ import Logging
 public final class EventTail<Payload: EventPayload>: Service {
     private let reader: TopicReader
     private let positioned = Milestone()
+    private let onPositioned: @Sendable (Int) -> Void
     private let handle: @Sendable ([RawEvent<Payload>]) async throws -> Void
 
     /// Describes the tail; `run` starts it.
-    /// - Parameter handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
+    /// - Parameters:
+    ///   - onPositioned: called when the place from which it reads is fixed, with the topic's number of partitions.
+    ///   - handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
     public init(
         pool: String, kafka: KafkaConfiguration, logger: Logger? = nil,
+        onPositioned: @escaping @Sendable (Int) -> Void = { _ in },
         handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
     ) {
         var logger = logger ?? Logger(label: "event-stream")
         logger[metadataKey: "kafka.topic"] = "\(Payload.topic.fullName(pool: pool))"
+        self.onPositioned = onPositioned
         self.handle = handle
         reader = TopicReader(
             topic: Payload.topic.fullName(pool: pool), start: .end, configuration: kafka, logger: logger)
@@ -36,7 +41,11 @@ public final class EventTail<Payload: EventPayload>: Service {
     /// Reads until a graceful shutdown or cancellation; waits while there is no broker.
     public func run() async throws {
         try await endingQuietly {
-            try await self.reader.run(onPositioned: { _ in self.positioned.reach() }, onCaughtUp: {}) { messages in
+            let positioned: @Sendable (Int) async -> Void = { count in
+                self.onPositioned(count)
+                self.positioned.reach()
+            }
+            try await self.reader.run(onPositioned: positioned, onCaughtUp: {}) { messages in
                 try await self.handle(messages.map { RawEvent($0) })
             }
         }
