@@ -105,7 +105,7 @@ let libraries: [Target] = [
         "Functions",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
     library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
@@ -113,7 +113,9 @@ let libraries: [Target] = [
         "ServiceEngines",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle",
+            "Logging",
+            "Postgres", "Redis", "ServiceBootstrap",
         ]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
