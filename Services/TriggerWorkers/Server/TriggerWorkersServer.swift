@@ -13,14 +13,11 @@ public enum TriggerWorkersServer {
     static let hosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 4, range: 1...256, "Processes that run functions.")
 
-    static let ruleHosts = ConfigurationKey<Int>.int(
-        "functions.rule-hosts", default: 2, range: 1...64, "Processes that run the functions of data rules.")
-
     /// The service's main program.
     public static let main = ServiceMain(
         name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.",
         defaultPort: 8083,
-        keys: EngineSettings.keysWithRedis + [hosts.description, ruleHosts.description])
+        keys: EngineSettings.keysWithRedis + [hosts.description, EngineSettings.ruleHosts.description])
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
@@ -30,7 +27,8 @@ public enum TriggerWorkersServer {
         let functions = FunctionHostPool(
             configuration: .init(hosts: context.configuration[hosts]), loop: context.loops.next(), logger: logger)
         let ruleFunctions = FunctionHostPool(
-            configuration: .init(hosts: context.configuration[ruleHosts]), loop: context.loops.next(), logger: logger)
+            configuration: .init(hosts: context.configuration[EngineSettings.ruleHosts]), loop: context.loops.next(),
+            logger: logger)
         let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next()))
         let logs = FunctionLogs(client: engines.postgres, logger: logger)
         let runner = TriggerRunner(

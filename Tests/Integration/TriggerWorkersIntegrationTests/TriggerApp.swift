@@ -4,16 +4,22 @@ import DocumentModel
 /// An app for one test: functions, and triggers on inserts into collections of its database `Test`.
 struct TriggerApp {
     let id = "test-" + ObjectId().hexString
-    /// Sources by name; `known` is always there.
+    /// Sources by name; `known` is always there. One whose name begins with `hidden` is private, with `user` runs as its caller.
     var functions: [String: String] = [:]
     /// Functions by the collection whose inserts they run on.
     var triggers: [String: String] = [:]
     var hasPresence = false
+    /// Data rules by the collection of `Test`.
+    var rules: [String: String] = [:]
+    /// Further settings of functions, as JSON members.
+    var settings: [String: String] = [:]
 
     var files: AppFiles {
         let names = functions.keys.sorted() + ["known"]
         let settings = names.map {
-            "{\"name\": \"\($0)\", \"private\": \($0.hasPrefix("hidden")), \"run_as_system\": true}"
+            """
+            {"name": "\($0)", "private": \($0.hasPrefix("hidden")), "run_as_system": \(!$0.hasPrefix("user"))\(settings[$0].map { ", " + $0 } ?? "")}
+            """
         }
         var files: AppFiles = [
             "realm_config.json": """
@@ -26,6 +32,9 @@ struct TriggerApp {
             "functions/known.js": "exports = () => null;",
         ]
         for (name, source) in functions { files.texts["functions/\(name).js"] = source }
+        for (collection, text) in rules {
+            files.texts["data_sources/mongodb-atlas/Test/\(collection)/rules.json"] = text
+        }
         for (collection, function) in triggers {
             files.texts["triggers/on\(collection).json"] = """
                 {"name": "on\(collection)", "type": "DATABASE", "disabled": false,
