@@ -23,7 +23,7 @@ struct DataAPIClient: Sendable {
     }
 
     /// Asks for an action; Extended JSON both ways unless it says otherwise.
-    func call(
+    func post(
         _ action: String, _ body: String, contentType: String = "application/ejson",
         accept: String? = "application/ejson", token: String? = nil
     ) async throws -> Answer {
@@ -49,7 +49,7 @@ struct DataAPIClient: Sendable {
             "dataSource": "mongodb-atlas", "database": "Test", "collection": .string(collection),
         ]
         for part in parts.fields { body[part.key] = part.value }
-        return try await call(action, ExtendedJSON.print(body))
+        return try await post(action, ExtendedJSON.print(body))
     }
 }
 
@@ -71,7 +71,7 @@ extension GatewayFixture {
         try await AppRegistry.announce(deployed.app, with: events)
         let client = DataAPIClient(fixture: self, app: id, user: "ann")
         try await eventually("the app is served", within: .seconds(20)) {
-            try await client.call("find", "{}").code != "AppNotFound"
+            try await client.post("find", "{}").code != "AppNotFound"
         }
         return client
     }

@@ -66,19 +66,19 @@ import Testing
              "bytes": {"$binary": {"base64": "AQI=", "subType": "05"}}, "nan": {"$numberDouble": "NaN"}}
             """
         let place = #""dataSource": "mongodb-atlas", "database": "Test", "collection": "Plain""#
-        let inserted = try await client.call(
+        let inserted = try await client.post(
             "insertOne", "{\(place), \"document\": \(document)}", contentType: "application/json; charset=utf-8",
             accept: nil)
         #expect(inserted.status == 201)
         #expect(inserted.type == "application/json")
         #expect(inserted.text == #"{"insertedId":"5f0000000000000000000001"}"#)
-        let plain = try await client.call("findOne", "{\(place)}", accept: "application/json")
+        let plain = try await client.post("findOne", "{\(place)}", accept: "application/json")
         #expect(
             plain.text == """
                 {"document":{"_id":"5f0000000000000000000001","when":"2022-06-07T08:10:30.998Z","long":50,\
                 "price":"9.50","half":0.5,"bytes":{"Subtype":5,"Data":"AQI="},"nan":"NaN"}}
                 """)
-        let extended = try await client.call("findOne", "{\(place)}", accept: "text/html, application/ejson")
+        let extended = try await client.post("findOne", "{\(place)}", accept: "text/html, application/ejson")
         #expect(extended.text.contains(#""long":{"$numberLong":"50"}"#))
     }
 
@@ -116,12 +116,12 @@ import Testing
             ("NoMatchingRuleFound", 403, "aggregate", #"{\#(place), "pipeline": [{"$out": "Copy"}]}"#),
         ]
         for (code, status, action, body) in refusals {
-            let answer = try await client.call(action, body)
+            let answer = try await client.post(action, body)
             #expect(answer.status == status, "\(action) \(body)")
             #expect(answer.code == code, "\(action) \(body)")
         }
-        #expect(try await client.call("find", "{\(place)}", contentType: "text/plain").code == "InvalidParameter")
-        #expect(try await client.call("find", "{\(place)}", token: "forged").code == "InvalidSession")
+        #expect(try await client.post("find", "{\(place)}", contentType: "text/plain").code == "InvalidParameter")
+        #expect(try await client.post("find", "{\(place)}", token: "forged").code == "InvalidSession")
     }
 
     @Test func `an app may close the data API, or open it to some`() async throws {
@@ -168,12 +168,12 @@ import Testing
               "timestamp": {"$date": "2026-01-01T00:00:00Z"}}}
             """
         let token = try fixture.token(user, data: ["email": .string("\(user)@chat.example")])
-        let answer = try await api.call("insertOne", message, token: token)
+        let answer = try await api.post("insertOne", message, token: token)
         #expect(answer.status == 201, "\(answer.text)")
         let download = try await device.download()
         #expect(download.changes.count == 1)
         // Somebody else's name is refused.
         let forged = message.replacing("\(user)@chat", with: "bob@chat").replacing("/1\"", with: "/2\"")
-        #expect(try await api.call("insertOne", forged, token: token).code == "NoMatchingRuleFound")
+        #expect(try await api.post("insertOne", forged, token: token).code == "NoMatchingRuleFound")
     }
 }

@@ -2,6 +2,7 @@ import ChildProcesses
 import DocumentModel
 import DocumentStore
 import EventLoop
+import Foundation
 import FunctionProtocol
 import Functions
 import Logging
@@ -87,7 +88,9 @@ import Testing
                   {deleteOne: {filter: {_id: 7}}}])
                 """, isInAPI: false),
         Operation(method: "deleteOne", arguments: ["filter": ["_id": 2]], script: "deleteOne({_id: 2})"),
-        Operation(method: "deleteMany", arguments: ["filter": ["x": .null]], script: "deleteMany({x: null})"),
+        Operation(
+            method: "deleteMany", arguments: ["filter": ["x": ["$type": "null"]]],
+            script: "deleteMany({x: {$type: 'null'}})"),
         Operation(
             method: "insertOne", arguments: ["document": ["_id": 1]], script: "insertOne({_id: 1})"),
         Operation(
@@ -176,8 +179,8 @@ import Testing
             ], environment: environment)
         guard run.status == .exited(0) else {
             // `partita: MongoDBError (11000): message`
-            let message = run.output.split(separator: ": ", maxSplits: 2).last ?? ""
-            return .string(message.trimmingCharacters(in: .newlines))
+            let words = run.output.split(separator: ": ", maxSplits: 2)
+            return .string(String(words.last ?? "").trimmingCharacters(in: .newlines))
         }
         return try ExtendedJSON.parse(run.output)
     }
