@@ -277,9 +277,9 @@ let testTargets: [Target] = [
     tests(
         "Integration", "TriggerWorkersIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis",
-            "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
         ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",

@@ -63,7 +63,9 @@ public enum TriggerWorkersServer {
                     PresenceWatcher(
                         leases: PresenceLeases(redis: redis, ttl: .seconds(30), prefix: "\(engines.pool):"),
                         events: engines.events, logger: logger),
-                    ScheduledTriggers(apps: engines.apps, client: engines.postgres, runner: runner, logger: logger),
+                    ScheduledTriggers(
+                        apps: engines.apps, table: ScheduleTable(client: engines.postgres), runner: runner,
+                        logger: logger),
                 ]
             }
         ]
