@@ -38,7 +38,12 @@ struct FilterParser {
         case "$alwaysTrue", "$alwaysFalse":
             guard value.int64Value == 1 else { throw .failedToParse("\(name) must be an integer value of 1") }
             return .constant(name == "$alwaysTrue")
-        case "$text", "$where", "$sampleRate": throw .notSupported(name)
+        case "$sampleRate":
+            guard let rate = value.doubleValue, (0...1).contains(rate) else {
+                throw .badValue("numeric argument to $sampleRate must be in [0, 1]")
+            }
+            return .expression(try Expression(["$lt": [["$rand": [:]], .double(rate)]]))
+        case "$text", "$where": throw .notSupported(name)
         default:
             throw .badValue(
                 "unknown top level operator: \(name). If you have a field name that starts with a '$' symbol, consider using $getField or $setField."

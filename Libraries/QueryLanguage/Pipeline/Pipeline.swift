@@ -174,6 +174,7 @@ public struct PipelineRun: Sendable {
         case .unionWith(let collection, let pipeline): UnionStep(collection: collection, pipeline: pipeline)
         case .redact(let expression): RedactStep(expression: expression)
         case .window(let window): WindowStep(specification: window)
+        case .densify(let densify): DensifyStep(specification: densify)
         case .geoNear(let near): GeoNearStep(specification: near)
         case .documents(let expression): DocumentsStep(expression: expression)
         case .search(let name, _): UnsupportedStep(name: name)

@@ -3,7 +3,7 @@ import DocumentModel
 /// Stages that look at other collections or run pipelines of their own.
 extension StageParser {
     private static let known: Set<String> = [
-        "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$densify", "$fill", "$indexStats",
+        "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$indexStats",
         "$listLocalSessions",
         "$listSessions", "$planCacheStats", "$querySettings", "$rankFusion", "$scoreFusion", "$vectorSearch",
         "$listSampledQueries",
@@ -19,6 +19,7 @@ extension StageParser {
         case "$unionWith": return try union(value)
         case "$setWindowFields": return .window(try window(value))
         case "$geoNear": return .geoNear(try geoNear(value))
+        case "$densify": return .densify(try densify(value))
         default:
             if Self.known.contains(name) { throw .notSupported(name) }
             throw QueryError(code: 40324, message: "Unrecognized pipeline stage name: '\(name)'")
@@ -128,7 +129,7 @@ extension StageParser {
         }
         let document = try object("$unionWith", value, 9)
         for field in document.fields where field.key != "coll" && field.key != "pipeline" {
-            throw .failedToParse("BSON field '$unionWith.\(field.key)' is an unknown field.")
+            throw .unknownField("$unionWith.\(field.key)")
         }
         return .unionWith(
             collection: try text("$unionWith", "coll", document),

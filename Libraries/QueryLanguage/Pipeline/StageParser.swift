@@ -44,6 +44,7 @@ struct StageParser {
                 throw QueryError(code: 28749, message: "$sample stage must specify a size")
             }
             return [.sample(try count("$sample size", size, 28747, minimum: 1))]
+        case "$fill": return try fill(value)
         case "$redact": return [.redact(try expression(value))]
         case "$documents": return [.documents(try expression(value))]
         case "$search", "$searchMeta": return [.search(name: field.key, try object(field.key, value, 9))]
@@ -123,7 +124,7 @@ struct StageParser {
                 code: 40149, message: "the sortByCount field must be defined as a $-prefixed path or an expression")
         }
         let count = AccumulatorSpecification(
-            name: "$sum", argument: Expression(node: .literal(1)), count: nil, sort: nil)
+            name: "$sum", argument: Expression(node: .literal(1)))
         return [
             .group(GroupSpecification(id: try expression(value), fields: [("count", count)])),
             .sort(try Sort(["count": -1])),
@@ -186,11 +187,11 @@ struct StageParser {
                 }
             } else {
                 guard document["into"] != nil else {
-                    throw .failedToParse("BSON field '$merge.into' is missing but a required field")
+                    throw .missingField("$merge.into")
                 }
                 for field in document.fields
                 where !["into", "on", "let", "whenMatched", "whenNotMatched"].contains(field.key) {
-                    throw .failedToParse("BSON field '$merge.\(field.key)' is an unknown field.")
+                    throw .unknownField("$merge.\(field.key)")
                 }
             }
             return value

@@ -84,13 +84,34 @@ struct WindowStep: PipelineStep {
                 values.append(last)
             }
             return values
-        case .accumulator(let accumulator): return try accumulate(accumulator, output.window, contexts, keys)
+        case .accumulator(let accumulator):
+            return try eachWindow(output.window, contexts, keys, running: accumulator) {
+                (contexts, _) throws(QueryError) in try total(accumulator, contexts)
+            }
+        case .linearFill(let expression): return try WindowMathematics.linearFill(expression, contexts, keys)
+        case .movingAverage(let expression, let weight):
+            return try WindowMathematics.movingAverage(expression, weight, contexts)
+        case .derivative(let expression, let unit):
+            return try eachWindow(output.window, contexts, keys) { (contexts, keys) throws(QueryError) in
+                try WindowMathematics.derivative(expression, unit, contexts, keys)
+            }
+        case .integral(let expression, let unit):
+            return try eachWindow(output.window, contexts, keys) { (contexts, keys) throws(QueryError) in
+                try WindowMathematics.integral(expression, unit, contexts, keys)
+            }
+        case .covariance(let a, let b, let isSample):
+            return try eachWindow(output.window, contexts, keys) { (contexts, _) throws(QueryError) in
+                try WindowMathematics.covariance(a, b, isSample: isSample, contexts)
+            }
         }
     }
 
-    private func accumulate(
-        _ specification: AccumulatorSpecification, _ window: WindowSpecification.Window,
-        _ contexts: [EvaluationContext], _ keys: [[Value]]
+    /// A value for the window of each document.
+    /// - Parameter running: the accumulator that may go on from one window to the next where only the end moves.
+    private func eachWindow(
+        _ window: WindowSpecification.Window, _ contexts: [EvaluationContext], _ keys: [[Value]],
+        running specification: AccumulatorSpecification? = nil,
+        _ value: (ArraySlice<EvaluationContext>, ArraySlice<[Value]>) throws(QueryError) -> Value?
     ) throws(QueryError) -> [Value?] {
         var values: [Value?] = []
         var whole: Value??
@@ -100,10 +121,11 @@ struct WindowStep: PipelineStep {
             case .documents(nil, nil):
                 // The same for all.
                 if let whole { values.append(whole); continue }
-                let value = try total(specification, contexts[...])
+                let value = try value(contexts[...], keys[...])
                 whole = .some(value)
                 values.append(value)
-            case .documents(nil, 0):
+            case .documents(nil, 0) where specification != nil:
+                guard let specification else { continue }
                 var accumulator: GroupAccumulator
                 if let present = running {
                     accumulator = present
@@ -117,10 +139,12 @@ struct WindowStep: PipelineStep {
             case .documents(let lower, let upper):
                 let first = lower.map { max(0, index + $0) } ?? 0
                 let last = upper.map { min(contexts.count - 1, index + $0) } ?? contexts.count - 1
-                values.append(try total(specification, first <= last ? contexts[first...last] : []))
+                let places = first <= last ? first..<last + 1 : 0..<0
+                values.append(try value(contexts[places], keys[places]))
             case .range:
                 let members = try rangeMembers(window, at: index, keys)
-                values.append(try total(specification, ArraySlice(members.map { contexts[$0] })))
+                values.append(
+                    try value(ArraySlice(members.map { contexts[$0] }), ArraySlice(members.map { keys[$0] })))
             }
         }
         return values
@@ -130,8 +154,11 @@ struct WindowStep: PipelineStep {
         throws(QueryError) -> Value?
     {
         guard let first = contexts.first else {
-            return ["$push", "$addToSet"].contains(specification.name)
-                ? .array([]) : ["$sum", "$count"].contains(specification.name) ? .int32(0) : .null
+            switch specification.name {
+            case "$push", "$addToSet", "$firstN", "$lastN", "$minN", "$maxN", "$topN", "$bottomN": return .array([])
+            case "$sum", "$count": return .int32(0)
+            default: return specification.percentiles?.result([]) ?? .null
+            }
         }
         var accumulator = try GroupAccumulator(specification, first)
         for context in contexts { try accumulator.add(specification, context) }

@@ -46,7 +46,7 @@ public enum TriggerWorkersServer {
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {
                 [
-                    functions, ruleFunctions, logs,
+                    functions, ruleFunctions, logs, TriggerRetention(client: engines.postgres, logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),

@@ -147,12 +147,16 @@ extension ExpressionOperators {
         if let year = numbers["isoWeekYear"] {
             guard numbers["year"] == nil, numbers["month"] == nil, numbers["day"] == nil else {
                 throw QueryError(
-                    code: 40489, message: "$dateFromParts does not allow mixing natural dates with ISO 8601 dates")
+                    code: 40525, message: "$dateFromParts does not allow mixing ISO 8601 dates with natural dates")
             }
             days =
                 CalendarDate.firstMonday(ofISOYear: year) + ((numbers["isoWeek"] ?? 1) - 1) * 7
                 + (numbers["isoDayOfWeek"] ?? 1) - 1
         } else {
+            guard numbers["isoWeek"] == nil, numbers["isoDayOfWeek"] == nil else {
+                throw QueryError(
+                    code: 40489, message: "$dateFromParts does not allow mixing natural dates with ISO 8601 dates")
+            }
             guard let year = numbers["year"] else {
                 throw QueryError(
                     code: 40516, message: "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")
