@@ -41,7 +41,7 @@ extension DocumentCollection {
     }
 
     /// Another collection of the database, in the same session.
-    private func sibling(_ name: String) -> DocumentCollection {
+    public func sibling(_ name: String) -> DocumentCollection {
         DocumentCollection(
             store: store, app: app, namespace: .init(database: namespace.database, collection: name), session: session)
     }
