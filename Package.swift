@@ -178,7 +178,7 @@ let services: [Target] =
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "SyncEngine",
+                "PartitaClient", "Postgres", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]

@@ -5,7 +5,7 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
-        UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
+        IndexCommands.list, IndexCommands.create, IndexCommands.drop, UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
         TriggersCommand.command, SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
     ]
 
