@@ -190,11 +190,11 @@ extension DocumentCollection {
     }
 
     func target(_ document: Document, collation: Document?) async throws -> DocumentSession.Target {
-        let filter = try filter(document, collation: collation)
+        let parsed = try parse(document, collation: collation)
         let table = try await ensuredTable()
-        let (condition, parameters) = try translation(of: filter, on: table)
+        let found = try translation(of: parsed, on: table)
         return DocumentSession.Target(
-            table: table, filter: filter, condition: condition, parameters: parameters)
+            table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters)
     }
 
     private func updateFirst(
