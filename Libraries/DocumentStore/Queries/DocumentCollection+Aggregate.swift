@@ -51,7 +51,7 @@ extension DocumentCollection {
     }
 
     /// Another collection of the database, in the same session.
-    func sibling(_ name: String) -> DocumentCollection {
+    public func sibling(_ name: String) -> DocumentCollection {
         DocumentCollection(
             store: store, app: app, namespace: .init(database: namespace.database, collection: name), session: session)
     }

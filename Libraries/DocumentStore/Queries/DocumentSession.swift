@@ -20,6 +20,8 @@ public actor DocumentSession {
     var stamp: WriteStamp { WriteStamp(author: WriteStamp.serverAuthor, time: HybridTime(milliseconds: now)) }
     private var isPrepared = false
     private(set) var isEnded = false
+    /// What the writes under review met; `nil` where nobody reviews them.
+    var met: [MetDocument]?
 
     init(store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool) {
         self.store = store
@@ -93,6 +95,9 @@ public actor DocumentSession {
         operation: ChangeEvent.OperationType
     ) throws -> Bool {
         let before = plan[key]?.current
+        if document != nil || before != nil {
+            met?.append(MetDocument(namespace: table.namespace, before: before?.stored.document, after: document))
+        }
         guard let document else {
             guard before != nil else { return false }
             plan.record(key, as: nil, body: [], by: stamp)

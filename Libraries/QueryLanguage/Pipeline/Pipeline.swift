@@ -227,8 +227,8 @@ struct MemoryBudget: Sendable {
 }
 
 extension Value {
-    /// About how much memory a value takes, in bytes.
-    public var approximateSize: Int {
+    /// About how much memory a value takes.
+    package var approximateSize: Int {
         switch self {
         case .string(let text), .symbol(let text): 24 + text.utf8.count
         case .document(let document):
