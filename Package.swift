@@ -118,6 +118,7 @@ let libraries: [Target] = [
             "Logging",
             "Postgres", "Redis", "ServiceBootstrap",
         ]),
+    library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
         "PartitaClient",
@@ -177,6 +178,7 @@ let services: [Target] =
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "Dumps",
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
@@ -250,6 +252,12 @@ let testTargets: [Target] = [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
             "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
+    tests(
+        "Integration", "DumpsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps", "EventLoop",
+            "Postgres", "TestSupport",
+        ], resources: [.copy("Fixtures")]),
     tests(
         "Integration", "FunctionsIntegrationTests",
         [

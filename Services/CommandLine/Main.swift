@@ -5,7 +5,8 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
-        IndexCommands.list, IndexCommands.create, IndexCommands.drop, UsersCommand.command,
+        IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
+        ExportDumpCommand.command, UsersCommand.command,
         PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
         TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
         DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
