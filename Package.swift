@@ -119,6 +119,7 @@ let libraries: [Target] = [
             "Logging",
             "Postgres", "Redis", "ServiceBootstrap",
         ]),
+    library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
         "PartitaClient",
@@ -178,6 +179,7 @@ let services: [Target] =
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "Dumps",
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
@@ -251,6 +253,12 @@ let testTargets: [Target] = [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
             "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
+    tests(
+        "Integration", "DumpsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps", "EventLoop",
+            "Postgres", "TestSupport",
+        ], resources: [.copy("Fixtures")]),
     tests(
         "Integration", "FunctionsIntegrationTests",
         [
