@@ -52,7 +52,6 @@ let clibraries: [Target] = [
     clibrary("Cpcre2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
     clibrary("Crdkafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
     clibrary("Csodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
-    clibrary("Cspawn", apt: "libc6-dev"),
     clibrary("Cuv", pkgConfig: "libuv", apt: "libuv1-dev"),
     clibrary("Cwslay", apt: "libwslay-dev"),
     clibrary("Czlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -73,6 +72,8 @@ let libraries: [Target] = [
     // a `bind` of its own: only the tool and tests link it
     .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),
     library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
+    // what posix_spawn can't say
+    .target(name: "Cspawn", path: "Libraries/C/Cspawn"),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
@@ -185,7 +186,14 @@ let services: [Target] =
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
+        dependencies: ["ChildProcesses", "EventLoop", "Kafka", "LocalEngines"], path: "Tests/Support",
+        exclude: ["mail-server.py", "object-store.sh"],
+        swiftSettings: settings),
+
+    .target(
+        name: "BenchmarkRunner", dependencies: ["ChildProcesses", "LocalEngines"], path: "Tests/Benchmarks/Runner",
+        swiftSettings: settings),
+    tests("Unit", "BenchmarkRunnerTests", ["BenchmarkRunner", "EventLoop"]),
 
     tests("Unit", "EventLoopTests", ["EventLoop"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
@@ -297,9 +305,26 @@ let testTargets: [Target] = [
         ]),
 ]
 
+// What ./Deploy/bench builds and nobody else: it needs packages that neither the services nor the tests need.
+let benchmarkTargets: [Target] =
+    Context.environment["PARTITA_BENCHMARKS"] == nil
+    ? []
+    : [
+        .target(
+            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            cSettings: [.unsafeFlags(["-O2"])]),
+        .executableTarget(
+            name: "benchmarks",
+            dependencies: [
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
+                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "SyncEngine", "SyncProtocol", "WebSocket",
+            ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
+    ]
+
 let package = Package(
     name: "partita",
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [.library(name: "PartitaClient", targets: ["PartitaClient"])],
-    targets: clibraries + libraries + services + testTargets
+    targets: clibraries + libraries + services + testTargets + benchmarkTargets
 )

@@ -66,7 +66,7 @@ final class HiredisLink: TickFlushable {
         }
         redisEnableKeepAlive(&context.pointee.c)
         do {
-            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [weak self] in self?.isReady($0) }
+            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [unowned self] in isReady($0) }
             self.watcher = watcher
             watcher.set([.read, .write])
         } catch {
@@ -108,18 +108,18 @@ final class HiredisLink: TickFlushable {
 
     // MARK: Commands
 
-    /// Sends a command; `batch` gets its answer, or word that there will be none. `false`: it wasn't sent.
-    func send(_ wire: [UInt8], to batch: ReplyBatch) -> Bool {
+    /// Sends a command; `pending` gets its answer, or word that there will be none. `false`: it wasn't sent.
+    func send(_ wire: [UInt8], to pending: PendingReply) -> Bool {
         guard let context else { return false }
-        let box = Unmanaged.passRetained(batch)
+        let box = Unmanaged.passRetained(pending)
         let status = wire.withUnsafeBytes { bytes in
             redisAsyncFormattedCommand(
                 context,
                 { context, reply, box in
                     guard let box else { return }
-                    let batch = Unmanaged<ReplyBatch>.fromOpaque(box).takeRetainedValue()
+                    let pending = Unmanaged<PendingReply>.fromOpaque(box).takeRetainedValue()
                     if let context { HiredisLink.of(context.pointee.data)?.answered() }
-                    batch.take(reply.map { HiredisLink.value($0.assumingMemoryBound(to: redisReply.self)) })
+                    pending.take(reply.map { HiredisLink.value($0.assumingMemoryBound(to: redisReply.self)) })
                 }, box.toOpaque(), bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
         }
         guard status == REDIS_OK else {
@@ -213,26 +213,5 @@ final class HiredisLink: TickFlushable {
         watcher = nil
         context = nil
         onClosed()
-    }
-}
-
-/// The answers of commands that were sent together. Touched on its connection's loop only.
-final class ReplyBatch {
-    private var values: [RedisValue] = []
-    private var missing: Int
-    private var isLost = false
-    private let completion: ([RedisValue]?) -> Void
-
-    /// - Parameter completion: gets the answers in order, or `nil` if one will never come.
-    init(count: Int, completion: @escaping ([RedisValue]?) -> Void) {
-        missing = count
-        self.completion = completion
-        values.reserveCapacity(count)
-    }
-
-    func take(_ value: RedisValue?) {
-        if let value { values.append(value) } else { isLost = true }
-        missing -= 1
-        if missing == 0 { completion(isLost ? nil : values) }
     }
 }

@@ -45,13 +45,13 @@ public final class RedisClient: Service {
 
     /// Runs one command: `try await client.command(["GET", key])`. Throws the server's error.
     @discardableResult
-    public func command(_ arguments: [any RedisArgument]) async throws -> RedisValue {
-        try await pipeline([RedisCommand(arguments)])[0].get()
+    nonisolated(nonsending) public func command(_ arguments: [any RedisArgument]) async throws -> RedisValue {
+        try await run(RedisCommand(arguments))
     }
 
     /// Runs commands one right after the other on one connection, in one write; errors of the server stand in their places.
     @discardableResult
-    public func pipeline(_ commands: [RedisCommand]) async throws -> [RedisValue] {
+    nonisolated(nonsending) public func pipeline(_ commands: [RedisCommand]) async throws -> [RedisValue] {
         do {
             return try await connection().send(commands)
         } catch {
@@ -60,9 +60,20 @@ public final class RedisClient: Service {
         }
     }
 
+    nonisolated(nonsending) private func run(_ command: RedisCommand) async throws -> RedisValue {
+        let value: RedisValue
+        do {
+            value = try await connection().send(command)
+        } catch {
+            if error is RedisError { metrics.failures.increment() }
+            throw error
+        }
+        return try value.get()
+    }
+
     /// Runs commands in MULTI … EXEC and returns their results. Throws if the server refused the transaction as a whole.
     @discardableResult
-    public func transaction(_ commands: [RedisCommand]) async throws -> [RedisValue] {
+    nonisolated(nonsending) public func transaction(_ commands: [RedisCommand]) async throws -> [RedisValue] {
         if commands.isEmpty { return [] }
         // Inside MULTI a script can't be tried again by its source, so that is sent at once.
         let plain = commands.map { $0.fallback.map(RedisCommand.init(wire:)) ?? $0 }
@@ -75,10 +86,10 @@ public final class RedisClient: Service {
 
     /// Runs a script: by its digest, and by its source where the server doesn't know it.
     @discardableResult
-    public func eval(_ script: RedisScript, keys: [String] = [], arguments: [any RedisArgument] = []) async throws
-        -> RedisValue
-    {
-        try await pipeline([RedisCommand(script, keys: keys, arguments: arguments)])[0].get()
+    nonisolated(nonsending) public func eval(
+        _ script: RedisScript, keys: [String] = [], arguments: [any RedisArgument] = []
+    ) async throws -> RedisValue {
+        try await run(RedisCommand(script, keys: keys, arguments: arguments))
     }
 
     /// Throws unless the server answers.
@@ -89,8 +100,12 @@ public final class RedisClient: Service {
 
     // MARK: Connections
 
-    private func connection() async throws -> RedisConnection {
+    nonisolated(nonsending) private func connection() async throws -> RedisConnection {
         if let connection = state.withLock({ $0.choose() }) { return connection }
+        return try await waitForConnection()
+    }
+
+    private func waitForConnection() async throws -> RedisConnection {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID

@@ -48,18 +48,19 @@ public actor RedisConnection: LoopActor {
             return continuation.resume(throwing: closeError ?? RedisError(.closed, "closed while connecting"))
         }
         do {
-            link = try HiredisLink(started, on: loop) { [weak self] error in
-                self?.assumeIsolated { $0.connected(error) }
-            } onClosed: { [weak self] in
-                self?.assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
+            // The link and the timers let go at `shutDown`. (Weak references would make every retain of this actor slow.)
+            link = try HiredisLink(started, on: loop) { [self] error in
+                assumeIsolated { $0.connected(error) }
+            } onClosed: { [self] in
+                assumeIsolated { $0.shutDown(RedisError(.connectionLost, "the server closed the connection")) }
             }
         } catch {
             isClosed = true
             return continuation.resume(throwing: error)
         }
         connecting = continuation
-        let timer = LoopTimer(loop) { [weak self] in
-            self?.assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
+        let timer = LoopTimer(loop) { [self] in
+            assumeIsolated { $0.shutDown(RedisError(.connectionFailed, "no answer in time")) }
         }
         connectTimer = timer
         timer.start(ms: configuration.connectTimeout.milliseconds)
@@ -127,40 +128,21 @@ public actor RedisConnection: LoopActor {
 
     // MARK: Commands
 
-    /// Sends one command. Throws the server's error.
-    public func command(_ arguments: [any RedisArgument]) async throws -> RedisValue {
-        try await send([RedisCommand(arguments)])[0].get()
-    }
-
-    /// Sends commands one right after the other, in one write; errors of the server stand in their places.
-    ///
-    /// Returns when all are answered, also to a cancelled task: what was sent can't be taken back.
-    public func send(_ commands: [RedisCommand]) async throws -> [RedisValue] {
-        if commands.isEmpty { return [] }
-        var values = try await transmit(commands.map(\.wire))
-        let unknown = values.indices.filter { commands[$0].fallback != nil && values[$0].isNoScript }
-        if !unknown.isEmpty {
-            let answers = try await transmit(unknown.compactMap { commands[$0].fallback })
-            for (index, answer) in zip(unknown, answers) { values[index] = answer }
-        }
-        return values
-    }
-
-    private func transmit(_ wires: [[UInt8]]) async throws -> [RedisValue] {
-        guard let link else { throw closeError ?? RedisError(.closed, "not connected") }
+    /// Hands commands to the socket at the end of the loop's turn; `waiter` gets the answers, or why nothing was sent.
+    func begin(_ wires: some Collection<[UInt8]>, _ waiter: PendingReply.Waiter) {
+        guard let link else { return waiter.fail(closeError ?? RedisError(.closed, "not connected")) }
         guard link.unanswered + wires.count <= configuration.maximumPending else {
-            throw RedisError(.overloaded, "\(link.unanswered) commands are unanswered")
+            return waiter.fail(RedisError(.overloaded, "\(link.unanswered) commands are unanswered"))
         }
-        let values: [RedisValue]? = await withUnsafeContinuation { continuation in
-            let batch = ReplyBatch(count: wires.count) { continuation.resume(returning: $0) }
-            for wire in wires where !link.send(wire, to: batch) { batch.take(nil) }
-            watchAnswers()
-        }
-        guard let values else {
-            let cause = closeError ?? RedisError(.connectionLost, "the connection was lost")
-            throw cause.code == .closed ? RedisError(.connectionLost, cause.message) : cause
-        }
-        return values
+        let reply = PendingReply(count: wires.count, waiter)
+        for wire in wires where !link.send(wire, to: reply) { reply.take(nil) }
+        watchAnswers()
+    }
+
+    /// Why an answer will never come.
+    var loss: RedisError {
+        let cause = closeError ?? RedisError(.connectionLost, "the connection was lost")
+        return cause.code == .closed ? RedisError(.connectionLost, cause.message) : cause
     }
 
     // MARK: Channels
@@ -194,7 +176,7 @@ public actor RedisConnection: LoopActor {
     private func watchAnswers() {
         guard !isWatching, !isClosed else { return }
         isWatching = true
-        let timer = watchdog ?? LoopTimer(loop) { [weak self] in self?.assumeIsolated { $0.checkAnswers() } }
+        let timer = watchdog ?? LoopTimer(loop) { [self] in assumeIsolated { $0.checkAnswers() } }
         watchdog = timer
         timer.start(ms: 250, every: 250)
     }
@@ -208,13 +190,6 @@ public actor RedisConnection: LoopActor {
         if loop.now > link.quietSince &+ configuration.answerTimeout.milliseconds {
             shutDown(RedisError(.timeout, "no answer in time"))
         }
-    }
-}
-
-extension RedisValue {
-    fileprivate var isNoScript: Bool {
-        if case .error(let error) = self { return error.prefix == "NOSCRIPT" }
-        return false
     }
 }
 

@@ -117,7 +117,11 @@ public struct RedisCommand: Sendable {
 
     private static func appendHeader(_ type: Unicode.Scalar, _ count: Int, to buffer: inout [UInt8]) {
         buffer.append(UInt8(ascii: type))
-        buffer.append(contentsOf: String(count).utf8)
+        if count < 10 {
+            buffer.append(UInt8(ascii: "0") + UInt8(count))
+        } else {
+            buffer.append(contentsOf: String(count).utf8)
+        }
         buffer.append(13)
         buffer.append(10)
     }

@@ -39,7 +39,7 @@ extension DocumentCollection {
     public func countDocuments(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Int {
         guard let table = try await table() else { return 0 }
         let parsed = try self.filter(filter, collation: options.collation)
-        let (condition, parameters) = try translation(of: parsed)
+        let (condition, parameters) = try translation(of: parsed, on: table)
         if condition.isExact {
             let sql = "select count(*) from \(table.name) t where \(condition.sql)"
             let count = try await query(PostgresStatement(sql, parameters)).first?.decode(0, as: Int.self) ?? 0
@@ -72,22 +72,9 @@ extension DocumentCollection {
         return values.sorted { Value.compare($0, $1) < 0 }
     }
 
-    /// Which part of a filter Postgres evaluates, and how.
-    public func explain(_ filter: Document) async throws -> Document {
-        let parsed = try self.filter(filter)
-        let (condition, parameters) = try translation(of: parsed)
-        guard let table = try await table() else { return ["table": .null] }
-        let plan = try await query(
-            PostgresStatement("explain select body from \(table.name) t where \(condition.sql)", parameters))
-        return [
-            "sql": .string(condition.sql), "exact": .bool(condition.isExact),
-            "plan": .array(try plan.map { .string(try $0.decode(0)) }),
-        ]
-    }
-
     // MARK: How
 
-    private func query(_ statement: PostgresStatement) async throws -> PostgresRows {
+    func query(_ statement: PostgresStatement) async throws -> PostgresRows {
         do {
             if let session { return try await session.run(statement) }
             return try await store.client.query(statement)
@@ -103,7 +90,14 @@ extension DocumentCollection {
         guard let table = try await table() else { return }
         let filter = try self.filter(document, collation: options.collation)
         let output = try ReadOutput(filter: filter, options: options)
-        let (condition, parameters) = try translation(of: filter)
+        if let sort = try Self.sort(options.sort, collation: filter.collation),
+            let read = OrderedRead(
+                sort, filter: filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
+                hint: options.hint)
+        {
+            return try await self.read(read, options: options, output: output, body)
+        }
+        let (condition, parameters) = try translation(of: filter, on: table, hint: options.hint)
         let sql = "select t.body from \(table.name) t where \(condition.sql)"
         // What Postgres cuts to size itself, or is one document at most, needs no cursor.
         if options.sort == nil, filter.nearness == nil, condition.isExact, let limit = options.limit, limit <= 256 {
@@ -114,6 +108,15 @@ extension DocumentCollection {
                 guard try await body(output.projected(document), 0) else { return }
             }
             return
+        }
+        // The first documents that an index finds are seldom others than those that match.
+        if options.sort == nil, filter.nearness == nil, options.skip == 0, let limit = options.limit, limit <= 16 {
+            let rows = try await query(PostgresStatement("\(sql) limit \(limit)", parameters))
+            let documents = try rows.compactMap { try output.document(of: $0) }
+            if documents.count == rows.count {
+                for document in documents { guard try await body(output.projected(document), 0) else { return } }
+                return
+            }
         }
         if let order = try TopDocuments.Order(options: options, filter: filter) {
             var top = TopDocuments(order: order, skip: options.skip, limit: options.limit)
@@ -138,7 +141,7 @@ extension DocumentCollection {
     }
 
     /// Rows of a cursor, in a snapshot.
-    private func eachRow(
+    func eachRow(
         _ sql: String, _ parameters: [PostgresValue], _ body: (PostgresRow) async throws -> Bool
     ) async throws {
         do {

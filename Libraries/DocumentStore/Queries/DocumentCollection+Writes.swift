@@ -177,7 +177,7 @@ extension DocumentCollection {
         }
     }
 
-    private static func sort(_ document: Document?, collation: Collation?) throws -> Sort? {
+    static func sort(_ document: Document?, collation: Collation?) throws -> Sort? {
         do {
             return try document.flatMap { $0.fields.isEmpty ? nil : try Sort($0, collation: collation) }
         } catch {
@@ -191,9 +191,10 @@ extension DocumentCollection {
 
     func target(_ document: Document, collation: Document?) async throws -> DocumentSession.Target {
         let filter = try filter(document, collation: collation)
-        let (condition, parameters) = try translation(of: filter)
+        let table = try await ensuredTable()
+        let (condition, parameters) = try translation(of: filter, on: table)
         return DocumentSession.Target(
-            table: try await ensuredTable(), filter: filter, condition: condition, parameters: parameters)
+            table: table, filter: filter, condition: condition, parameters: parameters)
     }
 
     private func updateFirst(

@@ -31,16 +31,19 @@ public struct DocumentCollection: Sendable {
             try await session.flush()
             return result
         } catch let error as PostgresError {
-            throw DocumentStoreError(error)
+            throw await store.translated(error)
         }
     }
 
     /// The table; `nil` for a collection that nothing was written to yet.
-    func table() async throws -> CollectionTable? { try await store.tables.existing(namespace, of: app) }
+    func table() async throws -> CollectionTable? {
+        guard let table = try await store.tables.existing(namespace, of: app) else { return nil }
+        return try await store.tables.indexed(table)
+    }
 
     /// The table, made if there is none.
     func ensuredTable() async throws -> CollectionTable {
-        try await store.tables.ensured(namespace, of: store.storage(of: app))
+        try await store.tables.indexed(store.tables.ensured(namespace, of: store.storage(of: app)))
     }
 
     func filter(_ document: Document, collation: Document? = nil) throws -> Filter {
@@ -51,9 +54,11 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    func translation(of filter: Filter) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue])
-    {
-        var translation = FilterTranslation(partitionKey: try store.storage(of: app).partitionKey)
+    func translation(
+        of filter: Filter, on table: CollectionTable, hint: String? = nil
+    ) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue]) {
+        var translation = FilterTranslation(
+            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes, hint: hint)
         let condition = translation.translate(filter)
         return (condition, translation.parameters)
     }
@@ -69,9 +74,14 @@ extension DocumentStoreError {
         }
     }
 
-    init(_ error: PostgresError) {
+    /// - Parameter table: the one that was written to, where it is known: its indexes tell which key is a duplicate.
+    init(_ error: PostgresError, in table: CollectionTable? = nil) {
         if error.isUniqueViolation {
-            self.init(.duplicateKey, "E11000 duplicate key error", mongoCode: 11000, underlying: error)
+            self.init(duplicate: error, in: table)
+        } else if error.sqlstate == "PT115" {
+            self.init(.notSupported, error.message, mongoCode: 115, path: error.column, underlying: error)
+        } else if error.sqlstate == "57014" {
+            self.init(.timeLimit, "operation exceeded time limit", mongoCode: 50, underlying: error)
         } else if error.sqlstate == "55P03" || error.sqlstate == "40P01" || error.sqlstate == "40001" {
             self.init(.busy, "a document is locked by another transaction", mongoCode: 112, underlying: error)
         } else {

@@ -121,6 +121,23 @@ public actor DocumentSession {
         return true
     }
 
+    /// Runs one of several writes: when it is refused nothing is left of it, and the transaction goes on.
+    func atomically<R: Sendable>(_ body: @Sendable (isolated DocumentSession) async throws -> R) async throws -> R {
+        let before = plan
+        _ = try await run("savepoint one_write")
+        do {
+            let result = try await body(self)
+            try await flush()
+            _ = try await run("release savepoint one_write")
+            return result
+        } catch {
+            _ = try await run("rollback to savepoint one_write")
+            plan = before
+            guard let error = error as? PostgresError else { throw error }
+            throw await store.translated(error)
+        }
+    }
+
     /// Makes what was written readable by the statements that follow, if any may follow.
     func flush() async throws {
         guard flushes else { return }

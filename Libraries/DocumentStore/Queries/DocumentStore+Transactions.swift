@@ -18,7 +18,11 @@ extension DocumentStore {
     public func withTransaction<R: Sendable>(
         app: String, beforeCommit: CommitHook? = nil, _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
-        try await run(app: app, flushes: true, beforeCommit: beforeCommit, body)
+        do {
+            return try await run(app: app, flushes: true, beforeCommit: beforeCommit, body)
+        } catch let error as PostgresError where error.isUniqueViolation {
+            throw await translated(error)
+        }
     }
 
     /// - Parameter flushes: whether later statements read what earlier ones wrote.

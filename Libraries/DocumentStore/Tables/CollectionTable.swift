@@ -1,10 +1,13 @@
 import DocumentModel
+import EventLoop
 import Postgres
 
 /// The table of a collection, and the statements that are about it alone.
 final class CollectionTable: Sendable {
     let app: String
     let namespace: ChangeEvent.Namespace
+    /// Quoted.
+    let schema: String
     /// Schema and table, quoted.
     let name: String
     let lockStatement: String
@@ -12,10 +15,18 @@ final class CollectionTable: Sendable {
     let updateStatement: String
     let deleteStatement: String
     let numberStatement: String
+    private let knownIndexes = Locked<[CollectionIndex]>([])
+
+    /// The indexes as they were last seen. Postgres decides about each statement: one that is gone makes it slow, not wrong.
+    var indexes: [CollectionIndex] {
+        get { knownIndexes.withLock { $0 } }
+        set { knownIndexes.withLock { $0 = newValue } }
+    }
 
     init(app: String, namespace: ChangeEvent.Namespace, schema: String, table: String) {
         self.app = app
         self.namespace = namespace
+        self.schema = schema.postgresIdentifier
         name = "\(schema.postgresIdentifier).\(table.postgresIdentifier)"
         let sql = CollectionSQL(table: name)
         lockStatement = sql.lock

@@ -14,8 +14,10 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     public enum Action: Sendable {
         /// Find the user's grant for the partition, then call `granted`, `grantUnavailable` or `revoked`.
         case requestGrant
-        /// Tell the device what it may do; `head` and `lastVersion` come with the first answer.
+        /// Tell the device that the partition is open, and what it may do.
         case sendSubscribed(access: Access, head: Revision, lastVersion: Int64)
+        /// Tell the device what it may do from now on.
+        case sendAccess(Access)
         /// Tell the device to try again later: permissions can't be decided now.
         case sendUnavailable
         /// Receive the partition's live frames, then call `attached` once the feed's position is known.
@@ -49,7 +51,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
 
     private var state = State.waitingForGrant
     private var cursor: Revision
-    private var announced: (head: Revision, lastVersion: Int64)?
+    private var isAnnounced = false
     private var held = HeldFrames<Payload>()
     private let window: Int
 
@@ -86,8 +88,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
             state = .attaching
             return [.attach]
         }
-        guard access != before, let announced else { return [] }
-        return [.sendSubscribed(access: access, head: max(announced.head, cursor), lastVersion: announced.lastVersion)]
+        return access != before && isAnnounced ? [.sendAccess(access)] : []
     }
 
     /// The grant can't be decided now.
@@ -109,10 +110,10 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     public mutating func chunkRead(_ chunk: CatchUpChunk<Payload>, queued: Int) -> [Action] {
         guard case .catchingUp(var catchUp) = state else { return [] }
         var actions: [Action] = []
-        if announced == nil {
+        if !isAnnounced {
+            isAnnounced = true
             actions.append(.sendSubscribed(access: access, head: chunk.head, lastVersion: chunk.lastVersion))
         }
-        announced = (chunk.head, chunk.lastVersion)
         catchUp.total = max(catchUp.total, catchUp.done + chunk.remaining)
         catchUp.done += chunk.count
         actions.append(.sendChunk(chunk, CatchUpProgress(done: catchUp.done, total: catchUp.total)))

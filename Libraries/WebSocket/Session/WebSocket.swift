@@ -59,6 +59,9 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
 
     /// A message. The bytes are valid during the call only; a text is UTF-8. Not called after ``close(_:reason:)``.
     public var onMessage: ((WebSocketFrame.Opcode, UnsafeRawBufferPointer) -> Void)?
+    /// Called when the peer has broken the protocol, with the code of the close frame that follows: what is sent now goes
+    /// before it.
+    public var onViolation: ((WebSocketCloseCode) -> Void)?
     /// Called once, when the peer closed, the connection was lost, or the peer answered our close (or took too long
     /// to). The callbacks are dropped after it.
     public var onClose: ((WebSocketClosure) -> Void)?

@@ -4,19 +4,24 @@ import Glibc
 import HTTPClient
 import LocalEngines
 
-/// One service as a child process, started again when it ends by itself.
+/// One service, or the proxy before them, as a child process, started again when it ends by itself.
 actor ServiceProcess {
     nonisolated let name: String
     nonisolated let port: Int
     nonisolated let logFile: String
+    private let executable: String
+    private let arguments: [String]
     private var environment: [String: String] = [:]
     private let pidFile: String
     private var child: ChildProcess?
     private var watching: Task<Void, Never>?
     private var isStopping = false
 
-    init(name: String, port: Int, places: Places) {
+    /// - Parameter executable: the one of the service's name by default.
+    init(name: String, port: Int, places: Places, executable: String? = nil, arguments: [String] = []) {
         self.name = name
+        self.executable = executable ?? CurrentEnvironment.sibling(name)
+        self.arguments = arguments
         self.port = port
         logFile = places.logs + "/\(name).log"
         pidFile = places.run + "/\(name).pid"
@@ -60,7 +65,7 @@ actor ServiceProcess {
 
     private func spawn() throws -> ChildProcess {
         let child = try ChildProcess.spawn(
-            CurrentEnvironment.sibling(name),
+            executable, arguments,
             environment: CurrentEnvironment.variables.merging(environment) { _, own in own }, output: .file(logFile))
         try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
         return child

@@ -16,6 +16,9 @@ enum UpCommand {
                 "port", value: "PORT",
                 "the first of the ports that are used, 8080 by default: services from here, engines from here + 10"),
             .init("app", value: "DIR", "the app folder to deploy (default: Deploy/apps/rchat)"),
+            .init(
+                "proxy", value: "FILE",
+                "the nginx configuration of the address in front (default: Deploy/proxy.conf.template)"),
             .init("reset", "start empty: remove the data of earlier runs"),
             .init("demo", "play the conversation of three people, check what came of it, and end"),
         ]
@@ -23,16 +26,16 @@ enum UpCommand {
         let system = LocalSystem(
             places: Places(data: arguments.value("data")),
             basePort: try arguments.int("port", in: 1024...65000) ?? 8080,
-            appDirectory: arguments.value("app") ?? "Deploy/apps/rchat")
+            appDirectory: arguments.value("app") ?? "Deploy/apps/rchat",
+            proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template")
         try await run(system, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
     }
 
     private static func run(_ system: LocalSystem, isReset: Bool, isDemo: Bool) async throws {
         let signals = StopSignals()
-        if isReset { try system.places.remove() }
         let work = Task {
             do {
-                try await system.start()
+                try await system.start(isReset: isReset)
                 print(await system.welcome)
                 if isDemo {
                     try await DemoCommand.play(await system.configuration, places: system.places)

@@ -41,7 +41,7 @@ public enum TriggerWorkersServer {
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {
                 [
-                    functions, logs,
+                    functions, logs, TriggerRetention(client: engines.postgres, logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),

@@ -99,6 +99,7 @@ extension EndToEnd {
                 "PARTITA_POSTGRES_URL": try system.setting("postgres.url"),
                 "PARTITA_REDIS_URL": try system.setting("redis.url"),
                 "PARTITA_KAFKA_BOOTSTRAP": try system.setting("kafka.bootstrap"),
+                "PARTITA_KAFKA_EMBEDDED": try system.setting("kafka.embedded"),
                 "PARTITA_MAIL_FOLDER": system.directory + "/mail",
                 "PARTITA_MEDIA_DIRECTORY": system.directory + "/media",
                 "PARTITA_MEDIA_PUBLIC_URL": system.url(of: "media-offload"),

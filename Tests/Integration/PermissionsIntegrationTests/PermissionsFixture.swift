@@ -47,7 +47,7 @@ final class PermissionsFixture: Sendable {
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: loops)
-        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        let kafka = engines.kafka
         let events = EventProducer(KafkaProducer(configuration: kafka, loop: loops.next()), pool: pool)
         let store = DocumentStore(client: postgres)
         let grants = Locked<[Grant]>([])
@@ -64,10 +64,11 @@ final class PermissionsFixture: Sendable {
         try await registry.migrate()
         try await registry.deploy(definition)
         store.define(AppStorage(definition))
-        try await Self.serve([
+        let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool, "functions.hosts": "2",
-        ])
+            "kafka.pool": pool, "functions.hosts": "2",
+        ]
+        try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
         for service in [store, relay, tail] as [any Service] { Task { try await service.run() } }
         try await tail.waitUntilPositioned()
         self.postgres = postgres

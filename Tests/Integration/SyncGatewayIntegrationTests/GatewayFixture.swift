@@ -51,9 +51,8 @@ final class GatewayFixture: Sendable {
         let pool = engines.makePool()
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool,
-            "presence.ttl": "2s",
-        ]
+            "redis.url": engines.redisURL, "kafka.pool": pool, "presence.ttl": "2s",
+        ].merging(engines.kafkaSettings) { $1 }
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = ServiceGroup(
             services: [
@@ -64,7 +63,7 @@ final class GatewayFixture: Sendable {
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: Self.loops)
-        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        let kafka = engines.kafka
         events = EventProducer(KafkaProducer(configuration: kafka, loop: Self.loops.next()), pool: pool)
         store = DocumentStore(client: postgres)
         self.postgres = postgres

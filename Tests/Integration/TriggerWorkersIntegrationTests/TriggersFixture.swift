@@ -50,17 +50,17 @@ final class TriggersFixture: Sendable {
         let database = try await engines.makeDatabase()
         let pool = engines.makePool()
         self.pool = pool
-        port = try await Self.serve([
+        let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool,
-            "functions.hosts": "2",
-        ])
+            "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2",
+        ]
+        port = try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
         let loops = LoopGroup(1)
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: loops)
         let redis = RedisClient(configuration: try RedisConfiguration(url: engines.redisURL), on: loops)
-        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        let kafka = engines.kafka
         let failures = Locked<[TriggerFailure]>([])
         let letters = EventTail<TriggerFailure>(pool: pool, kafka: kafka) { received in
             let decoded = try received.map { try $0.decoded().payload }

@@ -29,7 +29,7 @@ import Testing
         #expect(app.sync?.partitionType == .string)
         guard case .database(let event)? = app.trigger("written")?.event else { throw NotFound() }
         #expect(event.operationTypes == [.insert, .delete])
-        #expect(event.match == ["fullDocument.vip": true])
+        #expect(event.match?.document == ["fullDocument.vip": true])
         #expect(app.trigger("written")?.isDisabled == true)
         guard case .schedule(let schedule)? = app.trigger("nightly")?.event else { throw NotFound() }
         #expect(schedule.cron.next(after: 0) == Int64(10_800))

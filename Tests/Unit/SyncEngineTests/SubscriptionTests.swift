@@ -21,6 +21,7 @@ struct SubscriptionTests {
             switch action {
             case .requestGrant: "grant?"
             case .sendSubscribed(let access, let head, _): "subscribed \(access) \(head.number)"
+            case .sendAccess(let access): "access \(access)"
             case .sendUnavailable: "unavailable"
             case .attach: "attach"
             case .readChunk(let after): "read \(after.number)"
@@ -128,7 +129,7 @@ struct SubscriptionTests {
         _ = refused.start()
         #expect(texts(refused.granted(.none)) == ["detach", "revoked notPermitted"])
         var changed = live(at: 5)
-        #expect(texts(changed.granted(.read)) == ["subscribed read 5"])
+        #expect(texts(changed.granted(.read)) == ["access read"])
         #expect(texts(changed.granted(.read)) == [])
     }
 

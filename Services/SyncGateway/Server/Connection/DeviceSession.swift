@@ -43,6 +43,13 @@ final class DeviceSession: @unchecked Sendable {
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
         socket.onDrain = { [self] in for subscription in subscriptions.values { subscription.drained() } }
+        socket.onViolation = { [self] code in
+            let limit = context.limits.frameBytes
+            report(
+                code == .messageTooBig
+                    ? .init(code: .frameTooLarge, message: "the frame is larger than \(limit) bytes")
+                    : .init(code: .badFrame, message: "the message is no WebSocket text"))
+        }
         socket.onClose = { [self] _ in ended() }
         let timer = LoopTimer(socket.loop) { [self] in check() }
         self.timer = timer
@@ -140,7 +147,15 @@ final class DeviceSession: @unchecked Sendable {
 
     private func accept(_ upload: DeviceFrame.Upload) throws {
         guard let identity = machine.identity else { throw ConnectionStateMachine.Refusal.helloExpected }
-        try machine.upload(upload.partition, count: upload.changesets.count, now: context.time)
+        do {
+            try machine.upload(upload.partition, count: upload.changesets.count, now: context.time)
+        } catch .notSubscribed {
+            // It may have been closed from this side while the upload was under way.
+            return fail(
+                .init(
+                    code: .notSubscribed, message: ConnectionStateMachine.Refusal.notSubscribed.message,
+                    partition: upload.partition))
+        }
         let correction = ClockCorrection(sentAt: upload.sentAt, receivedAt: context.wallTime)
         let now = clock.tick(milliseconds: context.wallTime)
         for changeset in upload.changesets {
@@ -157,6 +172,14 @@ final class DeviceSession: @unchecked Sendable {
     func answered(_ frame: GatewayFrame) {
         machine.answered(count: 1)
         send(frame)
+    }
+
+    /// An upload can't be taken as things stand: its partition is closed, and the device opens it again.
+    func closed(_ partition: Partition, _ report: GatewayFrame.ErrorReport) {
+        machine.answered(count: 1)
+        guard let subscription = subscriptions[partition] else { return }  // told already
+        subscription.unsubscribe()
+        fail(report)
     }
 
     /// An upload has no answer, and so those behind it have none: the device connects again and sends them anew.
@@ -176,13 +199,17 @@ final class DeviceSession: @unchecked Sendable {
     func send(_ frame: WebSocketFrame) { socket.send(frame) }
 
     /// Reports what is wrong; without a partition the connection ends with it.
-    func fail(_ report: GatewayFrame.ErrorReport) {
+    func fail(_ error: GatewayFrame.ErrorReport) {
+        report(error)
+        if error.partition == nil { socket.close(.policyViolation, reason: error.code.rawValue) }
+    }
+
+    private func report(_ report: GatewayFrame.ErrorReport) {
         context.logger.debug(
             "a device is refused",
             metadata: ["connection.id": "\(id)", "error.code": "\(report.code)", "error": "\(report.message)"])
         GatewayMetrics.refusals[report.code.rawValue].increment()
         send(.error(report))
-        if report.partition == nil { socket.close(.policyViolation, reason: report.code.rawValue) }
     }
 
     /// The subscription is over; the partition may be opened again.
@@ -225,6 +252,7 @@ final class DeviceSession: @unchecked Sendable {
         // The callbacks hold this session.
         socket.onMessage = nil
         socket.onDrain = nil
+        socket.onViolation = nil
         socket.onClose = nil
     }
 }

@@ -66,6 +66,7 @@ final class PartitionSubscription: @unchecked Sendable {
             case .sendSubscribed(let access, let head, let lastVersion):
                 session.send(
                     .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)))
+            case .sendAccess(let access): session.send(.access(partition: partition, access))
             case .sendUnavailable:
                 session.fail(
                     .init(
@@ -181,7 +182,7 @@ final class PartitionSubscription: @unchecked Sendable {
     private func run(_ work: @escaping @Sendable () async throws -> Void) {
         let session = session
         // Short: ends with a query or an answer, and changes nothing when the session has ended meanwhile.
-        Task(executorPreference: loop) { [self] in
+        Task(executorPreference: loop.taskExecutor) { [self] in
             do {
                 try await work()
             } catch {

@@ -23,11 +23,19 @@ struct DatabaseTriggersHandler: EventHandler {
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             for trigger in app.definition.triggers {
-                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change),
-                    let argument = try condition.argument(for: change)
+                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change)
                 else { continue }
-                try await runner.run(
-                    trigger, of: app, on: TriggerEvent(id: change.id, argument: argument, time: change.wallTime))
+                let event: TriggerEvent
+                do throws(QueryError) {
+                    guard let argument = try condition.argument(for: change) else { continue }
+                    event = TriggerEvent(id: change.id, argument: argument, time: change.wallTime)
+                } catch {
+                    // It would fail each time.
+                    event = TriggerEvent(id: change.id, argument: change.encoded(), time: change.wallTime)
+                    try await runner.refuse(trigger, of: app, on: event, because: error)
+                    continue
+                }
+                try await runner.run(trigger, of: app, on: event)
             }
         }
     }
@@ -51,12 +59,11 @@ extension TriggerDefinition.Database {
     }
 
     /// The function's argument; `nil` when the trigger's `match` doesn't.
-    func argument(for change: ChangeEvent) throws -> Document? {
+    func argument(for change: ChangeEvent) throws(QueryError) -> Document? {
         var event = change.encoded()
-        if !match.fields.isEmpty, try !Filter(match).evaluate(event) { return nil }
+        if let match, try !match.evaluate(event, now: change.wallTime) { return nil }
         if !wantsDocumentBeforeChange { event["fullDocumentBeforeChange"] = nil }
         if !wantsFullDocument, change.operationType == .update { event["fullDocument"] = nil }
-        guard let projection, !projection.fields.isEmpty else { return event }
-        return try Projection(projection).apply(to: event)
+        return try projection?.apply(to: event) ?? event
     }
 }

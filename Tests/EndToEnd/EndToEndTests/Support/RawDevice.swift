@@ -87,7 +87,7 @@ extension TestDevice {
         let answer = try await http.send(
             .init(
                 method: "POST",
-                url: system.url(of: "auth") + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
+                url: system.publicURL + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
                 headers: [.init("Content-Type", "application/json")], body: Array(ExtendedJSON.print(credentials).utf8))
         )
         await http.shutDown()

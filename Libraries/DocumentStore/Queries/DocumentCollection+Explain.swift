@@ -1,0 +1,82 @@
+public import DocumentModel
+import Postgres
+import QueryLanguage
+
+extension DocumentCollection {
+    /// How a `find` is carried out: what Postgres is asked, by which index, with its plan, and what is left to do here.
+    ///
+    /// `postgres` has a document for each statement (`statement`, `plan`), in the order in which they run; `exact` says whether
+    /// Postgres finds nothing but what matches; `indexes` names those that conditions were made for; `here` names what is evaluated
+    /// here (`filter`, `sort`, `projection`, `limit`).
+    public func explain(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Document {
+        guard let table = try await table() else { return missing }
+        let parsed = try self.filter(filter, collation: options.collation)
+        var here: [Value] = []
+        if options.projection != nil { here.append("projection") }
+        if let sort = try Self.sort(options.sort, collation: parsed.collation),
+            let read = OrderedRead(
+                sort, filter: parsed, table: table, partitionKey: try store.storage(of: app).partitionKey,
+                hint: options.hint)
+        {
+            return try await explanation(
+                (read.irregular.map { [$0] } ?? []) + read.regular, indexes: read.indexes, isExact: false,
+                here: ["filter"] + here)
+        }
+        let (condition, parameters, used) = try explained(parsed, on: table, options)
+        if options.sort != nil || parsed.nearness != nil { here.insert("sort", at: 0) }
+        if !condition.isExact { here.insert("filter", at: 0) }
+        var sql = "select t.body from \(table.name) t where \(condition.sql)"
+        if condition.isExact, options.sort == nil, let limit = options.limit {
+            sql += " limit \(limit) offset \(options.skip)"
+        } else if options.limit != nil || options.skip > 0 {
+            here.append("limit")
+        }
+        return try await explanation(
+            [PostgresStatement(sql, parameters)], indexes: used, isExact: condition.isExact, here: here)
+    }
+
+    /// How a `countDocuments` is carried out; see ``explain(_:options:)``.
+    public func explainCount(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Document {
+        guard let table = try await table() else { return missing }
+        let parsed = try self.filter(filter, collation: options.collation)
+        let (condition, parameters, used) = try explained(parsed, on: table, options)
+        let what = condition.isExact ? "count(*)" : "t.body"
+        return try await explanation(
+            [PostgresStatement("select \(what) from \(table.name) t where \(condition.sql)", parameters)],
+            indexes: used, isExact: condition.isExact, here: condition.isExact ? [] : ["filter", "count"])
+    }
+
+    private var missing: Document {
+        [
+            "namespace": .string("\(namespace.database).\(namespace.collection)"), "postgres": [], "indexes": [],
+            "here": [],
+        ]
+    }
+
+    private func explained(
+        _ filter: Filter, on table: CollectionTable, _ options: FindOptions
+    ) throws -> (FilterTranslation.Condition, [PostgresValue], [String]) {
+        var translation = FilterTranslation(
+            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes, hint: options.hint)
+        let condition = translation.translate(filter)
+        return (condition, translation.parameters, translation.used.map(\.index.model.name))
+    }
+
+    /// The plans of statements, and what else there is to say.
+    func explanation(
+        _ statements: [PostgresStatement], indexes: [String], isExact: Bool, here: [Value]
+    ) async throws -> Document {
+        var parts: [Value] = []
+        for statement in statements {
+            let plan = try await query(
+                PostgresStatement("explain \(statement.sql)", statement.parameters, isPrepared: false))
+            parts.append([
+                "statement": .string(statement.sql), "plan": .array(try plan.map { .string(try $0.decode(0)) }),
+            ])
+        }
+        return [
+            "namespace": .string("\(namespace.database).\(namespace.collection)"), "postgres": .array(parts),
+            "exact": .bool(isExact), "indexes": .array(indexes.map(Value.string)), "here": .array(here),
+        ]
+    }
+}

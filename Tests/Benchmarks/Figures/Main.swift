@@ -1,0 +1,29 @@
+import BenchmarkRunner
+import Dispatch
+import Glibc
+
+/// `benchmarks [--json] [NAME…]`: what `./Deploy/bench` runs.
+@main enum Main {
+    static func main() async {
+        do {
+            let arguments = try BenchmarkArguments(Array(CommandLine.arguments.dropFirst()))
+            let work = Task {
+                try await BenchmarkRunner(Registry.benchmarks).run(arguments, progress: Console.note) { report in
+                    Console.figure(arguments.printsJSON ? report.jsonLine : report.textLine)
+                }
+            }
+            let sources = [SIGINT, SIGTERM].map { number in
+                signal(number, SIG_IGN)
+                let source = DispatchSource.makeSignalSource(signal: number)
+                source.setEventHandler { work.cancel() }
+                source.resume()
+                return source
+            }
+            defer { for source in sources { source.cancel() } }
+            try await work.value
+        } catch {
+            Console.note("error: \(error)")
+            exit(1)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import BenchmarkRunner
+import ChildProcesses
+import DocumentModel
+import EventLoop
+import Foundation
+import HTTPClient
+import LocalEngines
+
+/// The five services as processes, as `partita up` starts them, with the app of the benchmarks: one collection, partitions that
+/// everybody may read and write, no triggers.
+struct RunningSystem: Sendable {
+    static let app = "bench"
+
+    let gatewayPort: Int
+    private let authURL: String
+    private let token: String
+    private let user: String
+
+    /// The system; started once, when a benchmark first asks for it.
+    static func shared(on machine: Machine) async throws -> RunningSystem {
+        try await starter.system(on: machine)
+    }
+
+    private static let starter = Starter()
+
+    private actor Starter {
+        private var started: Task<RunningSystem, any Error>?
+
+        func system(on machine: Machine) async throws -> RunningSystem {
+            let task = started ?? Task { try await RunningSystem.start(on: machine) }
+            started = task
+            return try await task.value
+        }
+    }
+
+    private static func start(on machine: Machine) async throws -> RunningSystem {
+        var environment = CurrentEnvironment.variables
+        environment["PARTITA_POSTGRES_URL"] = try await machine.postgres()
+        environment["PARTITA_REDIS_URL"] = try await machine.redis()
+        let broker = try await machine.kafka()
+        environment["PARTITA_KAFKA_BOOTSTRAP"] = broker.bootstrap
+        environment["PARTITA_KAFKA_EMBEDDED"] = "\(broker.isEmbedded)"
+        let directory = try await machine.directory() + "/system"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let port = try freePorts()
+        let up = try ChildProcess.spawn(
+            CurrentEnvironment.sibling("partita"),
+            ["up", "--data", directory, "--port", "\(port)", "--app", "Tests/Benchmarks/App"],
+            environment: environment, output: .file(directory + "/up.log"))
+        await machine.atEnd { await up.terminate(grace: .seconds(40)) }
+        let end = ContinuousClock.now + .seconds(120)
+        while !FileManager.default.fileExists(atPath: directory + "/run/ready") {
+            guard up.exitStatus == nil, ContinuousClock.now < end else {
+                let log = try String(contentsOfFile: directory + "/up.log", encoding: .utf8)
+                throw BenchmarkError("the services don't start: \(log.suffix(2000))")
+            }
+            try await Task.sleep(for: .milliseconds(50))  // readiness has no event to wait for
+        }
+        return try await signUp(authURL: "http://127.0.0.1:\(port)", gatewayPort: port + 2)
+    }
+
+    /// Five in a row, below those that the system hands out.
+    private static func freePorts() throws -> Int {
+        for port in stride(from: 21_000 + Int(getpid()) % 50 * 20, to: 32_000, by: 20)
+        where !(port..<port + 5).contains(where: LocalPort.isTaken) {
+            return port
+        }
+        throw BenchmarkError("no five free ports in a row")
+    }
+
+    private static func signUp(authURL: String, gatewayPort: Int) async throws -> RunningSystem {
+        let loop = EventLoop(name: "sign-up")
+        let http = HTTPClient(loop: loop)
+        let email = "\(UUID().uuidString.lowercased())@example.com"
+        let base = "\(authURL)/api/client/v2.0/app/\(app)/auth/providers/local-userpass"
+        func post(_ path: String, _ body: Document, status: Int) async throws -> HTTPClient.Response {
+            let response = try await http.send(
+                .init(
+                    method: "POST", url: base + path, headers: [.init("Content-Type", "application/json")],
+                    body: Array(ExtendedJSON.print(body).utf8)))
+            guard response.status == status else { throw BenchmarkError("\(path): \(response.text)") }
+            return response
+        }
+        _ = try await post("/register", ["email": .string(email), "password": "a long password"], status: 201)
+        let answer = try await post("/login", ["username": .string(email), "password": "a long password"], status: 200)
+        let session = try ExtendedJSON.parseDocument(answer.body)
+        await http.shutDown()
+        await loop.shutDown()
+        guard let token = session["access_token"]?.stringValue, let user = session["user_id"]?.stringValue else {
+            throw BenchmarkError("no token: \(answer.text)")
+        }
+        return RunningSystem(gatewayPort: gatewayPort, authURL: authURL, token: token, user: user)
+    }
+
+    /// Connects a device of the one user that the benchmarks have. Blocks.
+    func connect(_ device: String) throws -> BenchmarkDevice {
+        try BenchmarkDevice(device, token: token, port: gatewayPort, app: Self.app)
+    }
+}

@@ -1,0 +1,60 @@
+/// What Partita is compared with: the same work in plain C, and clients that cost as little as possible beside it.
+#ifndef PARTITA_REFERENCES_H
+#define PARTITA_REFERENCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#pragma clang assume_nonnull begin
+
+// WebSocket clients (websockets.c). Failures are negative errno values.
+
+/// Connects to 127.0.0.1 and upgrades, offering permessage-deflate if `deflates`. Returns the descriptor, which blocks.
+int reference_websocket_open(int port, const char *path, const char *_Nullable subprotocol, bool deflates);
+
+/// Sends a masked text message.
+int reference_websocket_send(int descriptor, const uint8_t *text, size_t length);
+
+/// Reads the payload of one unfragmented message into `payload` and returns its length.
+ptrdiff_t reference_websocket_receive(int descriptor, uint8_t *payload, size_t capacity);
+
+/// What came to many sockets.
+struct reference_arrival {
+    /// From the first byte to the last one, on any of the sockets.
+    double seconds;
+    /// Bytes on all sockets together.
+    uint64_t bytes;
+};
+
+/// Reads from all descriptors until each has got `last`, a text that ends what is sent.
+///
+/// `record` keeps the first descriptor's bytes, at most `*recorded` of them; `*recorded` is set to how many there were.
+int reference_receive_all(
+    const int *descriptors, int count, const char *last, int timeout_seconds, uint8_t *_Nullable record,
+    size_t *recorded, struct reference_arrival *arrival);
+
+// Sending one stream to many sockets (fan_out.c).
+
+/// Connects `count` pairs of sockets over 127.0.0.1: what is sent on `senders[i]` comes to `receivers[i]`.
+int reference_connect_pairs(int *senders, int *receivers, int count);
+
+/// Sends each frame to each socket before the next frame: `frames` holds them one after the other, `lengths` their lengths.
+int reference_fan_out(
+    const int *senders, int count, const uint8_t *frames, const size_t *lengths, int frame_count);
+
+// One commit and one message (latency.c).
+
+/// A libpq connection to an empty database, and a librdkafka producer and consumer of one topic. Nil if one can't be had.
+struct reference_latency;
+struct reference_latency *_Nullable reference_latency_open(
+    const char *postgres, const char *bootstrap, const char *topic, bool is_embedded);
+
+/// Commits an insert, then sends a message and waits for it. Returns the seconds that took, or a negative number.
+double reference_latency_measure(struct reference_latency *handle);
+
+void reference_latency_close(struct reference_latency *handle);
+
+#pragma clang assume_nonnull end
+
+#endif
