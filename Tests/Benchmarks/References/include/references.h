@@ -16,7 +16,7 @@ int reference_websocket_open(int port, const char *path, const char *_Nullable s
 /// Sends a masked text message.
 int reference_websocket_send(int descriptor, const uint8_t *text, size_t length);
 
-/// Reads the payload of one unfragmented message into `payload` and returns its length.
+/// Answers pings, and reads the payload of one unfragmented message into `payload` and returns its length.
 ptrdiff_t reference_websocket_receive(int descriptor, uint8_t *payload, size_t capacity);
 
 /// What came to many sockets.
