@@ -39,7 +39,7 @@ public enum SyncGatewayServer {
             interval: ttl / 3, logger: logger)
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance, logger: logger)
-        let committer = GroupCommitter(store: engines.store)
+        let committer = GroupCommitter(store: engines.store, on: context.loops.next())
         let feed = ChangeFeed(logger: logger)
         let gateway = GatewayContext(
             store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier, grants: grants,
@@ -53,7 +53,9 @@ public enum SyncGatewayServer {
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
-        let changes = EventTail<DocumentChangesEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
+        let changes = EventTail<DocumentChangesEvent>(
+            pool: engines.pool, kafka: engines.kafka, on: context.loops.next(), logger: logger
+        ) {
             feed.handle($0)
         }
         let grantChanges = EventTail<GrantsEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {

@@ -156,6 +156,29 @@ static bool has_last(struct tail *tail, const uint8_t *piece, size_t length, con
     return false;
 }
 
+static void keep(const uint8_t *bytes, size_t length, uint8_t *record, size_t capacity, size_t *recorded) {
+    size_t room = capacity - *recorded, part = length < room ? length : room;
+    memcpy(record + *recorded, bytes, part);
+    *recorded += part;
+}
+
+// What is left of the frames that end with the text: it must not be taken for the beginning of what comes next.
+static int read_rest(
+    const int *descriptors, int count, uint8_t *buffer, size_t size, uint8_t *record, size_t capacity, size_t *recorded,
+    struct reference_arrival *arrival) {
+    usleep(20000);
+    for (int i = 0; i < count; i++) {
+        ssize_t got;
+        while ((got = recv(descriptors[i], buffer, size, MSG_DONTWAIT)) > 0) {
+            arrival->bytes += (uint64_t)got;
+            if (i == 0 && record) keep(buffer, (size_t)got, record, capacity, recorded);
+        }
+        if (got == 0) return -ECONNRESET;
+        if (errno != EAGAIN && errno != EINTR) return -errno;
+    }
+    return 0;
+}
+
 int reference_receive_all(
     const int *descriptors, int count, const char *last, int timeout_seconds, uint8_t *record, size_t *recorded,
     struct reference_arrival *arrival) {
@@ -189,11 +212,7 @@ int reference_receive_all(
             }
             if (begin == 0) begin = now();
             arrival->bytes += (uint64_t)got;
-            if (i == 0 && record) {
-                size_t room = capacity - *recorded, part = (size_t)got < room ? (size_t)got : room;
-                memcpy(record + *recorded, buffer, part);
-                *recorded += part;
-            }
+            if (i == 0 && record) keep(buffer, (size_t)got, record, capacity, recorded);
             if (has_last(&tails[i], buffer, (size_t)got, last)) {
                 epoll_ctl(poll, EPOLL_CTL_DEL, descriptors[i], NULL);
                 open--;
@@ -201,6 +220,7 @@ int reference_receive_all(
         }
     }
     arrival->seconds = now() - begin;
+    if (status == 0) status = read_rest(descriptors, count, buffer, buffer_size, record, capacity, recorded, arrival);
     free(buffer);
     free(tails);
     close(poll);
