@@ -46,7 +46,7 @@ public enum SyncGatewayServer {
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance, lease: lease, logger: logger
         )
-        let committer = GroupCommitter(store: engines.store)
+        let committer = GroupCommitter(store: engines.store, on: context.loops.next())
         let feed = ChangeFeed(logger: logger)
         let gateway = GatewayContext(
             store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier, grants: grants,
@@ -69,7 +69,9 @@ public enum SyncGatewayServer {
         context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {
             try await documents.handle($0)
         }
-        let changes = EventTail<DocumentChangesEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
+        let changes = EventTail<DocumentChangesEvent>(
+            pool: engines.pool, kafka: engines.kafka, on: context.loops.next(), logger: logger
+        ) {
             feed.handle($0)
         }
         let grantChanges = EventTail<GrantsEvent>(
