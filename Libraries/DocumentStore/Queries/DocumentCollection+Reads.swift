@@ -43,7 +43,8 @@ extension DocumentCollection {
         let (condition, parameters) = (found.condition, found.parameters)
         if condition.isExact {
             let sql = "select count(*) from \(table.name) t where \(condition.sql)"
-            let count = try await query(PostgresStatement(sql, parameters), within: TimeLimit(options.maxTimeMS))
+            let count =
+                try await query(PostgresStatement(sql, parameters), within: TimeLimit(options.maxTimeMS))
                 .first?.decode(0, as: Int.self) ?? 0
             return min(max(count - options.skip, 0), options.limit ?? .max)
         }
@@ -62,16 +63,12 @@ extension DocumentCollection {
 
     /// The values that stand at a path in the documents that match, each once; an array stands for its elements.
     public func distinct(_ path: String, _ filter: Document = [:]) async throws -> [Value] {
-        var seen: Set<Value> = []
-        var values: [Value] = []
-        let path = Path(path)
+        var values = DistinctValues(path)
         try await forEach(filter) { document in
-            for value in Value.document(document).reached(by: path.components[...]) where seen.insert(value).inserted {
-                values.append(value)
-            }
+            values.add(document)
             return true
         }
-        return values.sorted { Value.compare($0, $1) < 0 }
+        return values.result
     }
 
     // MARK: How
@@ -191,24 +188,6 @@ extension DocumentStoreError {
     static let tooMuch = DocumentStoreError(
         .badFilter, "the documents have more than 100 MiB: limit them, or read them one after the other", mongoCode: 292
     )
-}
-
-extension Value {
-    /// All values that a path leads to through arrays; a final array stands for its elements.
-    fileprivate func reached(by path: ArraySlice<Path.Component>) -> [Value] {
-        if case .array(let elements) = self {
-            let below = elements.flatMap { element -> [Value] in
-                // An array directly inside an array is not searched.
-                if case .array = element { return path.isEmpty ? [element] : [] }
-                return element.reached(by: path)
-            }
-            guard let index = path.first?.index, elements.indices.contains(index) else { return below }
-            return below + elements[index].reached(by: path.dropFirst())
-        }
-        guard let first = path.first else { return [self] }
-        guard case .document(let document) = self, let value = document[first.name] else { return [] }
-        return value.reached(by: path.dropFirst())
-    }
 }
 
 extension PostgresRow {

@@ -20,6 +20,8 @@ public actor DocumentSession {
     var stamp: WriteStamp { .server(at: now) }
     private var isPrepared = false
     private(set) var isEnded = false
+    /// What the writes under review met; `nil` where nobody reviews them.
+    var met: [MetDocument]?
 
     init(store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool) {
         self.store = store
@@ -91,7 +93,12 @@ public actor DocumentSession {
         _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
         operation: ChangeEvent.OperationType
     ) throws -> Bool {
-        try plan.write(document, over: key, in: table, description: description, operation: operation, by: stamp)
+        let before = plan[key]?.current
+        if document != nil || before != nil {
+            met?.append(MetDocument(namespace: table.namespace, before: before?.stored.document, after: document))
+        }
+        return try plan.write(
+            document, over: key, in: table, description: description, operation: operation, by: stamp)
     }
 
     /// Runs one of several writes: when it is refused nothing is left of it, and the transaction goes on.

@@ -12,7 +12,8 @@ enum DocumentMetadata: String, CaseIterable {
 
     /// The metadata that `{$meta: name}` asks for; `nil` for any other value.
     static func asked(_ value: Value) -> DocumentMetadata? {
-        guard case .document(let document) = value, document.count == 1, let name = document["$meta"]?.stringValue else {
+        guard case .document(let document) = value, document.count == 1, let name = document["$meta"]?.stringValue
+        else {
             return nil
         }
         return DocumentMetadata(rawValue: name)
@@ -27,7 +28,11 @@ enum DocumentMetadata: String, CaseIterable {
                 // The highest score first, under whatever name.
                 var rewritten = Document()
                 for field in order.fields {
-                    if let metadata = asked(field.value) { rewritten[metadata.field] = -1 } else { rewritten[field.key] = field.value }
+                    if let metadata = asked(field.value) {
+                        rewritten[metadata.field] = -1
+                    } else {
+                        rewritten[field.key] = field.value
+                    }
                 }
                 stage.fields[index].value = .document(rewritten)
             case ("$project", .document(let projection)):
@@ -63,7 +68,8 @@ enum DocumentMetadata: String, CaseIterable {
         if let metadata = asked(value) { return .string("$" + metadata.field) }
         switch value {
         case .document(let document):
-            return .document(Document(document.fields.map { ($0.key, $0.key == "$literal" ? $0.value : replaced($0.value)) }))
+            return .document(
+                Document(document.fields.map { ($0.key, $0.key == "$literal" ? $0.value : replaced($0.value)) }))
         case .array(let elements): return .array(elements.map(replaced))
         default: return value
         }

@@ -40,7 +40,9 @@ extension SearchCompiler {
             center = Double(milliseconds)
             found = place + ".\"$date\" ? (@.type() == \"number\")"
         case .int32, .int64, .double, .decimal128:
-            guard let number = origin.doubleValue, number.isFinite else { throw SearchError.wrong("\"near.origin\" must be finite") }
+            guard let number = origin.doubleValue, number.isFinite else {
+                throw SearchError.wrong("\"near.origin\" must be finite")
+            }
             center = number
             found = place + " ? (@.type() == \"number\")"
         default: throw SearchError.unsupported("near with an origin that is no number and no date")
@@ -63,11 +65,14 @@ extension SearchCompiler {
         guard !(must + mustNot + should + filter).isEmpty else {
             throw SearchError.wrong("\"compound\" needs at least one clause")
         }
-        let least = options["minimumShouldMatch"]?.intValue ?? (must.isEmpty && filter.isEmpty && !should.isEmpty ? 1 : 0)
+        let least =
+            options["minimumShouldMatch"]?.intValue ?? (must.isEmpty && filter.isEmpty && !should.isEmpty ? 1 : 0)
         guard (0...should.count).contains(least) else {
-            throw SearchError.wrong("\"compound.minimumShouldMatch\" cannot be greater than the number of should clauses")
+            throw SearchError.wrong(
+                "\"compound.minimumShouldMatch\" cannot be greater than the number of should clauses")
         }
-        var conditions = (must + filter).map { "(\($0.condition))" } + mustNot.map { "not coalesce((\($0.condition)), false)" }
+        var conditions =
+            (must + filter).map { "(\($0.condition))" } + mustNot.map { "not coalesce((\($0.condition)), false)" }
         if least > 0 {
             let met = should.map { "(coalesce((\($0.condition)), false))::int" }.joined(separator: " + ")
             conditions.append("\(met) >= \(least)")
@@ -90,7 +95,9 @@ extension SearchCompiler {
         guard let value = options[name] else { return [] }
         var parts: [Part] = []
         for element in value.arrayValue ?? [value] {
-            guard case .document(let clause) = element else { throw SearchError.wrong("\"compound.\(name)\" must be documents") }
+            guard case .document(let clause) = element else {
+                throw SearchError.wrong("\"compound.\(name)\" must be documents")
+            }
             parts.append(try compile(clause))
         }
         return parts

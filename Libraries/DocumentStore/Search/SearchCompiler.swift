@@ -32,7 +32,8 @@ struct SearchCompiler {
         "text", "phrase", "compound", "autocomplete", "wildcard", "exists", "equals", "in", "range", "near",
     ]
     private static let unsupported = [
-        "embeddedDocument", "geoShape", "geoWithin", "hasAncestor", "hasRoot", "knnBeta", "moreLikeThis", "queryString", "regex",
+        "embeddedDocument", "geoShape", "geoWithin", "hasAncestor", "hasRoot", "knnBeta", "moreLikeThis", "queryString",
+        "regex",
         "span", "vectorSearch",
     ]
 
@@ -48,7 +49,9 @@ struct SearchCompiler {
         guard found.count == 1, let field = found.first else {
             throw SearchError.wrong("one of \(Self.operators.joined(separator: ", ")) is required")
         }
-        guard case .document(let options) = field.value else { throw SearchError.wrong("\"\(field.key)\" must be a document") }
+        guard case .document(let options) = field.value else {
+            throw SearchError.wrong("\"\(field.key)\" must be a document")
+        }
         if let synonyms = options.fields.first(where: { ["synonyms", "doesNotAffect", "function"].contains($0.key) }) {
             throw SearchError.unsupported("\(field.key).\(synonyms.key)")
         }
@@ -79,7 +82,8 @@ struct SearchCompiler {
                 throw SearchError.wrong("\"\(name).score.boost\" needs a value or a path")
             }
             let undefined = field.value["undefined"]?.doubleValue ?? 0
-            return Part(condition: part.condition, score: "(\(part.score)) * coalesce(\(Self.number(path)), \(undefined))")
+            return Part(
+                condition: part.condition, score: "(\(part.score)) * coalesce(\(Self.number(path)), \(undefined))")
         case "constant":
             guard let number = field.value["value"]?.doubleValue, number >= 0, number.isFinite else {
                 throw SearchError.wrong("\"\(name).score.constant.value\" must be a number")
@@ -101,7 +105,9 @@ struct SearchCompiler {
         guard !queries.isEmpty, queries.count == (value?.arrayValue?.count ?? 1) else {
             throw SearchError.wrong("\"\(name).query\" is required, a string or a list of them")
         }
-        guard queries.allSatisfy({ !$0.utf8.contains(0) }) else { throw SearchError.wrong("\"\(name).query\" has U+0000") }
+        guard queries.allSatisfy({ !$0.utf8.contains(0) }) else {
+            throw SearchError.wrong("\"\(name).query\" has U+0000")
+        }
         return queries
     }
 
@@ -123,7 +129,8 @@ struct SearchCompiler {
         for word in words { terms.insert(Term(word: word)) }
         let queries = words.map { "plainto_tsquery('pg_catalog.simple', partita.folded(\(bind(.text($0)))))" }
         let query = "(\(queries.joined(separator: matchesAll ? " && " : " || ")))"
-        return Part(condition: "\(path.vector) @@ \(query)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(query), 1) * 10")
+        return Part(
+            condition: "\(path.vector) @@ \(query)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(query), 1) * 10")
     }
 
     /// Words that are a few edits away count less.
@@ -139,7 +146,9 @@ struct SearchCompiler {
             terms.insert(Term(word: word, edits: edits))
             let wanted = "partita.folded(\(bind(.text(String(word.prefix(100))))))"
             var distance = "levenshtein_less_equal(w, \(wanted), \(edits))"
-            if prefix > 0 { distance = "case when left(w, \(prefix)) = left(\(wanted), \(prefix)) then \(distance) else 9 end" }
+            if prefix > 0 {
+                distance = "case when left(w, \(prefix)) = left(\(wanted), \(prefix)) then \(distance) else 9 end"
+            }
             scores.append(
                 "coalesce((select max(\(edits) + 1 - d) from unnest(tsvector_to_array(\(path.vector))) w, "
                     + "lateral (select \(distance) d where length(w) <= 100) l where d <= \(edits)), 0)")
@@ -161,12 +170,14 @@ struct SearchCompiler {
             // One more place between two words for each step of the slop.
             queries.append(
                 parts.dropFirst().reduce(first) { phrase, next in
-                    "(" + (1...slop + 1).map { "tsquery_phrase(\(phrase), \(next), \($0))" }.joined(separator: " || ") + ")"
+                    "(" + (1...slop + 1).map { "tsquery_phrase(\(phrase), \(next), \($0))" }.joined(separator: " || ")
+                        + ")"
                 })
         }
         if queries.isEmpty { return Part(condition: "false", score: "0") }
         let query = "(\(queries.joined(separator: " || ")))"
-        return Part(condition: "\(path.vector) @@ \(query)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(query), 1) * 10")
+        return Part(
+            condition: "\(path.vector) @@ \(query)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(query), 1) * 10")
     }
 
     private mutating func autocomplete(_ options: Document) throws(DocumentStoreError) -> Part {
@@ -180,7 +191,8 @@ struct SearchCompiler {
                 extensions.insert("pg_trgm")
                 for word in words { terms.insert(Term(word: word, isPrefix: true, edits: 1)) }
                 let wanted = "partita.folded(\(bind(.text(query))))"
-                let likeness = "(select coalesce(max(word_similarity(\(wanted), partita.folded(x))), 0) from \(path.texts) x)"
+                let likeness =
+                    "(select coalesce(max(word_similarity(\(wanted), partita.folded(x))), 0) from \(path.texts) x)"
                 parts.append(Part(condition: "\(likeness) >= 0.4", score: "\(likeness)::float8"))
             } else {
                 for word in words { terms.insert(Term(word: word, isPrefix: true)) }
@@ -188,7 +200,9 @@ struct SearchCompiler {
                 let text = words.map { $0 + ":*" }.joined(separator: isSequential ? " <-> " : " & ")
                 let wanted = "to_tsquery('pg_catalog.simple', partita.folded(\(bind(.text(text)))))"
                 parts.append(
-                    Part(condition: "\(path.vector) @@ \(wanted)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(wanted), 1) * 10"))
+                    Part(
+                        condition: "\(path.vector) @@ \(wanted)",
+                        score: "ts_rank('{1,1,1,1}', \(path.vector), \(wanted), 1) * 10"))
             }
         }
         return Self.any(parts)
@@ -214,9 +228,11 @@ struct SearchCompiler {
             }
             let wanted = bind(.text(pattern))
             // A whole text, or one of its words where the text is analyzed.
-            var condition = "exists (select from \(path.texts) x where partita.folded(x) like partita.folded(\(wanted)))"
+            var condition =
+                "exists (select from \(path.texts) x where partita.folded(x) like partita.folded(\(wanted)))"
             if options["allowAnalyzedField"]?.boolValue == true {
-                condition = "(\(condition) or exists (select from unnest(tsvector_to_array(\(path.vector))) w where w like partita.folded(\(wanted))))"
+                condition =
+                    "(\(condition) or exists (select from unnest(tsvector_to_array(\(path.vector))) w where w like partita.folded(\(wanted))))"
             }
             parts.append(Part(condition: condition, score: "1"))
         }
@@ -227,6 +243,7 @@ struct SearchCompiler {
         if parts.isEmpty { return Part(condition: "false", score: "0") }
         return Part(
             condition: "(" + parts.map(\.condition).joined(separator: " or ") + ")",
-            score: "(" + parts.map { "case when \($0.condition) then \($0.score) else 0 end" }.joined(separator: " + ") + ")")
+            score: "(" + parts.map { "case when \($0.condition) then \($0.score) else 0 end" }.joined(separator: " + ")
+                + ")")
     }
 }

@@ -22,7 +22,9 @@ struct SearchPath: Sendable {
                     return
                 }
                 guard let path = options["value"]?.stringValue else {
-                    throw SearchError.wrong("\"\(name).path\" must be a string, a document with \"wildcard\" or \"value\", or a list of them")
+                    throw SearchError.wrong(
+                        "\"\(name).path\" must be a string, a document with \"wildcard\" or \"value\", or a list of them"
+                    )
                 }
                 if options["multi"] != nil { throw SearchError.unsupported("\"\(name).path.multi\"") }
                 paths.append(path)

@@ -14,7 +14,7 @@ struct SearchSpecification: Sendable {
     /// An order other than by the score.
     let sort: Document?
 
-    init(_ specification: Document, name: String) throws(DocumentStoreError) {
+    init(_ specification: Document) throws(DocumentStoreError) {
         var operators = specification
         // The index is the one there is: all texts of the collection.
         for key in ["index", "concurrent", "count", "highlight", "sort", "tracking"] { operators[key] = nil }
@@ -70,7 +70,9 @@ struct SearchFacet: Sendable {
         guard let path = value["path"]?.stringValue, let kind = value["type"]?.stringValue else {
             throw SearchError.wrong("\"facets.\(name)\" needs a type and a path")
         }
-        guard ["string", "number", "date"].contains(kind) else { throw SearchError.unsupported("a facet of type \(kind)") }
+        guard ["string", "number", "date"].contains(kind) else {
+            throw SearchError.unsupported("a facet of type \(kind)")
+        }
         self.path = path
         self.kind = kind
         most = value["numBuckets"]?.intValue ?? 10

@@ -20,6 +20,8 @@ struct DatabaseTriggersHandler: EventHandler {
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        // A trigger sees every event since it was deployed, also the one right behind it.
+        try await apps.refresh()
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             for trigger in app.definition.triggers {

@@ -28,7 +28,7 @@ struct DocumentWorld: Sendable {
             try await DumpMigrations.migrations.apply(on: client)
             let store = DocumentStore(client: client)
             store.define(AppStorage(app: app, syncDatabase: database, partitionKey: "conversation"))
-            return try await withTaskExecutorPreference(loops.next()) {
+            return try await withTaskExecutorPreference(loops.next().taskExecutor) {
                 try await body(DocumentWorld(client: client, store: store))
             }
         }
