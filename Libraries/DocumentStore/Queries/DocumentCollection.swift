@@ -54,14 +54,35 @@ public struct DocumentCollection: Sendable {
         }
     }
 
+    /// A filter with its `$text` apart, which only Postgres can evaluate.
+    func parse(_ document: Document, collation: Document? = nil) throws -> (filter: Filter, text: TextQuery?) {
+        var document = document
+        let text = try TextQuery.extract(from: &document)
+        return (try filter(document, collation: collation), text)
+    }
+
     func translation(
-        of filter: Filter, on table: CollectionTable, hint: String? = nil
-    ) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue]) {
+        of parsed: (filter: Filter, text: TextQuery?), on table: CollectionTable, hint: String? = nil
+    ) throws -> TranslatedFilter {
         var translation = FilterTranslation(
             partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes, hint: hint)
-        let condition = translation.translate(filter)
-        return (condition, translation.parameters)
+        var condition = translation.translate(parsed.filter)
+        let text = try parsed.text?.sql(by: table.indexes) { translation.bind($0) }
+        if let text { condition.sql = "\(text.condition) and (\(condition.sql))" }
+        return TranslatedFilter(
+            condition: condition, parameters: translation.parameters, score: text?.score,
+            indexes: translation.used.map(\.index.model.name) + (text.map { [$0.index] } ?? []))
     }
+}
+
+/// A filter as Postgres evaluates it.
+struct TranslatedFilter: Sendable {
+    let condition: FilterTranslation.Condition
+    let parameters: [PostgresValue]
+    /// The score of a `$text`.
+    let score: String?
+    /// The names of the indexes that conditions were made for.
+    let indexes: [String]
 }
 
 extension DocumentStoreError {

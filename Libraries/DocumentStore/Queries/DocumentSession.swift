@@ -17,9 +17,11 @@ public actor DocumentSession {
     private let flushes: Bool
     var plan: WritePlan
     let now: Int64
-    var stamp: WriteStamp { WriteStamp(author: WriteStamp.serverAuthor, time: HybridTime(milliseconds: now)) }
+    var stamp: WriteStamp { .server(at: now) }
     private var isPrepared = false
     private(set) var isEnded = false
+    /// What the writes under review met; `nil` where nobody reviews them.
+    var met: [MetDocument]?
 
     init(store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool) {
         self.store = store
@@ -58,8 +60,7 @@ public actor DocumentSession {
     func lock(
         _ table: CollectionTable, where condition: String, _ parameters: [PostgresValue], after: String?, limit: Int
     ) async throws -> [WritePlan.Key] {
-        let columns = "t._id, t.partition, t.epoch, t.revision, t.incarnation_epoch, t.incarnation, t.clocks, t.body"
-        var sql = "select \(columns) from \(table.name) t where (\(condition))"
+        var sql = "select \(DocumentRow.columns) from \(table.name) t where (\(condition))"
         var parameters = parameters
         if let after {
             parameters.append(.text(after))
@@ -93,32 +94,11 @@ public actor DocumentSession {
         operation: ChangeEvent.OperationType
     ) throws -> Bool {
         let before = plan[key]?.current
-        guard let document else {
-            guard before != nil else { return false }
-            plan.record(key, as: nil, body: [], by: stamp)
-            return true
+        if document != nil || before != nil {
+            met?.append(MetDocument(namespace: table.namespace, before: before?.stored.document, after: document))
         }
-        var stored: StoredDocument
-        if let before {
-            if before.stored.document.isIdentical(to: document) { return false }
-            stored = before.stored
-            stored.clocks.record(description, in: document, by: stamp, revision: WritePlan.pending)
-            stored.document = document
-        } else {
-            stored = StoredDocument(
-                document: document, incarnation: WritePlan.pending, revision: WritePlan.pending,
-                clocks: FieldClocks(inserted: stamp, revision: WritePlan.pending))
-        }
-        if let violation = storage.validate(table.namespace, document) {
-            throw DocumentStoreError(.schemaViolation, violation.reason, mongoCode: 121, path: violation.path)
-        }
-        var body: [UInt8] = []
-        ExtendedJSON.append(document, mode: .canonical, to: &body)
-        if body.count > DocumentStore.maximumDocumentBytes {
-            throw DocumentStoreError(.documentTooLarge, "a document has at most 16 MiB", mongoCode: 10334)
-        }
-        plan.record(key, as: stored, body: body, operation: operation, by: stamp)
-        return true
+        return try plan.write(
+            document, over: key, in: table, description: description, operation: operation, by: stamp)
     }
 
     /// Runs one of several writes: when it is refused nothing is left of it, and the transaction goes on.
@@ -148,15 +128,11 @@ public actor DocumentSession {
         plan.markFlushed()
     }
 
-    /// Numbers and writes everything, without waiting for the answers; the transaction's owner commits.
-    func finish() async throws -> [PostgresReply] {
+    /// What numbers and writes everything, for the transaction's owner to send with the commit.
+    func finish() -> (statements: [PostgresStatement], numbering: Int) {
         isEnded = true
-        if plan.isEmpty { return [] }
-        var replies: [PostgresReply] = []
-        for statement in preparation { _ = try await transaction.send(statement) }
-        for statement in [plan.numbering] + plan.statements() {
-            replies.append(try await transaction.send(statement))
-        }
-        return replies
+        if plan.isEmpty { return ([], 0) }
+        let first = preparation
+        return (first + [plan.numbering] + plan.statements(), first.count)
     }
 }

@@ -49,21 +49,23 @@ extension DocumentStore {
         _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         var replies: [PostgresReply] = []
-        let result: R
         do {
-            result = try await client.withTransaction { transaction in
+            let (result, heads) = try await client.withTransaction { transaction -> (R, PostgresRows?) in
                 let session = DocumentSession(store: self, storage: storage, transaction: transaction, flushes: flushes)
                 let result = try await body(session)
-                replies = try await session.finish()
-                try await beforeCommit?(transaction)
-                return result
+                let (statements, numbering) = await session.finish()
+                guard let beforeCommit else {
+                    let rows = try await transaction.commit(with: statements)
+                    return (result, statements.isEmpty ? nil : rows[numbering])
+                }
+                replies = try await transaction.send(statements)
+                try await beforeCommit(transaction)
+                return (result, statements.isEmpty ? nil : try await replies[numbering].rows())
             }
+            if let heads { committed(try CommittedHead.all(from: heads), app: storage.app) }
+            return result
         } catch {
             throw await PostgresReply.cause(of: error, in: replies)
         }
-        if let numbering = replies.first {
-            committed(try await CommittedHead.all(from: numbering), app: storage.app)
-        }
-        return result
     }
 }

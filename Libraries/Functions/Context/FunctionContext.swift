@@ -27,6 +27,7 @@ public struct FunctionContext: Sendable {
             "user": .document(
                 user?.document ?? ["id": .string(""), "type": .string("system"), "data": .document([:])]),
             "runningAsSystem": .bool(isSystem),
+            "systemFunctions": .array(app.functions.filter(\.runsAsSystem).map { .string($0.name) }),
             "services": .document(
                 Document(fields: app.dataSources.map { .init($0.name, .string("mongodb-atlas")) })),
         ]
