@@ -108,6 +108,7 @@ let libraries: [Target] = [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
             "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
+    library("Gateways", ["Postgres"]),
     library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library(
@@ -144,14 +145,14 @@ let services: [Target] =
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics",
-            "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
-            "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
+            "FunctionProtocol", "Functions", "Gateways", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ])
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "FunctionProtocol", "Functions",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Gateways",
             "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis",
             "ServiceBootstrap", "ServiceEngines",
             "SyncEngine", "SyncProtocol", "WebSocket",
@@ -282,7 +283,7 @@ let testTargets: [Target] = [
         "Integration", "PermissionsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-            "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
+            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
             "TestSupport",
         ]),
     tests(
@@ -311,8 +312,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEnd", "EndToEndTests",
         [
-            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "HTTPClient", "LocalEngines",
-            "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
+            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient",
+            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
 ]
 

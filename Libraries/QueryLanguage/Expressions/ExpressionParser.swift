@@ -185,9 +185,11 @@ struct ExpressionParser {
             throw QueryError(
                 code: Self.codes[name].map { $0 + 1 } ?? 9, message: "Unrecognized parameter to \(name): \(field.key)")
         }
-        for key in required where document[key] == nil {
+        for (place, key) in required.enumerated() where document[key] == nil {
+            // MongoDB's numbers follow each other, but for that of the `as` that has become optional.
+            let gap = place > 0 && (name == "$map" || name == "$filter") ? place + 1 : place
             throw QueryError(
-                code: Self.codes[name].map { $0 + 2 } ?? 9, message: "Missing '\(key)' parameter to \(name)")
+                code: Self.codes[name].map { $0 + 2 + gap } ?? 9, message: "Missing '\(key)' parameter to \(name)")
         }
         return document
     }

@@ -70,7 +70,7 @@ struct Accumulator: Sendable {
                     code: 40400, message: "$mergeObjects requires object inputs, but input is of type \(value.typeName)"
                 )
             }
-            for field in other.fields { document[field.key] = field.value }
+            document.merge(other.fields)
             state = .merge(document)
         case .count(let count): state = .count(count + 1)
         }

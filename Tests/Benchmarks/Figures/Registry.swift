@@ -3,7 +3,7 @@ import BenchmarkRunner
 /// Every benchmark, in the order in which they run.
 enum Registry {
     static let benchmarks: [Benchmark] = [
-        commitToDevice,
+        commitToDevice, ackedWrites, fanOut,
         httpRequests, webSocketIdleBytes, pipelinedInserts, redisGets,
     ]
 }
