@@ -134,7 +134,8 @@ public struct DocumentCall: Sendable {
     var findOptions: FindOptions {
         FindOptions(
             sort: arguments["sort"]?.documentValue, skip: int("skip") ?? 0, limit: int("limit"),
-            projection: projection, collation: collation)
+            projection: projection, collation: collation, hint: arguments["hint"]?.stringValue,
+            maxTimeMS: int("maxTimeMS"))
     }
 
     private var updateOptions: UpdateOptions {
