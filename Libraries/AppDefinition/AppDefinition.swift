@@ -34,6 +34,8 @@ public struct AppDefinition: Sendable {
     public internal(set) var presence: PresenceField?
     /// From `partita.json`: the binary fields that are moved to the object store.
     public internal(set) var media: [MediaField] = []
+    /// From `partita.json`: the indexes of collections.
+    public internal(set) var indexes: [IndexDefinition] = []
 
     init(files: AppFiles) { self.files = files }
 

@@ -3,6 +3,7 @@ import EventLoop
 import EventStream
 import EventTopics
 import Functions
+import Gateways
 import HTTPServer
 public import Lifecycle
 import Presence
@@ -41,13 +42,15 @@ public enum SyncGatewayServer {
         let presence = PresenceKeeper(
             leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"), producer: engines.events,
             interval: ttl / 3, logger: logger)
+        let lease = GrantLease()
         let grants = GrantBook(
-            client: engines.postgres, producer: engines.events, instance: engines.instance, logger: logger)
-        let committer = GroupCommitter(store: engines.store)
+            client: engines.postgres, producer: engines.events, instance: engines.instance, lease: lease, logger: logger
+        )
+        let committer = GroupCommitter(store: engines.store, on: context.loops.next())
         let feed = ChangeFeed(logger: logger)
         let gateway = GatewayContext(
             store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier, grants: grants,
-            presence: presence, producer: engines.events,
+            lease: lease, presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             window: context.configuration[window], instance: engines.instance, logger: logger)
         let relay = OutboxRelay(
@@ -66,21 +69,27 @@ public enum SyncGatewayServer {
         context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {
             try await documents.handle($0)
         }
-        let changes = EventTail<DocumentChangesEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
+        let changes = EventTail<DocumentChangesEvent>(
+            pool: engines.pool, kafka: engines.kafka, on: context.loops.next(), logger: logger
+        ) {
             feed.handle($0)
         }
-        let grantChanges = EventTail<GrantsEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
-            grants.handle($0)
-        }
+        let grantChanges = EventTail<GrantsEvent>(
+            pool: engines.pool, kafka: engines.kafka, logger: logger, onPositioned: { lease.follow(partitions: $0) }
+        ) { grants.handle($0) }
         let presenceChanges = EventTail<PresenceEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
             presence.handle($0)
         }
+        let watch = LeaseWatch(
+            lease: lease, registry: GatewayRegistry(client: engines.postgres), gateway: engines.instance,
+            sessions: sessions, readiness: readiness, logger: logger)
+        readiness.set(LeaseWatch.name, .notReady("permissions wasn't heard yet"))
         return [
-            engines.service {
+            engines.service(migrations: [GatewayRegistry.migrations]) {
                 [
                     committer, relay, changes, ruleHosts,
-                    grantChanges, presenceChanges, presence,
-                    sessions.opened(after: [changes, grantChanges], readiness: readiness),
+                    grantChanges, presenceChanges, presence, watch,
+                    sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]
             }
         ]

@@ -64,6 +64,7 @@ public enum TriggerWorkersServer {
                     PresenceWatcher(
                         leases: PresenceLeases(redis: redis, ttl: .seconds(30), prefix: "\(engines.pool):"),
                         events: engines.events, logger: logger),
+                    ExpirySweeper(store: engines.store, logger: logger),
                     ScheduledTriggers(
                         apps: engines.apps, table: ScheduleTable(client: engines.postgres), runner: runner,
                         logger: logger),

@@ -28,6 +28,9 @@ final class GatewayFixture: Sendable {
     let postgres: PostgresClient
     let store: DocumentStore
     let events: EventProducer
+    /// What permissions would send.
+    let heartbeats: Heartbeats
+    private let kafka: KafkaConfiguration
     private let gateway: ServiceGroup
     private let key: TokenSigningKey
 
@@ -65,7 +68,7 @@ final class GatewayFixture: Sendable {
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: Self.loops)
-        let kafka = engines.kafka
+        kafka = engines.kafka
         events = EventProducer(KafkaProducer(configuration: kafka, loop: Self.loops.next()), pool: pool)
         store = DocumentStore(client: postgres)
         self.postgres = postgres
@@ -74,6 +77,7 @@ final class GatewayFixture: Sendable {
         // They run as long as the test process, which ends them by its exit, or until `stop`.
         Task { try await postgres.run() }
         Task { try await gateway.run() }
+        heartbeats = Heartbeats(events)
         var iterator = ports.makeAsyncIterator()
         guard let port = await iterator.next() else { throw CancellationError() }
         self.port = port
@@ -129,7 +133,11 @@ final class GatewayFixture: Sendable {
     }
 
     /// Decides as permissions would: the row, then the topic.
-    func grant(_ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1) async throws {
+    func grant(
+        _ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1, isFence: Bool = false
+    )
+        async throws
+    {
         try await postgres.execute(
             """
             insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, $4, 1, $5)
@@ -140,7 +148,22 @@ final class GatewayFixture: Sendable {
             GrantsEvent.grant(
                 Grant(
                     app: Self.app, user: user, partition: partition, access: access,
-                    version: Revision(epoch: 1, number: version), reason: "test", time: 0)))
+                    version: Revision(epoch: 1, number: version), reason: "test", isFence: isFence, time: 0)))
+    }
+
+    /// What gateways answer to revocations from now on.
+    func fenceAcks() async throws -> Locked<[FenceAck]> {
+        let acks = Locked<[FenceAck]>([])
+        let tail = EventTail<FenceAck>(pool: events.pool, kafka: kafka) { events in
+            for event in events {
+                let ack = try event.decoded().payload
+                acks.withLock { $0.append(ack) }
+            }
+        }
+        // Runs as long as the test process.
+        Task { try await tail.run() }
+        try await tail.waitUntilPositioned()
+        return acks
     }
 
     /// A partition for one test.
