@@ -15,9 +15,9 @@ extension DocumentSession {
     public func reviewing<R: Sendable>(
         _ writes: @Sendable (DocumentSession) async throws -> R
     ) async throws -> (result: R, met: [MetDocument]) {
-        met = []
-        defer { met = nil }
+        plan.met = []
+        defer { plan.met = nil }
         let result = try await writes(self)
-        return (result, met ?? [])
+        return (result, plan.met ?? [])
     }
 }

@@ -20,8 +20,6 @@ public actor DocumentSession {
     var stamp: WriteStamp { .server(at: now) }
     private var isPrepared = false
     private(set) var isEnded = false
-    /// What the writes under review met; `nil` where nobody reviews them.
-    var met: [MetDocument]?
 
     /// What was read in this transaction, as it was then.
     nonisolated let reads = ReadTrace()
@@ -135,12 +133,7 @@ public actor DocumentSession {
         _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
         operation: ChangeEvent.OperationType
     ) throws -> Bool {
-        let before = plan[key]?.current
-        if document != nil || before != nil {
-            met?.append(MetDocument(namespace: table.namespace, before: before?.stored.document, after: document))
-        }
-        return try plan.write(
-            document, over: key, in: table, description: description, operation: operation, by: stamp)
+        try plan.write(document, over: key, in: table, description: description, operation: operation, by: stamp)
     }
 
     /// Runs one of several writes: when it is refused nothing is left of it, and the transaction goes on.

@@ -40,6 +40,9 @@ extension WritePlan {
         operation: ChangeEvent.OperationType, by stamp: WriteStamp
     ) throws -> Bool {
         let before = self[key]?.current
+        if document != nil || before != nil {
+            met?.append(MetDocument(namespace: table.namespace, before: before?.stored.document, after: document))
+        }
         guard let document else {
             guard before != nil else { return false }
             record(key, as: nil, body: [], by: stamp)

@@ -26,6 +26,9 @@ struct WritePlan: Sendable {
     /// How many revisions each partition will take.
     private(set) var counts: [ExactText: Int64] = [:]
 
+    /// What the writes under review met; `nil` where nobody reviews them.
+    var met: [MetDocument]?
+
     init(storage: AppStorage) { self.storage = storage }
 
     var isEmpty: Bool { counts.isEmpty }
