@@ -173,7 +173,8 @@ let services: [Target] =
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",
         ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
+    + service(
+        "FunctionHost", executable: "function-host", ["Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",

@@ -16,7 +16,7 @@ extension DocumentCollection {
         if parsed.text == nil, let sort = try Self.sort(options.sort, collation: parsed.filter.collation),
             let read = OrderedRead(
                 sort, filter: parsed.filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
-                hint: options.hint)
+                hint: hinted(options.hint, on: table))
         {
             return try await explanation(
                 (read.irregular.map { [$0] } ?? []) + read.regular, indexes: read.indexes, isExact: false,
@@ -46,6 +46,31 @@ extension DocumentCollection {
         return try await explanation(
             [PostgresStatement("select \(what) from \(table.name) t where \(condition.sql)", found.parameters)],
             indexes: found.indexes, isExact: condition.isExact, here: condition.isExact ? [] : ["filter", "count"])
+    }
+
+    /// How a pipeline is carried out: its beginning as ``explain(_:options:)`` has it, and under `here` the stages that are
+    /// evaluated here, in their order.
+    public func explainAggregate(_ stages: [Document], collation: Document? = nil) async throws -> Document {
+        var rest = stages
+        var explanation: Document
+        switch stages.first?.fields.first.map({ ($0.key, $0.value) }) {
+        case ("$match", .document(let filter))?:
+            rest.removeFirst()
+            explanation = try await explain(filter, options: FindOptions(collation: collation))
+        case ("$search", .document(let options))?, ("$searchMeta", .document(let options))?:
+            rest.removeFirst()
+            guard let table = try await table() else { return missing }
+            let search = try SearchSpecification(options)
+            let sql = "select t.body, \(search.score) from \(table.name) t where \(search.condition)"
+            explanation = try await self.explanation(
+                [PostgresStatement(sql, search.parameters)], indexes: [], isExact: true, here: [])
+        default:
+            explanation = try await explain(options: FindOptions(collation: collation))
+        }
+        _ = try pipeline(rest.map { DocumentMetadata.rewritten($0) })
+        let here = explanation["here"]?.arrayValue ?? []
+        explanation["here"] = .array(here + rest.compactMap { $0.fields.first.map { .string($0.key) } })
+        return explanation
     }
 
     private var missing: Document {

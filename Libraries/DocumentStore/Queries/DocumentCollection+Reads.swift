@@ -96,12 +96,12 @@ extension DocumentCollection {
             options.sort = DocumentMetadata.rewritten(["$sort": .document(sort)])["$sort"]?.documentValue
         }
         let filter = parsed.filter
-        let output = try ReadOutput(filter: filter, options: options, hasScore: parsed.text != nil)
+        let output = try ReadOutput(filter: filter, options: options, hasScore: parsed.text != nil, in: self)
         let limit = TimeLimit(options.maxTimeMS)
         if let sort = try Self.sort(options.sort, collation: filter.collation), parsed.text == nil,
             let read = OrderedRead(
                 sort, filter: filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
-                hint: options.hint)
+                hint: hinted(options.hint, on: table))
         {
             return try await self.read(
                 read, options: options, output: output, isStreamed: isStreamed, within: limit, body)
@@ -173,6 +173,7 @@ extension DocumentCollection {
                     return try await body(transaction)
                 }
             }
+            try await session.prepare()
             guard let statement = limit.statement else { return try await body(session.transaction) }
             _ = try await session.run(statement)
             let result = try await body(session.transaction)

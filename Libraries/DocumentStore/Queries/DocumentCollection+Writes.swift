@@ -194,7 +194,8 @@ extension DocumentCollection {
         let table = try await ensuredTable()
         let found = try translation(of: parsed, on: table)
         return DocumentSession.Target(
-            table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters)
+            table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters,
+            hasText: parsed.text != nil)
     }
 
     private func updateFirst(

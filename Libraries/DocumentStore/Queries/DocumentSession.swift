@@ -23,7 +23,17 @@ public actor DocumentSession {
     /// What the writes under review met; `nil` where nobody reviews them.
     var met: [MetDocument]?
 
-    init(store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool) {
+    /// What was read in this transaction, as it was then.
+    nonisolated let reads = ReadTrace()
+    private let lifetime: Duration
+    private let deadline: ContinuousClock.Instant
+
+    init(
+        store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool,
+        lifetime: Duration = DocumentStore.transactionLifetime
+    ) {
+        self.lifetime = lifetime
+        deadline = .now + lifetime
         self.store = store
         self.storage = storage
         self.transaction = transaction
@@ -42,11 +52,35 @@ public actor DocumentSession {
     private var preparation: [PostgresStatement] {
         if isPrepared { return [] }
         isPrepared = true
-        return [PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.milliseconds)ms")])]
+        var statements = [
+            PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.milliseconds)ms")])
+        ]
+        if flushes {
+            // So that nothing stays locked by somebody who has forgotten it.
+            statements.append(
+                PostgresStatement(
+                    "select set_config('idle_in_transaction_session_timeout', $1, true)",
+                    [.text("\(lifetime.milliseconds)ms")]))
+        }
+        return statements
+    }
+
+    /// To be called before each use of the transaction.
+    func checkLifetime() throws(DocumentStoreError) {
+        if isEnded { throw DocumentStoreError(.sessionEnded, "the transaction has ended") }
+        if ContinuousClock.now > deadline {
+            throw DocumentStoreError(.conflict, "the transaction exceeded its lifetime and was aborted", mongoCode: 290)
+        }
+    }
+
+    /// Before a cursor is opened in the transaction.
+    func prepare() async throws {
+        try checkLifetime()
+        for statement in preparation { _ = try await transaction.send(statement) }
     }
 
     func run(_ statement: PostgresStatement) async throws -> PostgresRows {
-        if isEnded { throw DocumentStoreError(.sessionEnded, "the transaction has ended") }
+        try checkLifetime()
         let first = preparation
         return try await transaction.pipeline(first + [statement])[first.count]
     }
@@ -71,7 +105,15 @@ public actor DocumentSession {
         for row in try await run(PostgresStatement(sql, parameters)) {
             let id = try row.decode(0, as: String.self)
             let key = WritePlan.Key(table.namespace, id: id)
-            if plan[key] == nil { plan.hold(table, id: id, row: try DocumentRow(row)) }
+            if plan[key] == nil {
+                let found = try DocumentRow(row)
+                if let found, reads.isOutdated(key, by: found.body) {
+                    throw DocumentStoreError(
+                        .conflict, "WriteConflict: a document that this transaction has read was changed meanwhile",
+                        mongoCode: 112)
+                }
+                plan.hold(table, id: id, row: found)
+            }
             keys.append(key)
         }
         return keys

@@ -9,10 +9,17 @@ struct ReadOutput {
     /// Fields of the result that have something other than fields in them.
     private let metadata: [(field: String, of: DocumentMetadata)]
     private let hasScore: Bool
+    /// Where to note what is read.
+    private let trace: (reads: ReadTrace, namespace: ChangeEvent.Namespace)?
 
-    /// - Parameter hasScore: Whether the rows' second column is the score of a `$text`.
-    init(filter: Filter, options: FindOptions, hasScore: Bool = false) throws {
+    /// - Parameters:
+    ///   - hasScore: Whether the rows' second column is the score of a `$text`.
+    ///   - collection: Whose reads are noted, where it is in a session.
+    init(
+        filter: Filter, options: FindOptions, hasScore: Bool = false, in collection: DocumentCollection? = nil
+    ) throws {
         self.filter = filter
+        trace = collection.flatMap { collection in collection.session.map { ($0.reads, collection.namespace) } }
         self.hasScore = hasScore
         var rest = options.projection ?? [:]
         var metadata: [(field: String, of: DocumentMetadata)] = []
@@ -47,6 +54,11 @@ struct ReadOutput {
             guard try filter.evaluate(document) else { return nil }
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
+        }
+        if let trace {
+            try row.withBytes(0) { bytes in
+                if let bytes { trace.reads.note(document, in: trace.namespace, body: UnsafeRawBufferPointer(bytes)) }
+            }
         }
         if hasScore { document[DocumentMetadata.textScore.field] = .double(try row.decode(1)) }
         return document

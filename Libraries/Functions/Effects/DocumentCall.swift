@@ -50,7 +50,8 @@ public struct DocumentCall: Sendable {
         case "findOne": return Self.answer(try await collection.findOne(filter, options: findOptions))
         case "aggregate":
             return .array(
-                try await collection.aggregate(try pipeline, collation: collation).map { .document($0) })
+                try await collection.aggregate(try pipeline, collation: collation, maxTimeMS: int("maxTimeMS"))
+                    .map { .document($0) })
         case "count", "countDocuments":
             return .int64(Int64(try await collection.countDocuments(filter, options: findOptions)))
         case "estimatedDocumentCount": return .int64(Int64(try await collection.estimatedDocumentCount()))
@@ -134,7 +135,7 @@ public struct DocumentCall: Sendable {
     var findOptions: FindOptions {
         FindOptions(
             sort: arguments["sort"]?.documentValue, skip: int("skip") ?? 0, limit: int("limit"),
-            projection: projection, collation: collation)
+            projection: projection, collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
     }
 
     private var updateOptions: UpdateOptions {

@@ -3,8 +3,8 @@ import DocumentModel
 import DocumentStore
 import ServiceEngines
 
-/// The indexes that an app declares, on their way into Postgres.
-struct DeclaredIndexes {
+/// What an app declares of its collections, on its way into Postgres: indexes, and the schemas for other hands.
+struct DeclaredCollections {
     private let definition: AppDefinition
     private let wanted: [(place: IndexDefinition, model: IndexModel)]
     /// Declared by the version before, and no more.
@@ -24,7 +24,6 @@ struct DeclaredIndexes {
     }
 
     func apply(_ tool: Tool) async throws {
-        if wanted.isEmpty, gone.isEmpty { return }
         try await DocumentStoreMigrations.migrations.apply(on: tool.postgres)
         let store = DocumentStore(client: tool.postgres)
         store.define(AppStorage(definition))
@@ -40,5 +39,11 @@ struct DeclaredIndexes {
             try await store.collection(place.collection, database: place.database, app: definition.id)
                 .createIndex(model)
         }
+        let schemas = definition.collections.compactMap { collection in
+            collection.schema.map {
+                (ChangeEvent.Namespace(database: collection.database, collection: collection.name), $0.source)
+            }
+        }
+        try await store.setSchemas(Dictionary(schemas, uniquingKeysWith: { first, _ in first }), app: definition.id)
     }
 }
