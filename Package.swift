@@ -284,7 +284,8 @@ let testTargets: [Target] = [
         "Integration", "PermissionsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
+            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap",
+            "ServiceEngines",
             "TestSupport",
         ]),
     tests(
