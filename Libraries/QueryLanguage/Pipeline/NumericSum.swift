@@ -1,4 +1,4 @@
-package import DocumentModel
+import DocumentModel
 
 /// A sum that keeps the type of what it added: exact in integers, compensated in doubles.
 package struct NumericSum: Sendable {
