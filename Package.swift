@@ -173,7 +173,8 @@ let services: [Target] =
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",
         ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
+    + service(
+        "FunctionHost", executable: "function-host", ["Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
@@ -322,14 +323,18 @@ let benchmarkTargets: [Target] =
     Context.environment["PARTITA_BENCHMARKS"] == nil
     ? []
     : [
+        .systemLibrary(
+            name: "Cbson", path: "Tests/Benchmarks/Cbson", pkgConfig: "libbson-1.0", providers: [.apt(["libbson-dev"])]),
         .target(
-            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            name: "CBenchmarkReferences", dependencies: ["Cbson", "Clibpq", "Crdkafka"],
+            path: "Tests/Benchmarks/References",
             cSettings: [.unsafeFlags(["-O2"])]),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
-                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
+                "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres",
+                "Redis",
                 "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]

@@ -3,14 +3,14 @@ import DocumentModel
 /// The documents of a `.bson` file, one behind the other. Blocks while it reads; one thread at a time.
 final class BSONFileReader {
     /// What stands at an offset.
-    enum Entry {
+    enum Entry: Sendable {
         case document(Document, offset: Int64)
         /// Bytes that are no document, though it is known where the next one begins.
         case bad(BSONError, offset: Int64, size: Int)
     }
 
     /// What was read in one go.
-    struct Batch {
+    struct Batch: Sendable {
         var entries: [Entry] = []
         /// The offset behind it.
         var end: Int64 = 0

@@ -58,7 +58,7 @@ final class ByteSource {
     /// Goes on at an offset of what `read` gives; to be called before it.
     func skip(to offset: Int64) throws(DumpError) {
         if inflater == nil {
-            guard lseek(descriptor, offset, SEEK_SET) == offset else {
+            guard lseek(descriptor, Int(offset), SEEK_SET) == Int(offset) else {
                 throw DumpError.system(.badFile, "can't go on in", path)
             }
             bytesRead = offset

@@ -38,12 +38,13 @@ public struct DumpExport: Sendable {
             (database == nil || $0.database == database) && (collection == nil || $0.collection == collection)
         }
         if namespaces.isEmpty { throw DumpError(.noDump, "\(app) has no such collection") }
-        var indexes: [ChangeEvent.Namespace: [Document]] = [:]
+        var listed: [ChangeEvent.Namespace: [Document]] = [:]
         for namespace in namespaces {
-            indexes[namespace] = try await store.collection(
+            listed[namespace] = try await store.collection(
                 namespace.collection, database: namespace.database, app: app
             ).listIndexes()
         }
+        let indexes = listed
         return try await store.withSnapshot(app: app) { snapshot in
             var counts: [ChangeEvent.Namespace: Int] = [:]
             for namespace in namespaces {

@@ -25,15 +25,15 @@ struct DumpLoad: Sendable {
     /// - Returns: why the rest of the file can't be read.
     func run(_ path: String, _ record: inout ImportRecord) async throws -> DumpError? {
         let reader = Locked(try BSONFileReader(path: path, from: record.bytes))
-        var batch = await next(reader)
+        var following = await next(reader)
         while true {
-            async let following = batch.isLast ? nil : next(reader)
-            let (part, end) = (Self.part(of: batch), batch.end)
-            if end > record.bytes { try await commit(part, &record) }
+            let batch = following
+            async let read = batch.isLast ? nil : next(reader)
+            if batch.end > record.bytes { try await commit(Self.part(of: batch), &record) }
             report(
                 .init(bytesRead: batch.bytesRead, size: size, inserted: record.inserted, rejected: record.rejected))
-            guard let next = await following else { return batch.fault }
-            batch = next
+            guard let next = await read else { return batch.fault }
+            following = next
         }
     }
 

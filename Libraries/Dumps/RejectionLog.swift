@@ -33,12 +33,12 @@ final class RejectionLog: Sendable {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw DumpError.system(.notWritable, "can't open", path) }
         defer { close(descriptor) }
-        guard ftruncate(descriptor, size) == 0 else { throw DumpError.system(.notWritable, "can't cut", path) }
+        guard ftruncate(descriptor, Int(size)) == 0 else { throw DumpError.system(.notWritable, "can't cut", path) }
         var end = size
         for rejection in rejections {
             var rest = rejection.line[...]
             while !rest.isEmpty {
-                let count = rest.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, end) }
+                let count = rest.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, Int(end)) }
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { throw DumpError.system(.notWritable, "can't write", path) }
                 rest = rest.dropFirst(count)

@@ -22,7 +22,8 @@ extension DocumentCollection {
 
     /// Runs an aggregation pipeline and gives its results one after the other, with bounded memory.
     ///
-    /// A leading `$match` is looked for by Postgres; the other stages run over the documents as they come. `$out` and `$merge` are
+    /// A leading `$match` is looked for by Postgres, which also groups where that gives the same (`GroupTranslation`); the other
+    /// stages run over the documents as they come. `$out` and `$merge` are
     /// refused by name. `$search`, `$searchMeta` and `$text` are Postgres' own search.
     /// - Parameters:
     ///   - maxTimeMS: After how many milliseconds it fails with MongoDB's code 50; `nil` or 0: the server's own limit.
@@ -35,6 +36,11 @@ extension DocumentCollection {
         let limit = TimeLimit(maxTimeMS)
         if try await search(stages, collation: collation, within: limit, body) { return }
         let pipeline = try pipeline(stages)
+        if session == nil, collation == nil, let (groups, rest) = try await grouped(stages, within: limit) {
+            return try await run(self.pipeline(rest), collation: nil, within: limit, body) { take in
+                for group in groups { guard try await take(group) else { return } }
+            }
+        }
         let options = FindOptions(collation: collation, maxTimeMS: maxTimeMS)
         switch pipeline.stages.first {
         case .match(let filter) where filter.nearness == nil:

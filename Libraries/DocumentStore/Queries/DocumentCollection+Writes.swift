@@ -224,7 +224,7 @@ extension DocumentCollection {
             return try await UnlockedUpdate(store: store, storage: store.storage(of: app), target: target)
                 .run(update, operation: operation)
         } catch let error as PostgresError {
-            throw DocumentStoreError(error)
+            throw await store.translated(error)
         }
     }
 

@@ -22,7 +22,7 @@ public final class GroupCommitter: Service {
         public var patience: Duration
 
         public init(
-            waiting: Int = 10_000, lanes: Int = 2, batch: Int = 512, patience: Duration = .seconds(10)
+            waiting: Int = 10_000, lanes: Int = 4, batch: Int = 512, patience: Duration = .seconds(10)
         ) {
             self.waiting = max(waiting, 1)
             self.lanes = max(lanes, 1)

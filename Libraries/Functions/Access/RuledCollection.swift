@@ -50,7 +50,7 @@ struct RuledCollection: Sendable {
             return .int64(count)
         case "distinct":
             var values = DistinctValues(try call.field)
-            try await forEach(call.filter, options: FindOptions(collation: call.findOptions.collation)) { document in
+            try await forEachVisible(call.filter, options: call.findOptions) { document in
                 values.add(document)
                 return true
             }
@@ -84,7 +84,7 @@ struct RuledCollection: Sendable {
         if options.skip > 0 { stages.append(["$skip": .int64(Int64(options.skip))]) }
         if let limit = options.limit { stages.append(["$limit": .int64(Int64(limit))]) }
         var run = PipelineRun(try Pipeline(stages), context: try context(collation: options.collation))
-        try await forEachVisible(filter, collation: options.collation) { document in
+        try await forEachVisible(filter, options: options) { document in
             for result in try await run.process([document]) where try await !body(result) { return false }
             return !run.isDone
         }
@@ -94,7 +94,8 @@ struct RuledCollection: Sendable {
     private func aggregate(_ call: DocumentCall) async throws -> [Document] {
         let pipeline = try Pipeline(try call.pipeline)
         for case .output(let name, _) in pipeline.stages { throw RuleRefusal.systemOnly(name) }
-        let collation = call.findOptions.collation
+        let options = call.findOptions
+        let collation = options.collation
         let context = try context(collation: collation)
         var rest = pipeline
         var filter: Document = [:]
@@ -123,7 +124,7 @@ struct RuledCollection: Sendable {
         }
         // Joins ask once for each batch.
         var batch: [Document] = []
-        try await forEachVisible(filter, collation: collation) { document in
+        try await forEachVisible(filter, options: options) { document in
             batch.append(document)
             guard batch.count == PipelineContext.batchSize else { return true }
             try take(try await run.process(batch))
@@ -145,7 +146,7 @@ struct RuledCollection: Sendable {
                 collection.sibling(name), rules: findRules, request: request, answers: answers)
             var found: [Document] = []
             var bytes = 0
-            try await other.forEachVisible(filter.document, collation: collation) { document in
+            try await other.forEachVisible(filter.document, options: FindOptions(collation: collation)) { document in
                 try Self.count(document, in: &bytes)
                 found.append(document)
                 return true
@@ -157,8 +158,10 @@ struct RuledCollection: Sendable {
     // MARK: What may be seen
 
     /// Gives what may be seen of the documents that match, in the store's order.
+    ///
+    /// - Parameter options: how they are looked for; their order and number is the caller's.
     private func forEachVisible(
-        _ filter: Document, collation: Document?, _ body: (Document) async throws -> Bool
+        _ filter: Document, options: FindOptions, _ body: (Document) async throws -> Bool
     ) async throws {
         let restriction = try await rules.restriction(of: request)
         let cut = try ProjectionChain(restriction.projections, filter: nil)
@@ -166,7 +169,8 @@ struct RuledCollection: Sendable {
         guard try Self.mayName(paths, through: cut, isCut: !restriction.projections.isEmpty) else { return }
         var isMissing = false
         try await collection.forEach(
-            restriction.restricting(filter), options: FindOptions(collation: collation)
+            restriction.restricting(filter),
+            options: FindOptions(collation: options.collation, hint: options.hint, maxTimeMS: options.maxTimeMS)
         ) { document in
             do {
                 let visible = try await rules.visible(document, to: request, naming: paths)

@@ -1,7 +1,7 @@
-import DocumentModel
+public import DocumentModel
 
 /// A sum that keeps the type of what it added: exact in integers, compensated in doubles.
-package struct NumericSum: Sendable {
+public struct NumericSum: Sendable {
     private var integers: Int64 = 0
     private var double = 0.0
     private var compensation = 0.0
@@ -9,10 +9,11 @@ package struct NumericSum: Sendable {
     private var hasDouble = false
     private var hasLong = false
 
-    package init() {}
+    /// Of nothing yet.
+    public init() {}
 
     /// Adds a number; what is none is passed over.
-    package mutating func add(_ value: Value) {
+    public mutating func add(_ value: Value) {
         switch value {
         case .int32(let number): add(integer: Int64(number))
         case .int64(let number):
@@ -46,9 +47,11 @@ package struct NumericSum: Sendable {
         double = sum
     }
 
-    package var doubleTotal: Double { double.isFinite ? double + compensation + Double(integers) : double }
+    /// The sum as a double.
+    public var doubleTotal: Double { double.isFinite ? double + compensation + Double(integers) : double }
 
-    package var value: Value {
+    /// The sum, of the widest type that was added; 0 for none.
+    public var value: Value {
         if let decimal {
             var total = decimal.adding(Decimal128(integers))
             if hasDouble { total = total.adding(Decimal128(rounding: doubleTotal - Double(integers))) }

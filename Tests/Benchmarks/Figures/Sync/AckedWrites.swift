@@ -5,9 +5,9 @@ import EventLoop
 import Foundation
 import Postgres
 
-/// Small writes that devices get acknowledged per second, each durable: 32 devices with a partition of their own and 16 changesets of one
-/// insert under way. Against pipelined inserts of the same documents and change rows, as many in a transaction as the gateway has
-/// under way in a lane.
+/// Small writes that devices get acknowledged per second, each durable: 32 devices with a partition of their own and 64 changesets of one
+/// insert under way. Against pipelined inserts of the same documents and change rows, as many in a transaction as the gateway
+/// takes into one of its own.
 let ackedWrites = Benchmark(Figure("sync.acked-writes", .perSecond, goal: .ratio(atLeast: 0.3))) { bench in
     let system = try await RunningSystem.shared(on: bench.machine)
     let url = try await bench.machine.postgres()
@@ -27,7 +27,7 @@ private final class Uploaders: @unchecked Sendable {
     private let devices: [BenchmarkDevice]
     private let partitions: [Partition]
     private var version: Int64 = 0
-    private let perDevice = 250
+    private let perDevice = 400
 
     init(_ system: RunningSystem) throws {
         let run = UUID().uuidString
@@ -45,7 +45,7 @@ private final class Uploaders: @unchecked Sendable {
             }
         }
         version += Int64(perDevice)
-        return Double(devices.count * perDevice) / (try devices.upload(frames, window: 16))
+        return Double(devices.count * perDevice) / (try devices.upload(frames, window: 64))
     }
 
     func close() { for device in devices { device.socket.close() } }
@@ -94,7 +94,7 @@ private final class PipelinedWrites: @unchecked Sendable {
     func writesPerSecond() throws -> Double {
         let count = 16_000
         let seconds = reference_pipelined_inserts(
-            url, Self.documentSQL, Self.changeSQL, "reference-%ld", body, plain, written + 1, count, 256)
+            url, Self.documentSQL, Self.changeSQL, "reference-%ld", body, plain, written + 1, count, 512)
         written += count
         if seconds < 0 { throw BenchmarkError("the reference lost Postgres") }
         return Double(count) / seconds

@@ -50,7 +50,7 @@ documents = [
     encode(SON([("_id", Int64(-5)), ("n", 1)])), encode(SON([("_id", 7), ("n", 2)])), encode(everything),
     encode(SON([("_id", "large"), ("text", "0123456789" * 3000), ("numbers", list(range(2000)))])),
     struct.pack("<i", len(rare) + 4) + rare,
-    encode(SON([("_id", "text"), ("deep", deep(90))])),
+    encode(SON([("_id", "text"), ("deep", deep(60))])),
     encode(SON([("_id", uuid.UUID("87654321-1234-5678-1234-567812345678")), ("n", 3)])),
 ]
 indexes = [
