@@ -20,7 +20,7 @@ enum PlainForm {
         for field in document.fields {
             if !isFirst { bytes.append(UInt8(ascii: ",")) }
             isFirst = false
-            ExtendedJSON.append(string: field.key, to: &bytes)
+            if !appendPlain(field.key, to: &bytes) { ExtendedJSON.append(string: field.key, to: &bytes) }
             bytes.append(UInt8(ascii: ":"))
             append(field.value, to: &bytes)
         }
@@ -35,6 +35,7 @@ enum PlainForm {
         case .date(let milliseconds) where exact.contains(milliseconds):
             bytes.append(contentsOf: "{\"$date\":\(milliseconds)}".utf8)
         case .string(let text), .symbol(let text):
+            if appendPlain(text, to: &bytes) { return }
             if text.utf8.contains(0) {
                 var escaped: [UInt8] = []
                 ExtendedJSON.append(string: text, to: &escaped)
@@ -54,6 +55,22 @@ enum PlainForm {
             }
             bytes.append(UInt8(ascii: "]"))
         default: ExtendedJSON.append(value, mode: .canonical, to: &bytes)
+        }
+    }
+
+    /// Appends a string that needs no escapes, as most do: the general way costs memory for each.
+    ///
+    /// - Returns: whether it is one.
+    private static func appendPlain(_ text: String, to bytes: inout [UInt8]) -> Bool {
+        var text = text
+        return text.withUTF8 { characters in
+            guard characters.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) else {
+                return false
+            }
+            bytes.append(UInt8(ascii: "\""))
+            bytes.append(contentsOf: characters)
+            bytes.append(UInt8(ascii: "\""))
+            return true
         }
     }
 }

@@ -1,0 +1,82 @@
+import DocumentModel
+import DocumentStore
+import QueryLanguage
+import Testing
+
+/// Groups that Postgres makes are those of the engine, types of numbers included.
+@Suite struct GroupTests {
+    private static let stages: [[Document]] = [
+        [["$group": ["_id": "$key", "count": ["$sum": 1], "sum": ["$sum": "$number"], "mean": ["$avg": "$number"]]]],
+        [["$group": ["_id": .null, "count": ["$count": [:]], "sum": ["$sum": "$number"]]]],
+        [["$group": ["_id": ["a": "$key", "b": "$place.city"], "sum": ["$sum": "$place.size"]]]],
+        [["$group": ["_id": "$place.city", "n": ["$sum": 3]]]],
+        [["$sortByCount": "$key"]],
+        [["$count": "all"]],
+        [["$match": ["_id": ["$in": ["d1", "d2", "d3", "d40"]]]], ["$group": ["_id": "$key", "n": ["$sum": 1]]]],
+        [["$match": ["_id": "nobody"]], ["$count": "all"]],
+        [["$match": ["_id": "nobody"]], ["$group": ["_id": .null, "n": ["$sum": 1]]]],
+        [["$group": ["_id": "$key", "sum": ["$sum": "$number"]]], ["$match": ["sum": ["$gt": 10]]]],
+    ]
+
+    /// Values by what makes them different in Postgres' form and in the body.
+    private static let kinds: [String: [Value]] = [
+        "integers": [.int32(1), .int32(7), .int32(-3), .int32(.max)],
+        "longs": [.int64(1), .int64(7), .int64(1 << 40)],
+        "doubles": [.double(0.1), .double(0.2), .double(1), .double(-2.5), .double(1e16), .double(1e-7)],
+        "mixed": [.int32(1), .int64(1), .double(1), .double(0.3), .null, "text", .bool(true), .array([.int32(5)])],
+        "rare": [.decimal128(Decimal128("1.5") ?? .init(high: 0, low: 0)), .int64(.max), .double(.nan), .int32(2)],
+    ]
+
+    @Test(arguments: kinds.keys.sorted())
+    func `a group has the engine's numbers`(kind: String) async throws {
+        let values = Self.kinds[kind] ?? []
+        try await StoreFixture.with(partitionKey: nil) { fixture in
+            let collection = fixture.store.collection("Numbers", database: "RChat", app: StoreFixture.app)
+            let keys: [Value?] = ["a", "b", .null, nil, .objectId(ObjectId(high: 1, low: 2)), .date(5), .bool(false)]
+            let documents = (0..<60).map { number -> Document in
+                var document: Document = ["_id": .string("d\(number)")]
+                document["key"] = number % 9 < keys.count ? keys[number % 9] : values[number % values.count]
+                document["number"] = values[number % values.count]
+                document["place"] = ["city": .string("c\(number % 3)"), "size": values[number % values.count]]
+                if number % 11 == 10 { document["number"] = nil }
+                return document
+            }
+            try await collection.insertMany(documents)
+            for stages in Self.stages {
+                let found = try await collection.aggregate(stages)
+                let expected = try await Pipeline(stages).run(documents, context: PipelineContext())
+                #expect(Self.sorted(found) == Self.sorted(expected), "\(stages)")
+            }
+        }
+    }
+
+    @Test func `what stands in arrays and documents is grouped as the engine does`() async throws {
+        try await StoreFixture.with(partitionKey: nil) { fixture in
+            let collection = fixture.store.collection("Shapes", database: "RChat", app: StoreFixture.app)
+            let documents: [Document] = [
+                ["_id": "a", "key": ["x": 1, "y": 2], "place": .array([["size": 1], ["size": 2]])],
+                ["_id": "b", "key": ["y": 2, "x": 1], "place": ["size": 4]],
+                ["_id": "c", "key": ["a\u{0}b"], "place": 7],
+            ]
+            try await collection.insertMany(documents)
+            for stages: [Document] in [
+                [["$group": ["_id": "$key", "n": ["$sum": 1]]]],
+                [["$group": ["_id": .null, "n": ["$sum": "$place.size"]]]],
+                [["$group": ["_id": "$place.size", "n": ["$sum": 1]]]],
+            ] {
+                let found = try await collection.aggregate(stages)
+                let expected = try await Pipeline(stages).run(documents, context: PipelineContext())
+                #expect(Self.sorted(found) == Self.sorted(expected), "\(stages)")
+            }
+        }
+    }
+
+    /// Groups come in no order; a key of several types may have any of them.
+    private static func sorted(_ documents: [Document]) -> [String] {
+        documents.map { document in
+            var document = document
+            if let number = document["_id"]?.doubleValue { document["_id"] = .double(number) }
+            return ExtendedJSON.print(document)
+        }.sorted()
+    }
+}
