@@ -47,6 +47,12 @@ struct FilterTranslation: Sendable {
         let nodes = if case .and(let nodes) = node { nodes } else { [node] }
         guard let plan = IndexPlan.best(of: indexes, for: nodes, hint: hint) else { return translate(node) }
         used.append(plan)
+        let bound = parameters.count
+        let all = translate(node)
+        if let all, all.isExact {
+            return Condition(sql: "\(plan.condition { bind($0) }) and (\(all.sql))", isExact: true)
+        }
+        parameters.removeLast(parameters.count - bound)
         let found = plan.condition { bind($0) }
         // What the index finds needs no second look, which would mislead the planner about how many there are.
         let rest = nodes.filter { !plan.covers($0) }
@@ -107,7 +113,8 @@ struct FilterTranslation: Sendable {
             return translate(.and(conditions.map { .field(path, $0) }))?.inexact
         }
         let value = expression(path)
-        guard var sql = comparison(condition, of: value) else { return nil }
+        let exact = path.components.count == 1 ? exactComparison(condition, of: value) : nil
+        guard var sql = exact ?? comparison(condition, of: value) else { return nil }
         if let partitionKey, path.components.count == 1, path.components[0].name == partitionKey,
             case .equal(let wanted) = condition, let text = wanted.keyText, !text.utf8.contains(0)
         {
@@ -118,7 +125,35 @@ struct FilterTranslation: Sendable {
             let ancestor = expression(Path(components: path.components.prefix(depth)))
             sql += " or jsonb_typeof(\(ancestor)) = 'array'"
         }
-        return Condition(sql: sql, isExact: false)
+        return Condition(sql: sql, isExact: exact != nil)
+    }
+
+    /// What nothing else meets, of a field at the top: values whose plain form is that of no other value, there or in an array.
+    private mutating func exactComparison(_ condition: FieldCondition, of value: String) -> String? {
+        switch condition {
+        case .exists: return "\(value) is not null"
+        case .equal(let wanted):
+            guard Self.isUnmistakable(wanted), let plain = Self.plain(wanted) else { return nil }
+            let bound = "\(bind(.utf8(plain)))::jsonb"
+            return
+                "\(value) = \(bound) or (jsonb_typeof(\(value)) = 'array' and \(value) @> jsonb_build_array(\(bound)))"
+        case .in(let wanted, let expressions):
+            guard expressions.isEmpty, !wanted.isEmpty, wanted.allSatisfy(Self.isUnmistakable) else { return nil }
+            let plains = wanted.map { Self.plain($0) }
+            guard plains.allSatisfy({ $0 != nil }) else { return nil }
+            let bound = "\(bind(.utf8Array(plains)))::jsonb[]"
+            return "\(value) = any(\(bound)) or case when jsonb_typeof(\(value)) = 'array' then exists "
+                + "(select from jsonb_array_elements(\(value)) e where e = any(\(bound))) else false end"
+        default: return nil
+        }
+    }
+
+    /// Numbers have other forms too.
+    private static func isUnmistakable(_ value: Value) -> Bool {
+        switch value {
+        case .string, .bool, .objectId, .date, .binary: true
+        default: false
+        }
     }
 
     /// What stands at a path. Names stand in the text, quoted, and not as parameters, so that an index on the same expression is

@@ -35,7 +35,7 @@ import Testing
             var seen = 0
             try await messages.forEach(options: FindOptions(limit: 1000)) { _ in true }
             let before = try resident()
-            try await messages.forEach { _ in
+            try await messages.forEach(options: FindOptions()) { _ in
                 seen += 1
                 return true
             }
