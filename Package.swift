@@ -114,7 +114,8 @@ let libraries: [Target] = [
         "ServiceEngines",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap",
+            "EventStream", "EventTopics", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis",
+            "ServiceBootstrap",
         ]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
@@ -258,9 +259,9 @@ let testTargets: [Target] = [
     tests(
         "Integration", "AuthIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "HTTPClient", "Kafka", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
-            "ServiceEngines", "TestSupport",
+            "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "Ccjose", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Logging", "Metrics",
+            "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport",
         ]),
     tests(
         "Integration", "AppsIntegrationTests",
