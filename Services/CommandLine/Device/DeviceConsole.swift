@@ -33,7 +33,7 @@ final class DeviceConsole {
             do {
                 try await perform(command, words.count > 1 ? words[1] : "")
             } catch {
-                print("error: \(error)")
+                Output.line("error: \(error)")
             }
         }
         for task in watching { task.cancel() }
@@ -43,13 +43,13 @@ final class DeviceConsole {
         switch command {
         case "open":
             partition = try await session.openPartition(.string(rest))
-            print("opened \(partition.partition.text)")
+            Output.line("opened \(partition.partition.text)")
         case "find":
             let (collection, filter) = Self.split(rest)
             for document in try await partition.find(
                 collection, try filter.map { try ExtendedJSON.parseDocument($0) } ?? [:])
             {
-                print(ExtendedJSON.print(document, mode: .relaxed))
+                Output.line(ExtendedJSON.print(document, mode: .relaxed))
             }
         case "insert":
             let (collection, text) = Self.split(rest)
@@ -69,9 +69,9 @@ final class DeviceConsole {
         case "watch": try await watch(rest)
         case "offline": await session.goOffline()
         case "online": await session.goOnline()
-        case "pending": for changeset in try await partition.pending() { print(changeset) }
-        case "rejected": for changeset in try await partition.rejected() { print(changeset) }
-        default: print(Self.help)
+        case "pending": for changeset in try await partition.pending() { Output.line("\(changeset)") }
+        case "rejected": for changeset in try await partition.rejected() { Output.line("\(changeset)") }
+        default: Output.line(Self.help)
         }
     }
 
@@ -81,9 +81,13 @@ final class DeviceConsole {
         watching.append(
             Task {
                 for await snapshot in snapshots {
-                    for document in snapshot.inserted { print("+ \(ExtendedJSON.print(document, mode: .relaxed))") }
-                    for document in snapshot.modified { print("~ \(ExtendedJSON.print(document, mode: .relaxed))") }
-                    for id in snapshot.deleted { print("- \(ExtendedJSON.print(id, mode: .relaxed))") }
+                    for document in snapshot.inserted {
+                        Output.line("+ \(ExtendedJSON.print(document, mode: .relaxed))")
+                    }
+                    for document in snapshot.modified {
+                        Output.line("~ \(ExtendedJSON.print(document, mode: .relaxed))")
+                    }
+                    for id in snapshot.deleted { Output.line("- \(ExtendedJSON.print(id, mode: .relaxed))") }
                 }
             })
     }

@@ -114,6 +114,8 @@ actor LocalSystem {
     var welcome: String {
         let addresses = processes.reversed().map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(separator: "\n")
         let tool = CommandLine.arguments.first ?? "partita"
+        // Where the other commands look by themselves.
+        let data = places.data == Places(data: nil).data ? "" : " --data \(places.data)"
         return """
 
             Partita runs; clients begin at \(publicURL)
@@ -123,9 +125,9 @@ actor LocalSystem {
               logs             \(places.logs)
 
             Try next, in another terminal:
-              \(tool) device --user ada@example.com
-              \(tool) topics tail document-changes
-              \(tool) app list
+              \(tool) device --user ada@example.com\(data)
+              \(tool) topics tail document-changes\(data)
+              \(tool) app list\(data)
 
             Ctrl-C stops everything; the data stays.
             """

@@ -36,7 +36,7 @@ enum UpCommand {
         let work = Task {
             do {
                 try await system.start(isReset: isReset)
-                print(await system.welcome)
+                Output.line(await system.welcome)
                 if isDemo {
                     try await DemoCommand.play(await system.configuration, places: system.places)
                 } else {
