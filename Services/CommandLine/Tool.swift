@@ -30,8 +30,9 @@ struct Tool: Sendable {
         do {
             return try await run(settings, configuration, on: loops, body)
         } catch let error as PostgresError where error.code != .server {
+            let reason = (error.underlyingError as? PostgresError)?.message ?? error.message
             throw ToolError(
-                "Postgres can't be reached at \(configuration.postgresPlace): \(error.message). Is the system running?")
+                "Postgres can't be reached at \(configuration.postgresPlace): \(reason). Is the system running?")
         } catch let error as KafkaError {
             throw ToolError("the broker at \(configuration.kafkaBootstrap) doesn't do it: \(error.message)")
         }

@@ -13,7 +13,7 @@ final class DeviceConsole {
         watch COLLECTION                 show changes as they come
         offline | online                 cut the connection, and come back
         pending | rejected               what waits for its answer; what was refused, and why
-        quit
+        help | quit
         """
 
     private let session: Session
@@ -69,10 +69,34 @@ final class DeviceConsole {
         case "watch": try await watch(rest)
         case "offline": await session.goOffline()
         case "online": await session.goOnline()
-        case "pending": for changeset in try await partition.pending() { Output.line("\(changeset)") }
-        case "rejected": for changeset in try await partition.rejected() { Output.line("\(changeset)") }
-        default: Output.line(Self.help)
+        case "pending":
+            for changeset in try await partition.pending() {
+                Output.line("version \(changeset.version)  \(Self.text(changeset))")
+            }
+        case "rejected":
+            for rejected in try await partition.rejected() {
+                let reason = rejected.reason
+                let place = [reason.path.map { "path \($0)" }, reason.rule.map { "rule \($0)" }].compactMap { $0 }
+                Output.line(
+                    "\(rejected.id)  \(Self.text(rejected.changeset))  \(reason.code.rawValue): \(reason.reason)"
+                        + (place.isEmpty ? "" : " (\(place.joined(separator: ", ")))"))
+            }
+        case "help": Output.line(Self.help)
+        default: Output.line("error: no command \(command); help lists them")
         }
+    }
+
+    /// `insert ChatMessage "id", delete User "id"`.
+    private static func text(_ changeset: Changeset) -> String {
+        changeset.operations.map { operation in
+            let verb =
+                switch operation.kind {
+                case .insert: "insert"
+                case .update: "update"
+                case .delete: "delete"
+                }
+            return "\(verb) \(operation.collection) \(ExtendedJSON.print(operation.id, mode: .relaxed))"
+        }.joined(separator: ", ")
     }
 
     private func watch(_ collection: String) async throws {
