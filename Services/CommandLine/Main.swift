@@ -6,8 +6,13 @@ enum Main {
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
         SecretCommands.set, SecretCommands.list, SecretCommands.remove,
-        UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
-        TriggersCommand.command, SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
+        IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
+        ExportDumpCommand.command, UsersCommand.command,
+        PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
+        TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
+        DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
+        DocumentsAggregateCommand.command, DocumentsExplainCommand.command, DocumentsCallCommand.command,
+        SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
     ]
 
     static func main() async {

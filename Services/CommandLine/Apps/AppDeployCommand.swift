@@ -33,7 +33,11 @@ enum AppDeployCommand {
         try await Tool.run(configuration) { tool in
             let inspection = try await checked(directory, tool: tool)
             try await tool.registry.migrate()
-            let result = try await tool.registry.deploy(inspection.definition)
+            // Before the version counts: where they can't be made, it changes nothing.
+            let definition = inspection.definition
+            try await DeclaredCollections(definition, formerly: tool.registry.load(definition.id)?.definition).apply(
+                tool)
+            let result = try await tool.registry.deploy(definition)
             var warnings = inspection.problems.map(\.description)
             do {
                 try await tool.withProducer { try await AppRegistry.announce(result.app, with: $0) }

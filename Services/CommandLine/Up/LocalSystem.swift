@@ -112,10 +112,10 @@ actor LocalSystem {
 
     /// What a newcomer has to know.
     var welcome: String {
-        let addresses = processes.reversed().map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(separator: "\n")
+        let addresses = ((proxy.map { [$0] } ?? []) + services).map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(
+            separator: "\n")
         let tool = CommandLine.arguments.first ?? "partita"
-        // Where the other commands look by themselves.
-        let data = places.data == Places(data: nil).data ? "" : " --data \(places.data)"
+        let place = places.isDefault ? "" : " --data \(places.data)"
         return """
 
             Partita runs; clients begin at \(publicURL)
@@ -125,9 +125,9 @@ actor LocalSystem {
               logs             \(places.logs)
 
             Try next, in another terminal:
-              \(tool) device --user ada@example.com\(data)
-              \(tool) topics tail document-changes\(data)
-              \(tool) app list\(data)
+              \(tool) device --user ada@example.com\(place)
+              \(tool) topics tail document-changes\(place)
+              \(tool) app list\(place)
 
             Ctrl-C stops everything; the data stays.
             """
