@@ -45,7 +45,11 @@ enum DeviceCommand {
             return try await app.logIn(credentials)
         } catch let error as PartitaError where error.serverCode == "InvalidPassword" {
             // No such account, or a wrong password: registering tells which.
-            try await app.register(email: user, password: password)
+            do {
+                try await app.register(email: user, password: password)
+            } catch let error as PartitaError where error.serverCode == "AccountNameInUse" {
+                throw ToolError("the password of \(user) is another one")
+            }
             return try await app.logIn(credentials)
         }
     }

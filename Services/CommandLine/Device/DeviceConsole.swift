@@ -70,8 +70,9 @@ final class DeviceConsole {
         case "offline": await session.goOffline()
         case "online": await session.goOnline()
         case "pending":
-            for changeset in try await partition.pending() {
-                Output.line("version \(changeset.version)  \(Self.text(changeset))")
+            for pending in try await partition.pending() {
+                let state = pending.state == .waiting ? "not sent yet" : "sent"
+                Output.line("version \(pending.changeset.version)  \(Self.text(pending.changeset))  \(state)")
             }
         case "rejected":
             for rejected in try await partition.rejected() {
