@@ -45,6 +45,7 @@ public enum TriggerWorkersServer {
             try await call.handle($0)
         }
         context.http.cors = CORSPolicy(apps: engines.apps)
+        context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {
                 [
