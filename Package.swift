@@ -270,9 +270,9 @@ let testTargets: [Target] = [
     tests(
         "Integration", "AuthIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "HTTPClient", "Kafka", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
-            "ServiceEngines", "TestSupport",
+            "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "Ccjose", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Logging", "Metrics",
+            "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport",
         ]),
     tests(
         "Integration", "AppsIntegrationTests",

@@ -22,7 +22,9 @@ public struct AccessTokenError: Error, Hashable, Sendable, CustomStringConvertib
         case typeMismatch = "token-type-mismatch"
         /// A token of another app.
         case appMismatch = "token-app-mismatch"
-        /// A key that isn't a P-256 one, or can't be read.
+        /// A foreign token that is meant for somebody else.
+        case audienceMismatch = "token-audience-mismatch"
+        /// A key of a kind that isn't used, or that can't be read.
         case keyInvalid = "key-invalid"
         /// The cryptographic library failed.
         case cryptographyFailed = "cryptography-failed"

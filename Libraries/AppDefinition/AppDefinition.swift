@@ -123,6 +123,19 @@ extension AppDefinition {
         return value.value
     }
 
+    /// The names of the secrets that the app's sign-in providers, values and services need.
+    public var secretNames: [String] {
+        func texts(_ document: Document) -> [String] {
+            document.fields.flatMap { field in
+                field.value.arrayValue?.compactMap(\.stringValue) ?? [field.value.stringValue ?? ""]
+            }
+        }
+        let configured =
+            authProviders.filter { !$0.isDisabled }.map(\.secretConfig) + dataSources.map(\.secretConfig)
+        let values = values.filter(\.isFromSecret).compactMap(\.value.stringValue)
+        return Set((configured.flatMap(texts) + values).filter { !$0.isEmpty }).sorted()
+    }
+
     /// The values of the app's own environment.
     public var environmentValues: Document {
         environments[environmentTag.isEmpty ? "no-environment" : environmentTag] ?? Document()

@@ -21,13 +21,14 @@ public final class ServiceEngines: Sendable {
     public let kafka: KafkaConfiguration
     public let pool: String
     public let events: EventProducer
+    public let registry: AppRegistry
     public let apps: AppDirectory
     public let store: DocumentStore
     public let verifier: TokenVerifier
     /// This process's name in events and logs.
     public let instance: String
     private let producer: KafkaProducer
-    private let registry: AppRegistry
+    private let admin: KafkaAdmin
     private let readiness: Readiness
     private let logger: Logger
 
@@ -54,6 +55,7 @@ public final class ServiceEngines: Sendable {
         pool = configuration[EngineSettings.kafkaPool]
         producer = KafkaProducer(configuration: kafka, loop: context.loops.next(), logger: logger)
         events = EventProducer(producer, pool: pool)
+        admin = KafkaAdmin(configuration: kafka, logger: logger)
         registry = AppRegistry(client: postgres)
         apps = AppDirectory(registry: registry, logger: logger)
         store = DocumentStore(client: postgres, logger: logger)
@@ -83,7 +85,7 @@ public final class ServiceEngines: Sendable {
 
         func run() async throws {
             let redis: [any Service] = engines.redis.map { [$0] } ?? []
-            let clients: [any Service] = [engines.postgres] + redis + [Producer(engines.producer)]
+            let clients: [any Service] = [engines.postgres] + redis + [Broker(engines.producer, engines.admin)]
             try await ServiceGroup(
                 services: clients + [Prepared(engines: engines, migrations: migrations, work: work)],
                 logger: engines.logger
@@ -122,30 +124,40 @@ public final class ServiceEngines: Sendable {
         }
     }
 
-    /// Closes the producer after everybody who sends.
-    private struct Producer: Service {
+    /// Closes what speaks with the broker, after everybody who sends.
+    private struct Broker: Service {
         let producer: KafkaProducer
+        let admin: KafkaAdmin
 
-        init(_ producer: KafkaProducer) { self.producer = producer }
+        init(_ producer: KafkaProducer, _ admin: KafkaAdmin) {
+            self.producer = producer
+            self.admin = admin
+        }
 
         func run() async throws {
             try? await gracefulShutdown()  // a cancellation ends it as well
             await producer.close()
+            await admin.close()
         }
     }
 
     /// Waits for the engines as long as it takes, and sees to it that tables and topics are there.
     private func prepare(_ own: [Migrations]) async throws {
         readiness.add("postgres") { [postgres] in try await postgres.check() }
-        if let redis { readiness.add("redis") { try await redis.check() } }
+        // Without these a service goes on with what it has, so that taking it out of the balancer would only make it worse.
+        if let redis { readiness.add("redis", isRequired: false) { try await redis.check() } }
+        readiness.add("kafka", isRequired: false) { [admin, pool] in
+            _ = try await admin.metadata(
+                AppDefinitionEvent.topic.contract.fullName(pool: pool), timeout: .seconds(1))
+        }
         _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
             try await registry.migrate()
             for migrations in [DocumentStoreMigrations.migrations, HandledEvents.migrations] + own {
                 try await migrations.apply(on: postgres)
             }
         }
-        _ = try await readiness.waitUntilReady("topics", logger: logger) { [kafka, pool, logger] in
-            try await TopicOwner.createAll(pool: pool, on: KafkaAdmin(configuration: kafka, logger: logger))
+        _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool] in
+            try await TopicOwner.createAll(pool: pool, on: admin)
         }
     }
 

@@ -5,6 +5,7 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
+        SecretCommands.set, SecretCommands.list, SecretCommands.remove,
         IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
         ExportDumpCommand.command, UsersCommand.command,
         PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
@@ -28,18 +29,28 @@ enum Main {
     }
 
     private static func run(_ words: [String]) async throws {
-        guard let first = words.first, !["help", "--help", "-h"].contains(first) else {
-            return print(Help.overview(commands))
+        guard let first = words.first else { return Output.line(Help.overview(commands)) }
+        if ["help", "--help", "-h"].contains(first) {
+            guard words.count > 1 else { return Output.line(Help.overview(commands)) }
+            let asked = Array(words.dropFirst())
+            guard let command = find(asked) else { throw unknown(asked) }
+            return Output.line(Help.page(command))
         }
-        if first == "__complete" { return print(Help.completions(commands, words: Array(words.dropFirst()))) }
+        if first == "__complete" { return Output.line(Help.completions(commands, words: Array(words.dropFirst()))) }
         guard let command = find(words) else {
-            let names = commands.filter { !$0.isHidden }.map(\.name)
-            throw UsageError(
-                "no command \(first)\(Suggestion.text(for: first, among: names))\n`partita help` lists them")
+            throw unknown(words)
         }
         let rest = Array(words.dropFirst(command.name.split(separator: " ").count))
-        if rest.contains("--help") || rest.contains("-h") { return print(Help.page(command)) }
+        if rest.contains("--help") || rest.contains("-h") { return Output.line(Help.page(command)) }
         try await command.run(Arguments(command, words: rest))
+    }
+
+    private static func unknown(_ words: [String]) -> UsageError {
+        let names = commands.filter { !$0.isHidden }.map(\.name)
+        let longer = names.filter { $0.hasPrefix(words[0] + " ") }
+        guard longer.isEmpty else { return UsageError("there are: \(longer.joined(separator: ", "))") }
+        return UsageError(
+            "no command \(words[0])\(Suggestion.text(for: words[0], among: names))\n`partita help` lists them")
     }
 
     private static func find(_ words: [String]) -> Command? {

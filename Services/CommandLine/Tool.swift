@@ -24,20 +24,50 @@ struct Tool: Sendable {
         var settings = PostgresConfiguration(url: configuration.postgresURL)
         settings.connections = 2
         settings.applicationName = "partita"
-        return try await PostgresClient.withClient(settings, on: loops) { client in
+        // Somebody waits in front of the screen.
+        settings.connectTimeout = .seconds(3)
+        settings.leaseTimeout = .seconds(5)
+        do {
+            return try await run(settings, configuration, on: loops, body)
+        } catch let error as PostgresError where error.code != .server {
+            let reason = (error.underlyingError as? PostgresError)?.message ?? error.message
+            throw ToolError(
+                "Postgres can't be reached at \(configuration.postgresPlace): \(reason). Is the system running?")
+        } catch let error as KafkaError {
+            throw ToolError("the broker at \(configuration.kafkaBootstrap) doesn't do it: \(error.message)")
+        }
+    }
+
+    private static func run<R: Sendable>(
+        _ settings: PostgresConfiguration, _ configuration: LocalConfiguration, on loops: LoopGroup,
+        _ body: @Sendable (Tool) async throws -> R
+    ) async throws -> R {
+        try await PostgresClient.withClient(settings, on: loops) { client in
             let tool = Tool(
                 postgres: client,
                 kafka: KafkaConfiguration(
                     bootstrapServers: configuration.kafkaBootstrap, clientID: "partita",
                     embedded: configuration.isEmbeddedBroker),
                 pool: configuration.pool, registry: AppRegistry(client: client), loops: loops)
+            _ = try await client.query("select 1")
             return try await body(tool)
         }
     }
 
+    /// The app of this id.
+    /// - Throws: `ToolError` that names those that are deployed.
+    func app(_ id: String) async throws -> DeployedApp {
+        if let app = try await registry.load(id) { return app }
+        let ids = try await registry.versions().keys.sorted()
+        throw ToolError(
+            "no app \(id) is deployed"
+                + (ids.isEmpty ? "; `partita app deploy` deploys one" : "; there are: \(ids.joined(separator: ", "))"))
+    }
+
     /// Sends events with a producer that is closed afterwards.
     func withProducer<R: Sendable>(_ body: @Sendable (EventProducer) async throws -> R) async throws -> R {
-        let producer = KafkaProducer(configuration: kafka, loop: loops.next())
+        let producer = KafkaProducer(
+            configuration: kafka, options: KafkaProducerOptions(deliveryTimeout: .seconds(5)), loop: loops.next())
         do {
             let result = try await body(EventProducer(producer, pool: pool))
             await producer.close()

@@ -26,4 +26,21 @@ enum Base64URL {
         guard text.utf8.count % 4 != 1, buffer & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
         return bytes
     }
+
+    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+        var text: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bits: UInt32 = 0
+        for byte in bytes {
+            buffer = buffer << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                text.append(alphabet[Int(buffer >> bits & 63)])
+            }
+        }
+        if bits > 0 { text.append(alphabet[Int(buffer << (6 - bits) & 63)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
 }

@@ -1,7 +1,7 @@
 private import Ccjose
 import Foundation
 
-/// A key of the JOSE library. The only file besides `VerificationKey` that knows it.
+/// A key of the JOSE library. The only file that imports it.
 ///
 /// `@unchecked Sendable`: the library counts references without atomics, so every use is under the lock.
 final class JWKHandle: @unchecked Sendable {
@@ -70,7 +70,7 @@ final class JWKHandle: @unchecked Sendable {
         }
     }
 
-    /// The payload of a token that this key has signed with ES256; the caller has checked the header's algorithm.
+    /// The payload of a token that this key has signed; the caller has checked the header's algorithm against the key's.
     func verifiedPayload(of token: String) throws(AccessTokenError) -> [UInt8] {
         try locked { () throws(AccessTokenError) in
             guard let parsed = cjose_jws_import(token, token.utf8.count, nil) else {

@@ -16,10 +16,44 @@ public struct AuthProvider: Sendable {
 
     /// A field of an external identity that is copied to the user's `data`.
     public struct MetadataField: Sendable {
+        /// A path with dots; a dot that belongs to a name has a backslash before it.
         public var name: String
-        /// The name under which it is stored; `name` where the app says nothing.
+        /// The name under which it is stored; the last part of `name` where the app says nothing.
         public var fieldName: String
         public var isRequired: Bool
+
+        /// The names along the path.
+        public var path: [String] { Self.path(name) }
+
+        static func path(_ text: String) -> [String] {
+            var parts = [""]
+            var isEscaped = false
+            for character in text {
+                switch character {
+                case "\\" where !isEscaped: isEscaped = true; continue
+                case "." where !isEscaped: parts.append("")
+                default: parts[parts.count - 1].append(character)
+                }
+                isEscaped = false
+            }
+            return parts
+        }
+    }
+
+    /// What an external identity's claims put into the user's `data`.
+    ///
+    /// - Returns: `nil` when a required field is missing.
+    public func metadata(of claims: Document) -> Document? {
+        var data = Document()
+        for field in metadataFields {
+            let value = field.path.reduce(Optional(Value.document(claims))) { $0?.documentValue?[$1] }
+            if let value, value != .null {
+                data[field.fieldName] = value
+            } else if field.isRequired {
+                return nil
+            }
+        }
+        return data
     }
 }
 
@@ -67,6 +101,44 @@ public struct EmailPasswordSettings: Sendable {
         resetSubject = text("resetPasswordSubject")
         if confirmationSubject.isEmpty { confirmationSubject = "Confirm your e-mail address" }
         if resetSubject.isEmpty { resetSubject = "Reset your password" }
+    }
+}
+
+/// How tokens of a developer's own issuer are checked (`custom-token`).
+public struct CustomTokenSettings: Sendable {
+    /// Where the keys are from.
+    public enum Keys: Hashable, Sendable {
+        /// Named secrets of the app, each with a key for this algorithm (`HS256` or `RS256`).
+        case secrets([String], algorithm: String)
+        /// A JWK or JWKS at a URL.
+        case published(String)
+    }
+
+    public var keys: Keys
+    /// What a token's `aud` must name; empty stands for the app's id.
+    public var audience: [String]
+    /// One of the audience is enough; otherwise all must be named.
+    public var isAnyAudienceEnough: Bool
+
+    /// Reads the settings of a `custom-token` provider. `audience` may be one text, also with commas, or an array.
+    public init(_ provider: AuthProvider) {
+        func texts(_ value: Value?) -> [String] {
+            switch value {
+            case .string(let text)?: [text]
+            case .array(let items)?: items.compactMap(\.stringValue)
+            default: []
+            }
+        }
+        let config = provider.config
+        if case .bool(true)? = config["useJWKURI"] {
+            keys = .published(config["jwkURI"]?.stringValue ?? "")
+        } else {
+            keys = .secrets(
+                texts(provider.secretConfig["signingKeys"]), algorithm: config["signingAlgorithm"]?.stringValue ?? "")
+        }
+        audience = texts(config["audience"]).flatMap { $0.split(separator: ",") }
+            .map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+        isAnyAudienceEnough = config["requireAnyAudience"] == true
     }
 }
 

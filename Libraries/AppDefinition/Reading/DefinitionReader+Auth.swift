@@ -1,4 +1,5 @@
 import DocumentModel
+import Foundation
 
 extension DefinitionReader {
     /// `auth/providers.json` (one object for all) or `auth_providers/<provider>.json`.
@@ -16,13 +17,20 @@ extension DefinitionReader {
         let fields = node.child("metadata_fields")?.elements.compactMap { field in
             field.required("name").map { name in
                 AuthProvider.MetadataField(
-                    name: name, fieldName: field.string("field_name") ?? name, isRequired: field.bool("required"))
+                    name: name,
+                    fieldName: field.string("field_name") ?? AuthProvider.MetadataField.path(name).last ?? name,
+                    isRequired: field.bool("required"))
             }
         }
         let provider = AuthProvider(
             name: node.string("name") ?? type, type: type, isDisabled: node.bool("disabled"),
             config: node.document("config"), secretConfig: node.document("secret_config"), metadataFields: fields ?? [])
-        if type == "local-userpass", !provider.isDisabled { checkEmailPassword(provider, node) }
+        if provider.isDisabled { return provider }
+        switch type {
+        case "local-userpass": checkEmailPassword(provider, node)
+        case "custom-token": checkCustomToken(provider, node)
+        default: break
+        }
         return provider
     }
 
@@ -41,6 +49,26 @@ extension DefinitionReader {
         if settings.reset == .mail, settings.resetURL.isEmpty {
             config.problem(
                 .fieldMissing, severity: .warning, "resetPasswordUrl is missing: mails have no page to link to")
+        }
+    }
+
+    private func checkCustomToken(_ provider: AuthProvider, _ node: ConfigNode) {
+        let config = node.child("config") ?? node
+        switch CustomTokenSettings(provider).keys {
+        case .published(let text):
+            let url = URL(string: text)
+            if !["http", "https"].contains(url?.scheme ?? "") || (url?.host ?? "").isEmpty {
+                (config.child("jwkURI") ?? config).problem(.fieldValue, "jwkURI must be a URL of http or https")
+            }
+        case .secrets(let names, let algorithm):
+            if !["HS256", "RS256"].contains(algorithm) {
+                (config.child("signingAlgorithm") ?? config).problem(
+                    .fieldValue, "signingAlgorithm must be HS256 or RS256")
+            }
+            if !(1...3).contains(names.count) {
+                (node.child("secret_config") ?? node).problem(
+                    .fieldMissing, "signingKeys must name one to three secrets")
+            }
         }
     }
 }

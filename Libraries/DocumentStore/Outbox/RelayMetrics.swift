@@ -6,5 +6,5 @@ struct RelayMetrics: Sendable {
         label: "outbox_published_changes_total", help: "Changes that the broker has acknowledged.")
     let failures = Counter(
         label: "outbox_failures_total", help: "Rounds of the relay that failed and were tried again.")
-    let shards = Gauge(label: "outbox_led_shards_count", help: "Shards that this process publishes.")
+    let shards = Gauge(label: "outbox_led_shards", help: "Shards that this process publishes.")
 }

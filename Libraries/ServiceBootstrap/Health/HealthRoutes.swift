@@ -6,7 +6,8 @@ extension HTTPRouter {
     /// Adds what an operator's tools ask every service for:
     ///
     /// - `GET /health/live`: 200 as long as the process answers at all.
-    /// - `GET /health/ready`: 200, or 503 when a component is missing, with each component in the body:
+    /// - `GET /health/ready`: 200, or 503 when a component is missing that the process can't work without (`notReady`; `degraded`
+    ///   when another one is), with each component in the body:
     ///   `{"status":"notReady","components":{"kafka":{"status":"notReady","reason":"…"},"postgres":{"status":"ready"}}}`.
     /// - `GET /metrics`: all metrics in Prometheus' text format.
     mutating func addHealthRoutes(_ readiness: Readiness, _ registry: MetricsRegistry) {
@@ -37,14 +38,15 @@ extension Readiness.Report {
     func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let components = components.map { name, status -> (String, Body.Component) in
+        let components = components.map { name, status, _ -> (String, Body.Component) in
             switch status {
             case .ready: (name, Body.Component(status: "ready", reason: nil))
             case .notReady(let reason): (name, Body.Component(status: "notReady", reason: reason))
             }
         }
         let body = Body(
-            status: isReady ? "ready" : "notReady", components: Dictionary(components) { first, _ in first })
+            status: isDegraded ? "degraded" : isReady ? "ready" : "notReady",
+            components: Dictionary(components) { first, _ in first })
         return Array(try encoder.encode(body))
     }
 }

@@ -3,7 +3,7 @@ import EventLoop
 /// What a process needs to do its work, and whether it has it: the answer of `/health/ready`.
 ///
 /// A component is either asked, by a check that is registered, or says itself how it is (`set`). A process is ready when
-/// all of its components are.
+/// all of the components are that it can't work without.
 public final class Readiness: Sendable {
     /// How one component is.
     public enum Status: Sendable, Equatable {
@@ -16,10 +16,12 @@ public final class Readiness: Sendable {
     /// How all components are.
     public struct Report: Sendable, Equatable {
         /// The components by name, in order.
-        public let components: [(name: String, status: Status)]
+        public let components: [(name: String, status: Status, isRequired: Bool)]
 
-        /// Whether all of them are ready.
-        public var isReady: Bool { components.allSatisfy { $0.status == .ready } }
+        /// Whether all are ready that the process can't work without.
+        public var isReady: Bool { components.allSatisfy { $0.status == .ready || !$0.isRequired } }
+        /// Whether it works, but not all of it.
+        public var isDegraded: Bool { isReady && components.contains { $0.status != .ready } }
 
         /// Whether both say the same.
         public static func == (left: Report, right: Report) -> Bool {
@@ -28,7 +30,7 @@ public final class Readiness: Sendable {
     }
 
     private enum Component: Sendable {
-        case asked(@Sendable () async throws -> Void)
+        case asked(@Sendable () async throws -> Void, isRequired: Bool)
         case told(Status)
     }
 
@@ -36,6 +38,8 @@ public final class Readiness: Sendable {
         var components: [String: Component] = [:]
         /// The report that is being made, or was made less than `age` ago.
         var latest: (task: Task<Report, Never>, since: ContinuousClock.Instant)?
+        /// Checks that haven't ended: one that hangs isn't started again beside itself.
+        var running: [String: Task<Status, Never>] = [:]
     }
 
     private let state = Locked(State())
@@ -54,10 +58,11 @@ public final class Readiness: Sendable {
     /// Registers a component that is asked how it is. Replaces one of the same name.
     /// - Parameters:
     ///   - name: Such as `postgres`.
-    ///   - check: Returns when the component works; throws why it doesn't. Must react to cancellation.
-    public func add(_ name: String, check: @escaping @Sendable () async throws -> Void) {
+    ///   - isRequired: Without it the process can't do its work; otherwise it only shows.
+    ///   - check: Returns when the component works; throws why it doesn't. It is cancelled when the time is over.
+    public func add(_ name: String, isRequired: Bool = true, check: @escaping @Sendable () async throws -> Void) {
         state.withLock { state in
-            state.components[name] = .asked(check)
+            state.components[name] = .asked(check, isRequired: isRequired)
             state.latest = nil
         }
     }
@@ -77,32 +82,60 @@ public final class Readiness: Sendable {
             let now = ContinuousClock.now
             if let latest = state.latest, now - latest.since < age { return latest.task }
             // A task of its own, bounded by the limit: it is shared by all who ask meanwhile, whoever of them leaves.
-            let task = Task { [components = state.components, limit] in await Self.ask(components, limit) }
+            let task = Task { [components = state.components] in await ask(components) }
             state.latest = (task, now)
             return task
         }
         return await task.value
     }
 
-    private static func ask(_ components: [String: Component], _ limit: Duration) async -> Report {
-        await withTaskGroup(of: (name: String, status: Status).self) { group in
+    private func ask(_ components: [String: Component]) async -> Report {
+        await withTaskGroup(of: (name: String, status: Status, isRequired: Bool).self) { group in
             for (name, component) in components {
                 switch component {
-                case .told(let status): group.addTask { (name, status) }
-                case .asked(let check):
-                    group.addTask {
-                        do {
-                            try await withTimeout(limit, check)
-                            return (name, .ready)
-                        } catch {
-                            return (name, .notReady("\(error)"))
-                        }
-                    }
+                case .told(let status): group.addTask { (name, status, true) }
+                case .asked(let check, let isRequired):
+                    group.addTask { (name, await self.ask(name, check), isRequired) }
                 }
             }
-            var results: [(name: String, status: Status)] = []
+            var results: [(name: String, status: Status, isRequired: Bool)] = []
             for await result in group { results.append(result) }
             return Report(components: results.sorted { $0.name < $1.name })
+        }
+    }
+
+    /// What a check says within the limit, although it may go on: an engine that hangs must not make the answer hang.
+    private func ask(_ name: String, _ check: @escaping @Sendable () async throws -> Void) async -> Status {
+        let running = state.withLock { state in
+            if let running = state.running[name] { return running }
+            let task = Task {
+                var status = Status.ready
+                do { try await check() } catch { status = .notReady("\(error)") }
+                self.state.withLock { $0.running[name] = nil }
+                return status
+            }
+            state.running[name] = task
+            return task
+        }
+        return await withCheckedContinuation { continuation in
+            let asker = Locked(Optional(continuation))
+            let answer: @Sendable (Status) -> Void = { status in
+                let asker = asker.withLock { asker in
+                    defer { asker = nil }
+                    return asker
+                }
+                asker?.resume(returning: status)
+            }
+            // Both end by themselves: the one with the check, the other with the limit.
+            let timer = Task { [limit] in
+                guard (try? await Task.sleep(for: limit)) != nil else { return }  // cancelled: the check was faster
+                running.cancel()
+                answer(.notReady("no answer within \(limit)"))
+            }
+            Task {
+                answer(await running.value)
+                timer.cancel()
+            }
         }
     }
 }

@@ -43,14 +43,17 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
     var message: String
     /// In seconds, for `tooManyRequests`.
     var retryAfter: Int?
+    /// What is behind it, for the log only.
+    var cause: (any Error)?
 
-    init(_ code: Code, _ message: String, retryAfter: Int? = nil) {
+    init(_ code: Code, _ message: String, retryAfter: Int? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.retryAfter = retryAfter
+        self.cause = cause
     }
 
-    var description: String { "\(code.rawValue): \(message)" }
+    var description: String { "\(code.rawValue): \(message)" + (cause.map { ": \($0)" } ?? "") }
 }
 
 extension AuthError: HTTPErrorConvertible {

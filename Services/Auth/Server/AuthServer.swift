@@ -1,6 +1,7 @@
 import DocumentModel
 import EventLoop
 import Functions
+import HTTPServer
 public import Lifecycle
 import Postgres
 import Redis
@@ -52,14 +53,17 @@ public enum AuthServer {
             apps: engines.apps, store: store, hasher: hasher,
             throttle: AttemptThrottle(
                 redis: engines.redis, configuration: configuration, metrics: metrics, logger: logger),
-            keys: keys, relay: relay,
+            keys: keys,
+            issuers: TokenIssuers(
+                registry: engines.registry, published: PublishedKeys(loop: context.loops.next(), logger: logger),
+                logger: logger),
+            relay: relay,
             mail: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),
             functions: functions ?? AppFunctions(pool: hosts, store: engines.store, logger: logger).caller,
             customData: CustomDataReader(store: engines.store, logger: logger), clock: clock,
             lifetimes: AccountService.TokenLifetimes(configuration), metrics: metrics, logger: logger)
-        let routes = AuthRoutes(support: RouteSupport(service: service, configuration: configuration))
-        routes.add(to: &context.router)
-        context.http.cors = routes.cors
+        AuthRoutes(support: RouteSupport(service: service, configuration: configuration)).add(to: &context.router)
+        context.http.cors = CORSPolicy(apps: engines.apps)
         context.readiness.add("signing-keys") { try keys.check() }
         return [
             HashingThreads(hasher: hasher),

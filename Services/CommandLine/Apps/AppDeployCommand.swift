@@ -18,7 +18,8 @@ enum AppDeployCommand {
     ) { arguments in
         let result = try await deploy(
             try arguments.required("DIRECTORY"), configuration: try LocalConfiguration(arguments: arguments))
-        print(
+        for warning in result.warnings { Progress.line(warning) }
+        Output.line(
             result.isNew
                 ? "\(result.app.id) version \(result.app.version) is deployed"
                 : "\(result.app.id) is unchanged, version \(result.app.version)")
@@ -28,21 +29,34 @@ enum AppDeployCommand {
     /// - Throws: `AppDefinitionError` that lists every problem with file and place.
     static func deploy(
         _ directory: String, configuration: LocalConfiguration
-    ) async throws -> (app: DeployedApp, isNew: Bool) {
+    ) async throws -> (app: DeployedApp, isNew: Bool, warnings: [String]) {
         try await Tool.run(configuration) { tool in
-            let definition = try await checked(directory, tool: tool)
+            let inspection = try await checked(directory, tool: tool)
             try await tool.registry.migrate()
             // Before the version counts: where they can't be made, it changes nothing.
+            let definition = inspection.definition
             try await DeclaredCollections(definition, formerly: tool.registry.load(definition.id)?.definition).apply(
                 tool)
             let result = try await tool.registry.deploy(definition)
-            // Services would find it at their next look; the topic makes it faster.
-            try await tool.withProducer { try await AppRegistry.announce(result.app, with: $0) }
-            return result
+            var warnings = inspection.problems.map(\.description)
+            do {
+                try await tool.withProducer { try await AppRegistry.announce(result.app, with: $0) }
+            } catch {
+                // Services find it at their next look; the topic only makes it faster.
+                warnings.append(
+                    "warning: the broker doesn't take the news; services look by themselves every few seconds")
+            }
+            let known = try await tool.registry.secrets(of: result.app.id)
+            for name in result.app.definition.secretNames where known[name] == nil {
+                warnings.append(
+                    "warning: the secret \(name) isn't set; `partita secret set \(name) --app \(result.app.id)` sets it"
+                )
+            }
+            return (result.app, result.isNew, warnings)
         }
     }
 
-    private static func checked(_ directory: String, tool: Tool) async throws -> AppDefinition {
+    private static func checked(_ directory: String, tool: Tool) async throws -> AppDefinition.Inspection {
         let files = try AppFiles(folder: directory)
         let pool = FunctionHostPool(
             configuration: .init(hosts: 1), loop: tool.loops.next(), logger: Logger(label: "functions"))
@@ -54,6 +68,8 @@ enum AppDeployCommand {
                 problems[function.name] = .init(line: failure.line, message: failure.message)
             }
         }
-        return try AppDefinition(files: files) { _, name in problems[name] }
+        let inspection = AppDefinition.inspect(files) { _, name in problems[name] }
+        guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
+        return inspection
     }
 }

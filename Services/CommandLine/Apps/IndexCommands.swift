@@ -15,7 +15,7 @@ enum IndexCommands {
     ) { arguments in
         try await run(arguments) { collection in
             for index in try await collection.listIndexes() {
-                print(ExtendedJSON.print(.document(index), mode: .relaxed))
+                Output.line(ExtendedJSON.print(.document(index), mode: .relaxed))
             }
         }
     }
@@ -30,7 +30,7 @@ enum IndexCommands {
         } catch let error as ExtendedJSONError {
             throw UsageError("the specification is no JSON: \(error)")
         }
-        try await run(arguments) { print(try await $0.createIndex(model)) }
+        try await run(arguments) { Output.line(try await $0.createIndex(model)) }
     }
 
     static let drop = Command(

@@ -40,6 +40,15 @@ struct Arguments: Sendable {
     /// The value of an option, `nil` when it isn't given.
     func value(_ option: String) -> String? { values[option] }
 
+    /// The value of an option that must be given.
+    func requiredValue(_ option: String) throws(UsageError) -> String {
+        guard let value = values[option] else { throw UsageError("--\(option) is missing\nusage: \(command.usage)") }
+        return value
+    }
+
+    /// The app that is meant: `--app`, or `rchat`.
+    var app: String { values["app"] ?? "rchat" }
+
     func has(_ option: String) -> Bool { values[option] != nil }
 
     /// - Throws: `UsageError` when the value is no whole number in the range.

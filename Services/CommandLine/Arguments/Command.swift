@@ -24,6 +24,9 @@ struct Command: Sendable {
         }
     }
 
+    /// `--app`, of every command that is about one app.
+    static let appOption = Option("app", value: "ID", "the app (default: rchat)")
+
     /// `partita app deploy DIRECTORY [--app ID]`.
     var usage: String {
         let parameters = parameters.map { $0.hasSuffix("?") ? "[\($0.dropLast())]" : $0 }

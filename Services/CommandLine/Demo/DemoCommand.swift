@@ -22,7 +22,7 @@ enum DemoCommand {
         let demo = Demo(configuration: configuration, run: run, folder: folder, loop: loop)
         let start = ContinuousClock.now
         try await demo.play()
-        print("\nAll of it came out right, in \(Progress.text(ContinuousClock.now - start)).")
+        Output.line("\nAll of it came out right, in \(Progress.text(ContinuousClock.now - start)).")
     }
 }
 
@@ -34,7 +34,7 @@ struct Demo: Sendable {
     let loop: EventLoop
 
     func play() async throws {
-        print(
+        Output.line(
             "\nThree people register; a trigger makes each a User document, another one a Chatster for everybody to see"
         )
         let ada = try await register("ada")
@@ -43,40 +43,40 @@ struct Demo: Sendable {
         let people = [ada, ben, cleo]
         for device in people { try await seesEverybody(device, people) }
 
-        print("\nAda begins a conversation with Ben")
+        Output.line("\nAda begins a conversation with Ben")
         let id = "\(run)-conversation"
         let (adaTalk, benTalk) = try await begin(id, ada, ben)
 
-        print("\nMessages go both ways")
+        Output.line("\nMessages go both ways")
         try await ben.waitForMessage(try await ada.send("Hello Ben", to: adaTalk), in: benTalk)
         try await ada.waitForMessage(try await ben.send("Hello Ada", to: benTalk), in: adaTalk)
         try await ben.waitForUnread(id, 1)
         try await ada.waitForUnread(id, 1)
 
-        print("\nBen is offline for a while; both go on writing")
+        Output.line("\nBen is offline for a while; both go on writing")
         try await offlineScene(ada, ben, adaTalk, benTalk)
         try await ada.waitForUnread(id, 4)
         try await ben.waitForUnread(id, 2)
 
-        print("\nCleo is no member, and tries to open the conversation")
+        Output.line("\nCleo is no member, and tries to open the conversation")
         try await refuse(cleo, id)
 
-        print("\nAda sends a photo of 2 MB")
+        Output.line("\nAda sends a photo of 2 MB")
         try await photoScene(ada, ben, cleo, adaTalk, benTalk)
 
-        print("\nA message without an author makes a trigger fail; its event is put aside, and the rest goes on")
+        Output.line("\nA message without an author makes a trigger fail; its event is put aside, and the rest goes on")
         try await failureScene(ada, ben, adaTalk, benTalk)
 
-        print("\nA row is changed by hand in Postgres")
+        Output.line("\nA row is changed by hand in Postgres")
         try await psqlScene(ada, ben, adaTalk, benTalk)
 
-        print("\nA device of Cleo's is killed")
+        Output.line("\nA device of Cleo's is killed")
         try await presenceScene(ada, cleo)
 
-        print("\nAda removes Ben from the conversation")
+        Output.line("\nAda removes Ben from the conversation")
         try await removeScene(id, ada, ben, benTalk)
 
-        print("\nEvery device has what Postgres has")
+        Output.line("\nEvery device has what Postgres has")
         try await DemoCheck(configuration: configuration).compare(
             people.flatMap { [($0, $0.own), ($0, $0.everybody)] } + [(ada, adaTalk)])
         for device in people { try await device.close() }
@@ -139,7 +139,7 @@ struct Demo: Sendable {
         guard lists[0] == lists[1], lists[0].count == 6 else {
             throw DemoFailure(description: "the devices disagree: \(lists)")
         }
-        print("  both have the same \(lists[0].count) messages")
+        Output.line("  both have the same \(lists[0].count) messages")
     }
 
     private static func texts(_ handle: PartitionHandle) async throws -> Set<String> {
@@ -215,7 +215,7 @@ struct Demo: Sendable {
         try await ben.waitForMessage(good, in: benTalk)
         let check = DemoCheck(configuration: configuration)
         let reason = try await eventually("the dead letter") { try await check.deadLetter(of: bad) }
-        print("  the dead letter says: \(reason)")
+        Output.line("  the dead letter says: \(reason)")
     }
 
     private func psqlScene(

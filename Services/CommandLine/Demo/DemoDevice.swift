@@ -46,7 +46,7 @@ final class DemoDevice: Sendable {
         return device
     }
 
-    func say(_ what: String) { print("  \(name.padded(to: 5)) \(what)") }
+    func say(_ what: String) { Output.line("  \(name.padded(to: 5)) \(what)") }
 
     /// The User document, as soon as it is there.
     func user() async throws -> Document {

@@ -8,7 +8,7 @@ enum DeviceCommand {
     static let command = Command(
         name: "device", summary: "Be a device: sign in, open partitions, read, write, go offline and come back",
         options: [
-            .init("app", value: "ID", "the app (default: rchat)"),
+            Command.appOption,
             .init("user", value: "EMAIL", "who signs in; registered if the account is new"),
             .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
             .init("auth", value: "URL", "where to sign in (default: of the system that runs)"),
@@ -17,7 +17,7 @@ enum DeviceCommand {
             LocalConfiguration.option,
         ]
     ) { arguments in
-        guard let user = arguments.value("user") else { throw UsageError("--user is missing") }
+        let user = try arguments.requiredValue("user")
         let auth = try arguments.value("auth") ?? LocalConfiguration(arguments: arguments).authURL
         let directory =
             arguments.value("store")
@@ -25,15 +25,15 @@ enum DeviceCommand {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let app = try await PartitaApp(
             PartitaConfiguration(
-                appId: arguments.value("app") ?? "rchat", baseURL: auth, directory: directory,
+                appId: arguments.app, baseURL: auth, directory: directory,
                 loop: EventLoop(name: "device")))
         let session = try await signIn(app, user, arguments.value("password") ?? "correct horse battery staple")
-        print("signed in as \(session.userId), device \(await session.deviceId())")
+        Output.line("signed in as \(session.userId), device \(await session.deviceId())")
         let own = try await session.openPartition(.string("user=\(session.userId)"))
         if arguments.has("stay") {
             await StopSignals().wait()
         } else {
-            print(DeviceConsole.help)
+            Output.line(DeviceConsole.help)
             try await DeviceConsole(session: session, first: own).run()
         }
         try await app.close()
@@ -45,7 +45,11 @@ enum DeviceCommand {
             return try await app.logIn(credentials)
         } catch let error as PartitaError where error.serverCode == "InvalidPassword" {
             // No such account, or a wrong password: registering tells which.
-            try await app.register(email: user, password: password)
+            do {
+                try await app.register(email: user, password: password)
+            } catch let error as PartitaError where error.serverCode == "AccountNameInUse" {
+                throw ToolError("the password of \(user) is another one")
+            }
             return try await app.logIn(credentials)
         }
     }

@@ -13,7 +13,7 @@ final class DeviceConsole {
         watch COLLECTION                 show changes as they come
         offline | online                 cut the connection, and come back
         pending | rejected               what waits for its answer; what was refused, and why
-        quit
+        help | quit
         """
 
     private let session: Session
@@ -33,7 +33,7 @@ final class DeviceConsole {
             do {
                 try await perform(command, words.count > 1 ? words[1] : "")
             } catch {
-                print("error: \(error)")
+                Output.line("error: \(error)")
             }
         }
         for task in watching { task.cancel() }
@@ -43,13 +43,13 @@ final class DeviceConsole {
         switch command {
         case "open":
             partition = try await session.openPartition(.string(rest))
-            print("opened \(partition.partition.text)")
+            Output.line("opened \(partition.partition.text)")
         case "find":
             let (collection, filter) = Self.split(rest)
             for document in try await partition.find(
                 collection, try filter.map { try ExtendedJSON.parseDocument($0) } ?? [:])
             {
-                print(ExtendedJSON.print(document, mode: .relaxed))
+                Output.line(ExtendedJSON.print(document, mode: .relaxed))
             }
         case "insert":
             let (collection, text) = Self.split(rest)
@@ -69,10 +69,35 @@ final class DeviceConsole {
         case "watch": try await watch(rest)
         case "offline": await session.goOffline()
         case "online": await session.goOnline()
-        case "pending": for changeset in try await partition.pending() { print(changeset) }
-        case "rejected": for changeset in try await partition.rejected() { print(changeset) }
-        default: print(Self.help)
+        case "pending":
+            for pending in try await partition.pending() {
+                let state = pending.state == .waiting ? "not sent yet" : "sent"
+                Output.line("version \(pending.changeset.version)  \(Self.text(pending.changeset))  \(state)")
+            }
+        case "rejected":
+            for rejected in try await partition.rejected() {
+                let reason = rejected.reason
+                let place = [reason.path.map { "path \($0)" }, reason.rule.map { "rule \($0)" }].compactMap { $0 }
+                Output.line(
+                    "\(rejected.id)  \(Self.text(rejected.changeset))  \(reason.code.rawValue): \(reason.reason)"
+                        + (place.isEmpty ? "" : " (\(place.joined(separator: ", ")))"))
+            }
+        case "help": Output.line(Self.help)
+        default: Output.line("error: no command \(command); help lists them")
         }
+    }
+
+    /// `insert ChatMessage "id", delete User "id"`.
+    private static func text(_ changeset: Changeset) -> String {
+        changeset.operations.map { operation in
+            let verb =
+                switch operation.kind {
+                case .insert: "insert"
+                case .update: "update"
+                case .delete: "delete"
+                }
+            return "\(verb) \(operation.collection) \(ExtendedJSON.print(operation.id, mode: .relaxed))"
+        }.joined(separator: ", ")
     }
 
     private func watch(_ collection: String) async throws {
@@ -81,9 +106,13 @@ final class DeviceConsole {
         watching.append(
             Task {
                 for await snapshot in snapshots {
-                    for document in snapshot.inserted { print("+ \(ExtendedJSON.print(document, mode: .relaxed))") }
-                    for document in snapshot.modified { print("~ \(ExtendedJSON.print(document, mode: .relaxed))") }
-                    for id in snapshot.deleted { print("- \(ExtendedJSON.print(id, mode: .relaxed))") }
+                    for document in snapshot.inserted {
+                        Output.line("+ \(ExtendedJSON.print(document, mode: .relaxed))")
+                    }
+                    for document in snapshot.modified {
+                        Output.line("~ \(ExtendedJSON.print(document, mode: .relaxed))")
+                    }
+                    for id in snapshot.deleted { Output.line("- \(ExtendedJSON.print(id, mode: .relaxed))") }
                 }
             })
     }

@@ -78,7 +78,7 @@ struct AppDocuments: Sendable {
     }
 
     /// One line on standard output, types and all.
-    static func show(_ value: Value) { print(ExtendedJSON.print(value)) }
+    static func show(_ value: Value) { Output.line(ExtendedJSON.print(value)) }
 }
 
 /// A call that the store refused, in MongoDB's terms.

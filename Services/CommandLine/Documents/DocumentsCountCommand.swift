@@ -8,7 +8,8 @@ enum DocumentsCountCommand {
     ) { arguments in
         let filter = try AppDocuments.document(arguments.parameter("FILTER"), "FILTER")
         try await AppDocuments.with(arguments) { documents in
-            print(try await documents.call("countDocuments", ["filter": .document(filter)]).int64Value ?? 0)
+            let count = try await documents.call("countDocuments", ["filter": .document(filter)]).int64Value ?? 0
+            Output.line("\(count)")
         }
     }
 }

@@ -1,3 +1,4 @@
+import DocumentModel
 import Postgres
 
 /// `partita logs`.
@@ -5,14 +6,14 @@ enum LogsCommand {
     static let command = Command(
         name: "logs", summary: "Show what functions wrote to their console, and how they failed",
         options: [
-            .init("app", value: "ID", "the app (default: rchat)"),
+            Command.appOption,
             .init("last", value: "COUNT", "how many lines (default: 50)"),
-            LocalConfiguration.option,
+            Output.option, LocalConfiguration.option,
         ]
     ) { arguments in
-        let app = arguments.value("app") ?? "rchat"
         let count = try arguments.int("last", in: 1...100_000) ?? 50
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            let app = try await tool.app(arguments.app).id
             let rows = try await tool.postgres.query(
                 """
                 select to_char(at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS.MS'), level,
@@ -22,7 +23,12 @@ enum LogsCommand {
             for (at, level, function, trigger, message) in try rows.decode(
                 (String, String, String, String, String).self)
             {
-                print("\(at)  \(level.padded(to: 5))  \(function)\(trigger.isEmpty ? "" : " (\(trigger))")  \(message)")
+                Output.row(
+                    [
+                        "at": .string(at), "level": .string(level), "function": .string(function),
+                        "trigger": trigger.isEmpty ? .null : .string(trigger), "message": .string(message),
+                    ], isJSON: arguments.has("json"),
+                    "\(at)  \(level.padded(to: 5))  \(function)\(trigger.isEmpty ? "" : " (\(trigger))")  \(message)")
             }
         }
     }

@@ -6,7 +6,9 @@ import Kafka
 enum TopicsTailCommand {
     static let command = Command(
         name: "topics tail", summary: "Show the events of a topic as they come, until Ctrl-C", parameters: ["TOPIC"],
-        options: [.init("from-start", "begin with what is there"), LocalConfiguration.option]
+        options: [
+            .init("from-start", "begin with what is there"), Output.option, LocalConfiguration.option,
+        ]
     ) { arguments in
         let name = try arguments.required("TOPIC")
         guard Topics.all.contains(where: { $0.name == name }) else {
@@ -15,10 +17,9 @@ enum TopicsTailCommand {
                 "no topic \(name)\(Suggestion.text(for: name, among: names)); there are: \(names.joined(separator: ", "))"
             )
         }
-        let isFromStart = arguments.has("from-start")
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let signals = StopSignals()
-            let tailing = Task { try await tail(name, isFromStart: isFromStart, tool: tool) }
+            let tailing = Task { try await tail(name, arguments, tool: tool) }
             let watching = Task {
                 await signals.wait()
                 tailing.cancel()
@@ -28,22 +29,28 @@ enum TopicsTailCommand {
         }
     }
 
-    private static func tail(_ name: String, isFromStart: Bool, tool: Tool) async throws {
+    private static func tail(_ name: String, _ arguments: Arguments, tool: Tool) async throws {
         let topic = "partita.\(tool.pool).\(name)"
         let consumer = try KafkaConsumer(configuration: tool.kafka, options: KafkaConsumerOptions())
         let partitions = try await consumer.metadata(topic).partitions
         var offsets: [KafkaTopicPartition: KafkaOffset] = [:]
         for partition in partitions {
-            offsets[KafkaTopicPartition(topic: topic, partition: partition)] = isFromStart ? .beginning : .end
+            offsets[KafkaTopicPartition(topic: topic, partition: partition)] =
+                arguments.has("from-start") ? .beginning : .end
         }
         try await consumer.assign(offsets)
         while !Task.isCancelled {
             for message in try await consumer.next(timeout: .milliseconds(500)).messages {
                 let key = String(decoding: message.key ?? [], as: UTF8.self)
                 let type = message.headers["ce_type"] ?? ""
-                print(
-                    "\(message.partition)@\(message.offset)  \(key)  \(type)  \(String(decoding: message.value ?? [], as: UTF8.self))"
-                )
+                let value = message.value.map { String(decoding: $0, as: UTF8.self) }
+                Output.row(
+                    [
+                        "partition": .int32(message.partition), "offset": .int64(message.offset), "key": .string(key),
+                        "type": .string(type),
+                        "value": value.map { (try? ExtendedJSON.parse($0)) ?? .string($0) } ?? .null,
+                    ], isJSON: arguments.has("json"),
+                    "\(message.partition)@\(message.offset)  \(key)  \(type)  \(value ?? "")")
             }
         }
         await consumer.close()

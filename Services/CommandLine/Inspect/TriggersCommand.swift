@@ -9,38 +9,42 @@ enum TriggersCommand {
     static let command = Command(
         name: "triggers", summary: "Show an app's triggers and their dead letters, and replay one",
         options: [
-            .init("app", value: "ID", "the app (default: rchat)"),
+            Command.appOption,
             .init("failures", "list the events that were put aside"),
             .init("replay", value: "NUMBER", "offer a dead letter to its trigger again"),
-            LocalConfiguration.option,
+            Output.option, LocalConfiguration.option,
         ]
     ) { arguments in
-        let app = arguments.value("app") ?? "rchat"
+        let number = try arguments.int("replay", in: 1...Int.max)
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            if let number = try arguments.int("replay", in: 1...Int.max) {
-                try await replay(number, app: app, tool: tool)
+            let app = try await tool.app(arguments.app)
+            if let number {
+                try await replay(number, app: app.id, tool: tool)
             } else if arguments.has("failures") {
-                try await listFailures(app, tool: tool)
+                try await listFailures(app.id, tool: tool, isJSON: arguments.has("json"))
             } else {
-                try await list(app, tool: tool)
+                try await list(app, tool: tool, isJSON: arguments.has("json"))
             }
         }
     }
 
-    private static func list(_ app: String, tool: Tool) async throws {
-        guard let deployed = try await tool.registry.load(app) else { throw UsageError("no app \(app) is deployed") }
+    private static func list(_ app: DeployedApp, tool: Tool, isJSON: Bool) async throws {
         let rows = try await tool.postgres.query(
             "select trigger, count(*) from partita.trigger_failures where app = $1 and replayed_at is null group by trigger",
-            [.text(app)])
+            [.text(app.id)])
         let failures = Dictionary(uniqueKeysWithValues: try rows.decode((String, Int64).self).map { ($0, $1) })
-        for trigger in deployed.definition.triggers {
+        for trigger in app.definition.triggers {
             let state = trigger.isDisabled ? "disabled" : "enabled"
-            print(
-                "\(trigger.name)  \(state)  runs \(trigger.functionName)  \(failures[trigger.name] ?? 0) dead letters")
+            let count = failures[trigger.name] ?? 0
+            Output.row(
+                [
+                    "trigger": .string(trigger.name), "state": .string(state),
+                    "function": .string(trigger.functionName), "deadLetters": .int64(count),
+                ], isJSON: isJSON, "\(trigger.name)  \(state)  runs \(trigger.functionName)  \(count) dead letters")
         }
     }
 
-    private static func listFailures(_ app: String, tool: Tool) async throws {
+    private static func listFailures(_ app: String, tool: Tool, isJSON: Bool) async throws {
         let rows = try await tool.postgres.query(
             """
             select id, to_char(failed_at at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS'), trigger, event_id,
@@ -48,30 +52,37 @@ enum TriggersCommand {
             from partita.trigger_failures where app = $1 and replayed_at is null order by id
             """, [.text(app)])
         for (id, at, trigger, event, reason) in try rows.decode((Int64, String, String, String, String).self) {
-            print("\(id)  \(at)  \(trigger)  \(event)  \(reason)")
+            Output.row(
+                [
+                    "number": .int64(id), "at": .string(at), "trigger": .string(trigger), "event": .string(event),
+                    "reason": .string(reason),
+                ], isJSON: isJSON, "\(id)  \(at)  \(trigger)  \(event)  \(reason)")
         }
     }
 
-    /// The event comes again under its own id, which is forgotten as handled in the same transaction.
+    /// The event comes again under its own id, which is forgotten as handled before. Only when the broker has it does the dead letter
+    /// count as replayed: whatever fails on the way, it still waits.
     private static func replay(_ number: Int, app: String, tool: Tool) async throws {
-        let event = try await tool.postgres.withTransaction { transaction -> Document in
-            let rows = try await transaction.query(
-                """
-                update partita.trigger_failures set replayed_at = now()
-                where id = $1 and app = $2 and replayed_at is null returning trigger, event_id, event
-                """, [.int(Int64(number)), .text(app)])
-            guard let (trigger, id, event) = try rows.decode((String, String, String).self).first else {
-                throw UsageError("no dead letter \(number) of \(app) waits; `partita triggers --failures` lists them")
-            }
-            _ = try await transaction.query(
-                "delete from partita.handled_event_ids where consumer = 'trigger-workers' and event_id = $1",
-                [.text("\(app)/\(trigger)/\(id)")])
-            return try ExtendedJSON.parseDocument(event)
+        let rows = try await tool.postgres.query(
+            """
+            select trigger, event_id, event from partita.trigger_failures
+            where id = $1 and app = $2 and replayed_at is null
+            """, [.int(Int64(number)), .text(app)])
+        guard let (trigger, id, text) = try rows.decode((String, String, String).self).first else {
+            throw ToolError("no dead letter \(number) of \(app) waits; `partita triggers --failures` lists them")
         }
+        let event = try ExtendedJSON.parseDocument(text)
+        guard event["ns"] != nil else {
+            throw ToolError("dead letter \(number) is of \(trigger), and only events of documents can be replayed")
+        }
+        _ = try await tool.postgres.query(
+            "delete from partita.handled_event_ids where consumer = 'trigger-workers' and event_id = $1",
+            [.text("\(app)/\(trigger)/\(id)")])
         try await tool.withProducer { producer in
-            guard event["ns"] != nil else { throw UsageError("only events of documents can be replayed") }
             _ = try await producer.send(DocumentChangesEvent.change(try ChangeEvent(event)))
         }
-        print("the event is offered again")
+        _ = try await tool.postgres.query(
+            "update partita.trigger_failures set replayed_at = now() where id = $1", [.int(Int64(number))])
+        Output.line("the event is offered again")
     }
 }

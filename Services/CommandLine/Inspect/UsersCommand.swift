@@ -1,13 +1,14 @@
+import DocumentModel
 import Postgres
 
 /// `partita users`.
 enum UsersCommand {
     static let command = Command(
         name: "users", summary: "Show an app's users",
-        options: [.init("app", value: "ID", "the app (default: rchat)"), LocalConfiguration.option]
+        options: [Command.appOption, Output.option, LocalConfiguration.option]
     ) { arguments in
-        let app = arguments.value("app") ?? "rchat"
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            let app = try await tool.app(arguments.app).id
             let rows = try await tool.postgres.query(
                 """
                 select u.id, to_char(to_timestamp(u.created_at / 1000.0) at time zone 'utc', 'YYYY-MM-DD HH24:MI:SS'),
@@ -18,7 +19,12 @@ enum UsersCommand {
                 from partita.auth_users u where u.app = $1 order by u.created_at
                 """, [.text(app)])
             for (id, created, identities, state) in try rows.decode((String, String, String, String).self) {
-                print("\(id)  \(created)  \(identities)  \(state)")
+                Output.row(
+                    [
+                        "id": .string(id), "createdAt": .string(created),
+                        "identities": .array(identities.split(separator: ", ").map { .string(String($0)) }),
+                        "state": .string(state.isEmpty ? "active" : state),
+                    ], isJSON: arguments.has("json"), "\(id)  \(created)  \(identities)  \(state)")
             }
         }
     }

@@ -37,6 +37,11 @@ struct LocalConfiguration: Sendable {
     ]
 
     var postgresURL: String { values["postgres.url"] ?? "" }
+    /// Postgres' host and port; the URL may hold a password.
+    var postgresPlace: String {
+        let url = URL(string: postgresURL)
+        return "\(url?.host ?? "?"):\(url?.port ?? 5432)"
+    }
     var kafkaBootstrap: String { values["kafka.bootstrap"] ?? "" }
     var isEmbeddedBroker: Bool { values["kafka.embedded"] == "true" }
     var pool: String { values["kafka.pool"] ?? "main" }

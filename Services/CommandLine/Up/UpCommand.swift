@@ -40,8 +40,7 @@ enum UpCommand {
         let work = Task {
             do {
                 try await system.start(isReset: isReset)
-                print(await system.welcome)
-                fflush(nil)  // also into a file, where it would be seen at the end only
+                Output.line(await system.welcome)
                 if isDemo {
                     try await DemoCommand.play(await system.configuration, places: system.places)
                 } else {

@@ -3,6 +3,7 @@ import EventLoop
 import EventStream
 import Functions
 import HTTPClient
+import HTTPServer
 public import Lifecycle
 import Presence
 public import ServiceBootstrap
@@ -43,6 +44,7 @@ public enum TriggerWorkersServer {
         context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {
             try await call.handle($0)
         }
+        context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {

@@ -14,6 +14,9 @@ import Testing
         #expect(made.status == 201 && made.json["disabled"] == false && made.json["name"] == "laptop")
         let id = try #require(made.json["_id"]?.stringValue), key = try #require(made.json["key"]?.stringValue)
         #expect(try AppClient.tokens(try await login(app, key)).user == tokens.user)
+        let linked = try await app.call(
+            .post, "auth/providers/api-key/login?link=true", ["key": .string(key)], token: tokens.access)
+        #expect(linked.code == "BadRequest")
 
         let list = try await app.auth(.get, "api_keys", token: tokens.refresh)
         #expect(list.json.arrayValue?.count == 1)

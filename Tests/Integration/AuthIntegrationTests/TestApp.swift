@@ -1,5 +1,6 @@
 import AppDefinition
 import DocumentModel
+import Foundation
 
 /// An app for one test.
 struct TestApp {
@@ -8,6 +9,8 @@ struct TestApp {
     var confirmation = #""autoConfirm": true"#
     var reset = #""resetPasswordUrl": "https://app.example/reset""#
     var isAnonymousDisabled = false
+    /// `config`, `secret_config` and `metadata_fields` of the provider `custom-token`.
+    var customToken: String?
 
     var files: AppFiles {
         let list = origins.map { "\"\($0)\"" }.joined(separator: ", ")
@@ -27,6 +30,12 @@ struct TestApp {
             "functions/config.json": "["
                 + names.map { "{\"name\": \"\($0)\", \"private\": true}" }.joined(separator: ",") + "]",
         ]
+        if let customToken {
+            let provider = customToken.trimmingCharacters(in: .whitespacesAndNewlines).dropFirst().dropLast()
+            files.texts["auth/providers.json"]?.removeLast()
+            files.texts["auth/providers.json"]? +=
+                #", "custom-token": {"name": "custom-token", "type": "custom-token", \#(provider)}}"#
+        }
         for name in names { files.texts["functions/\(name).js"] = "exports = () => null;" }
         return files
     }

@@ -1,4 +1,5 @@
 import DocumentModel
+import Postgres
 import TestSupport
 import Testing
 
@@ -30,6 +31,13 @@ import Testing
         #expect(failed.status == 400)
         #expect(code(failed.text) == "FunctionExecutionError")
         #expect(failed.text.contains("it broke"))
+        let logged = try await eventually("the failure is in the function's log") {
+            try await fixture.postgres.query(
+                "select message from partita.function_logs where app = $1 and level = 'error' and function = 'broken'",
+                [.text(app.id)]
+            ).decode(String.self).first
+        }
+        #expect(logged.contains("it broke"))
     }
 
     @Test func `a call that can't be made has a code`() async throws {

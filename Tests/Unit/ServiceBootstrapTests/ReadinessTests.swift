@@ -36,6 +36,35 @@ import Testing
         #expect(report.components[2].status == .ready)
     }
 
+    @Test func `a check that hangs gets no second one beside it, and its answer counts when it comes`() async throws {
+        let (release, releasing) = AsyncStream<Void>.makeStream()
+        let questions = Locked(0)
+        let readiness = Readiness(age: .zero, limit: .milliseconds(10))
+        readiness.add("postgres") {
+            questions.withLock { $0 += 1 }
+            // As a client whose connection is stuck: it doesn't react to cancellation.
+            await Task { for await _ in release {} }.value
+        }
+        for _ in 0..<3 { #expect(await !readiness.report().isReady) }
+        #expect(questions.withLock { $0 } == 1)
+        releasing.finish()
+        let end = ContinuousClock.now + .seconds(10)
+        while await !readiness.report().isReady, .now < end { await Task.yield() }
+        #expect(await readiness.report().isReady)
+    }
+
+    @Test func `what a process can do without doesn't make it unready`() async throws {
+        let readiness = Readiness(age: .zero)
+        readiness.add("postgres") {}
+        readiness.add("redis", isRequired: false) { throw Unreachable(description: "refused") }
+        let report = await readiness.report()
+        #expect(report.isReady && report.isDegraded)
+        #expect(
+            String(decoding: try report.json(), as: UTF8.self)
+                == #"{"components":{"postgres":{"status":"ready"},"redis":{"reason":"refused","status":"notReady"}},"status":"degraded"}"#
+        )
+    }
+
     @Test func `many who ask at once are one question`() async {
         let questions = Locked(0)
         let readiness = Readiness(age: .seconds(60))

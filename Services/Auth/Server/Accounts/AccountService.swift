@@ -11,6 +11,7 @@ struct AccountService: Sendable {
     var hasher: PasswordHasher
     var throttle: AttemptThrottle
     var keys: SigningKeyRing
+    var issuers: TokenIssuers
     var relay: AuthEventRelay
     var mail: MailSender
     var functions: FunctionCaller

@@ -14,8 +14,7 @@ struct AuthRoutes: Sendable {
                     return try await next(request)
                 } catch let error as PostgresError where error.code != .server {
                     // The database is away: the client shall come again.
-                    support.service.logger.error("a request failed", metadata: ["error": "\(error)"])
-                    throw AuthError(.serviceUnavailable, "the database can't be reached")
+                    throw AuthError(.serviceUnavailable, "the database can't be reached", cause: error)
                 }
             }
             router.get("/.well-known/jwks.json") { _ in keys() }
@@ -30,21 +29,5 @@ struct AuthRoutes: Sendable {
             ExtendedJSON.print(.document(support.service.keys.keySet.jwks), mode: .relaxed))
         response.headers["Cache-Control"] = "public, max-age=300"
         return response
-    }
-
-    /// Browsers may call from the origins that the app allows. A path without an app takes the origins of all apps: what it does
-    /// depends on the bearer token, which a page of another app doesn't have.
-    var cors: CORSPolicy {
-        let apps = support.service.apps
-        return CORSPolicy { request in
-            let lists: [[String]] =
-                if let id = request.parameters["app"] {
-                    apps.app(id).map { [$0.definition.allowedRequestOrigins] } ?? []
-                } else {
-                    apps.apps.values.map(\.definition.allowedRequestOrigins)
-                }
-            if lists.contains(where: \.isEmpty) { return .any }
-            return lists.isEmpty ? .none : .only(Set(lists.joined()))
-        }
     }
 }

@@ -6,6 +6,7 @@ import EventStream
 import Foundation
 import HTTPServer
 import Metrics
+import ServiceEngines
 
 /// `GET /v1/apps/{app}/media/{database}/{collection}/{id}/{digest}`: opens what a link in a document leads to, for who may read the
 /// document.
@@ -70,9 +71,7 @@ struct MediaRoute: Sendable {
 
     /// The partition of the document, if one of its media fields has this link now.
     private func partition(of link: MediaLink) async throws -> Partition? {
-        guard let app = apps.app(link.app) else {
-            throw HTTPError(404, code: "AppNotFound", "no app \(link.app) is deployed")
-        }
+        let app = try apps.requested(link.app)
         let fields = app.definition.media.filter { $0.namespace == link.namespace }
         guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(keyText: link.id) else { return nil }
         let key = try store.storage(of: link.app).partitionKey

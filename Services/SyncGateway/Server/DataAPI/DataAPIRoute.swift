@@ -23,7 +23,7 @@ struct DataAPIRoute: Sendable {
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
-        guard let app = apps.app(id) else { throw HTTPError(404, code: "AppNotFound", "no app \(id) is deployed") }
+        let app = try apps.requested(id)
         let settings = app.definition.dataAPI
         guard !settings.isDisabled else {
             throw HTTPError(404, code: "NotFound", "the app \(id) doesn't offer the data API")

@@ -72,6 +72,13 @@ struct ClientFunctions: Sendable {
         let result: Result<Value, any Error>
         do { result = .success(try await hosts.run(invocation)) } catch { result = .failure(error) }
         await documents.finish()
+        if case .failure(let failure as FunctionFailure) = result {
+            logs.add(
+                .init(
+                    app: definition.id, function: failure.function ?? name, level: "error",
+                    message: "\(failure.code.rawValue): \(failure.message)",
+                    line: failure.line.map { Int32(clamping: $0) }))
+        }
         return try result.get()
     }
 

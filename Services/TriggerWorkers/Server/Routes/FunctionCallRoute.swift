@@ -17,7 +17,7 @@ struct FunctionCallRoute: Sendable {
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
-        guard let app = apps.app(id) else { throw HTTPError(404, code: "AppNotFound", "no app \(id) is deployed") }
+        let app = try apps.requested(id)
         let user = try request.caller(of: id, verifier: verifier)
         let body = try request.document()
         guard let name = body["name"]?.stringValue else {

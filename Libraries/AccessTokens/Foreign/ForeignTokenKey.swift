@@ -1,0 +1,98 @@
+public import DocumentModel
+
+/// A key of somebody else's that tokens are verified with: a developer's own issuer of JWTs.
+///
+/// It is bound to one algorithm, whatever a token's header says.
+public struct ForeignTokenKey: Hashable, Sendable {
+    /// What a key may sign with.
+    public enum Algorithm: String, Hashable, Sendable {
+        /// HMAC with SHA-256: whoever can verify can sign as well.
+        case hs256 = "HS256"
+        /// RSA PKCS #1 v1.5 with SHA-256.
+        case rs256 = "RS256"
+        /// ECDSA on P-256 with SHA-256.
+        case es256 = "ES256"
+    }
+
+    /// The id that tokens name it by (`kid`); `nil` for a key that was given by hand.
+    public let id: String?
+    /// The only algorithm that its tokens may have.
+    public let algorithm: Algorithm
+    /// The length of its signatures.
+    let signatureBytes: Int
+    /// What the JOSE library reads, checked.
+    let jwk: String
+
+    private init(id: String?, algorithm: Algorithm, signatureBytes: Int, members: Document) {
+        self.id = id
+        self.algorithm = algorithm
+        self.signatureBytes = signatureBytes
+        jwk = ExtendedJSON.print(members, mode: .relaxed)
+    }
+
+    /// A secret that both sides know, for HS256.
+    ///
+    /// - Throws: `keyInvalid` below 32 bytes: shorter ones can be guessed from a token.
+    public init(sharedSecret secret: String) throws(AccessTokenError) {
+        guard secret.utf8.count >= 32 else {
+            throw AccessTokenError(.keyInvalid, "a shared secret has at least 32 characters")
+        }
+        self.init(
+            id: nil, algorithm: .hs256, signatureBytes: 32,
+            members: ["kty": "oct", "k": .string(Base64URL.encode(secret.utf8))])
+    }
+
+    /// An RSA public key in PEM (`BEGIN PUBLIC KEY` or `BEGIN RSA PUBLIC KEY`), for RS256.
+    ///
+    /// - Throws: `keyInvalid`.
+    public init(pem text: String) throws(AccessTokenError) {
+        let key = try RSAPublicKey(pem: text)
+        self = try Self.rsa(key, id: nil)
+    }
+
+    /// A public key of a JWKS: RSA (RS256) or EC on P-256 (ES256).
+    ///
+    /// - Throws: `keyInvalid` for another kind or use, and for a symmetric key, which nobody publishes.
+    public init(jwk document: Document) throws(AccessTokenError) {
+        let id = document["kid"]?.stringValue
+        guard (document["use"]?.stringValue ?? "sig") == "sig" else {
+            throw AccessTokenError(.keyInvalid, "a key for another use than signatures")
+        }
+        switch (document["kty"]?.stringValue, document["alg"]?.stringValue) {
+        case ("RSA", nil), ("RSA", "RS256"):
+            guard let n = document["n"]?.stringValue.flatMap(Base64URL.decode),
+                let e = document["e"]?.stringValue.flatMap(Base64URL.decode)
+            else { throw AccessTokenError(.keyInvalid, "n or e is missing or malformed") }
+            self = try Self.rsa(RSAPublicKey(modulus: n, exponent: e), id: id)
+        case ("EC", nil), ("EC", "ES256"):
+            // A key without an id is only refused by those that need one.
+            var named = document
+            named["kid"] = .string(id ?? "-")
+            let key = try TokenPublicKey(jwk: named)
+            self.init(
+                id: id, algorithm: .es256, signatureBytes: 64,
+                members: ["kty": "EC", "crv": "P-256", "x": .string(key.x), "y": .string(key.y)])
+        default: throw AccessTokenError(.keyInvalid, "neither an RS256 nor an ES256 key")
+        }
+    }
+
+    private static func rsa(_ key: RSAPublicKey, id: String?) throws(AccessTokenError) -> ForeignTokenKey {
+        ForeignTokenKey(
+            id: id, algorithm: .rs256, signatureBytes: key.modulus.count,
+            members: [
+                "kty": "RSA", "n": .string(Base64URL.encode(key.modulus)), "e": .string(Base64URL.encode(key.exponent)),
+            ])
+    }
+
+    /// The keys of a JWKS, or of a lone JWK. Keys of other kinds in it are passed over (RFC 7517 §5).
+    ///
+    /// - Throws: `keyInvalid` when it is neither.
+    public static func keys(jwks document: Document) throws(AccessTokenError) -> [ForeignTokenKey] {
+        if document["keys"] == nil, document["kty"] != nil { return [try ForeignTokenKey(jwk: document)] }
+        guard let entries = document["keys"]?.arrayValue else { throw AccessTokenError(.keyInvalid, "not a JWKS") }
+        return entries.compactMap { entry in
+            guard let jwk = entry.documentValue else { return nil }
+            return try? ForeignTokenKey(jwk: jwk)  // a key of another kind is no fault
+        }
+    }
+}

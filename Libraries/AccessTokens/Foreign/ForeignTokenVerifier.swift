@@ -1,0 +1,111 @@
+public import DocumentModel
+
+/// Checks a token of somebody else's issuer (RFC 7519).
+public struct ForeignTokenVerifier: Sendable {
+    /// Whom a token must be meant for.
+    public struct Audience: Hashable, Sendable {
+        /// The names that are expected in the claim `aud`.
+        public var names: [String]
+        /// One of them is enough; otherwise all must be there.
+        public var isAnyEnough: Bool
+
+        public init(_ names: [String], isAnyEnough: Bool = false) {
+            self.names = names
+            self.isAnyEnough = isAnyEnough
+        }
+    }
+
+    /// How far the clocks of issuers may differ from ours, in seconds.
+    public static let leeway: Int64 = 60
+
+    private let keys: [ForeignTokenKey]
+    private let audience: Audience
+    private let needsKeyId: Bool
+
+    /// - Parameter needsKeyId: whether a token must name its key, as one of a published set must.
+    public init(keys: [ForeignTokenKey], audience: Audience, needsKeyId: Bool) {
+        self.keys = keys
+        self.audience = audience
+        self.needsKeyId = needsKeyId
+    }
+
+    /// Whether the keys include the one that a token names: if not, newer ones may.
+    public func knowsKey(of token: String) throws(AccessTokenError) -> Bool {
+        let compact = try CompactToken(token)
+        return !candidates(for: compact).isEmpty
+    }
+
+    /// Verifies a token.
+    ///
+    /// - Parameter now: seconds since 1970.
+    /// - Returns: its claims, among them `sub`, a text that isn't empty.
+    /// - Throws: a code for each reason; nothing about the claims is known then.
+    public func verify(_ token: String, now: Int64) throws(AccessTokenError) -> Document {
+        let compact = try CompactToken(token)
+        let candidates = candidates(for: compact)
+        guard !candidates.isEmpty else { throw AccessTokenError(.keyUnknown, "the key isn't known") }
+        var refusal = AccessTokenError(.algorithmRefused, "no key has the token's algorithm")
+        for key in candidates {
+            do {
+                return try check(payload(of: compact, key), now: now)
+            } catch  where error.code == .algorithmRefused || error.code == .signatureInvalid {
+                refusal = error
+            }
+        }
+        throw refusal
+    }
+
+    private func candidates(for token: CompactToken) -> [ForeignTokenKey] {
+        guard let id = token.header["kid"]?.stringValue else { return needsKeyId ? [] : keys }
+        // Keys that were given by hand have no id: the token's says nothing about them.
+        return keys.filter { $0.id == id || ($0.id == nil && !needsKeyId) }
+    }
+
+    private func payload(of token: CompactToken, _ key: ForeignTokenKey) throws(AccessTokenError) -> Document {
+        try token.require(algorithm: key.algorithm.rawValue)
+        guard token.signatureBytes == key.signatureBytes else {
+            throw AccessTokenError(.signatureInvalid, "the signature is wrong")
+        }
+        let payload = try JWKHandle(json: key.jwk).verifiedPayload(of: token.text)
+        guard let claims = try? ExtendedJSON.parseDocument(payload) else {
+            throw AccessTokenError(.malformed, "the claims aren't a JSON object")
+        }
+        return claims
+    }
+
+    private func check(_ claims: Document, now: Int64) throws(AccessTokenError) -> Document {
+        guard let subject = claims["sub"]?.stringValue, !subject.isEmpty, subject.utf8.count <= 1024,
+            !subject.utf8.contains(0)
+        else { throw AccessTokenError(.claimInvalid, "sub is missing, empty or too long") }
+        guard let expiry = try seconds("exp", claims) else { throw AccessTokenError(.claimInvalid, "exp is missing") }
+        guard now < expiry else { throw AccessTokenError(.expired, "expired") }
+        for name in ["nbf", "iat"] {
+            if let time = try seconds(name, claims), time > now + Self.leeway {
+                throw AccessTokenError(.notYetValid, "\(name) is in the future")
+            }
+        }
+        let named: Set<String> =
+            switch claims["aud"] {
+            case .string(let name)?: [name]
+            case .array(let names)?: Set(names.compactMap(\.stringValue))
+            default: []
+            }
+        // Without a name, nobody is meant.
+        let isMeant =
+            audience.isAnyEnough || audience.names.isEmpty
+            ? audience.names.contains(where: named.contains) : named.isSuperset(of: audience.names)
+        guard isMeant else { throw AccessTokenError(.audienceMismatch, "a token for another audience") }
+        return claims
+    }
+
+    /// A NumericDate, which may have a fraction.
+    private func seconds(_ name: String, _ claims: Document) throws(AccessTokenError) -> Int64? {
+        switch claims[name] {
+        case nil: return nil
+        case let value?:
+            if let whole = value.int64Value { return whole }
+            if case .double(let number) = value, let whole = Int64(exactly: number.rounded(.down)) { return whole }
+            throw AccessTokenError(.claimInvalid, "\(name) is no time")
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import AccessTokens
+import AppRegistry
+import DocumentModel
+
+/// The users behind identities.
+extension SignIn {
+    /// Signs in whoever has an identity that the app's function or issuer vouched for, as a new user where nobody has it; or makes
+    /// it the linking user's.
+    ///
+    /// - Parameter refreshesProfile: whether a known user's profile takes over what the identity says now.
+    func enter(
+        _ provider: String, subject: String, profile: Document, refreshesProfile: Bool, app: DeployedApp,
+        linking: TokenClaims?, credentials: Document
+    ) async throws -> Sessions.Begun {
+        try await service.transaction { tables in
+            let known = try await tables.identity(provider, subject, of: app.id)
+            if let linking {
+                guard let known else {
+                    return try await attach(
+                        provider, subject, profile: profile, to: linking, credentials, in: tables)
+                }
+                return try await link(provider, subject, ofUser: known.userId, to: linking, credentials, in: tables)
+            }
+            guard let known else {
+                let user = try await create(provider: provider, subject: subject, data: profile, app: app, in: tables)
+                return try await begin(for: user, provider: provider, credentials, in: tables)
+            }
+            var user = try await usable(known.userId, app: app, in: tables)
+            if refreshesProfile {
+                let before = user.data
+                for field in profile.fields { user.data[field.key] = field.value }
+                if !user.data.isIdentical(to: before) {
+                    try await tables.setData(user.data, user: user.id, of: app.id)
+                }
+            }
+            return try await begin(for: user, provider: provider, credentials, in: tables)
+        }
+    }
+
+    /// Gives the linking user an identity that nobody has had.
+    private func attach(
+        _ provider: String, _ subject: String, profile: Document, to claims: TokenClaims, _ credentials: Document,
+        in tables: AccountTables
+    ) async throws -> Sessions.Begun {
+        guard var user = try await tables.user(claims.user, of: claims.app, locked: true), !user.isDisabled else {
+            throw AuthError(.invalidSession, "invalid session")
+        }
+        let identity = IdentityRow(id: ObjectId().hexString, provider: provider, subject: subject, userId: user.id)
+        guard try await tables.insertIdentity(identity, of: claims.app, now: service.clock.now()) else {
+            throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
+        }
+        user.identities.append(User.Identity(id: identity.id, provider: provider))
+        try await fill(&user, with: profile, in: tables)
+        try await tables.append(service.event(.identityLinked, user, providers: [provider]))
+        return try await begin(for: user, provider: provider, credentials, in: tables)
+    }
+
+    /// Adds to a user's profile what it doesn't have yet.
+    private func fill(_ user: inout User, with profile: Document, in tables: AccountTables) async throws {
+        for field in profile.fields where user.data[field.key] == nil { user.data[field.key] = field.value }
+        try await tables.setData(user.data, user: user.id, of: user.app)
+    }
+
+    func create(
+        provider: String, subject: String, data: Document, app: DeployedApp, in tables: AccountTables
+    ) async throws -> User {
+        let now = service.clock.now()
+        let identity = IdentityRow(
+            id: ObjectId().hexString, provider: provider, subject: subject, userId: ObjectId().hexString)
+        let user = User(
+            app: app.id, id: identity.userId, type: "normal", data: data,
+            identities: [User.Identity(id: identity.id, provider: provider)], isPending: false, isDisabled: false,
+            createdAt: now)
+        try await tables.insertUser(user)
+        guard try await tables.insertIdentity(identity, of: app.id, now: now) else {
+            throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
+        }
+        try await tables.append(service.event(.userCreated, user, providers: [provider]))
+        return user
+    }
+
+    func usable(_ id: String, app: DeployedApp, in tables: AccountTables) async throws -> User {
+        guard let user = try await tables.user(id, of: app.id, locked: true) else {
+            throw AuthError(.userNotFound, "user not found")
+        }
+        guard !user.isPending else { throw AuthError(.authError, "confirmation required") }
+        guard !user.isDisabled else { throw AuthError(.userDisabled, "user disabled") }
+        return user
+    }
+
+    func begin(
+        for user: User, provider: String, _ credentials: Document, in tables: AccountTables
+    ) async throws -> Sessions.Begun {
+        try await Sessions(service: service).begin(
+            for: user, provider: provider, device: Self.device(in: credentials), in: tables)
+    }
+
+    /// The device's id where it brings one, else a new one.
+    static func device(in credentials: Document) -> String {
+        if case .document(let options)? = credentials["options"],
+            let text = options["device"]?["deviceId"]?.stringValue, let id = ObjectId(hexString: text),
+            id.high != 0 || id.low != 0
+        {
+            return id.hexString
+        }
+        return ObjectId().hexString
+    }
+
+    /// Moves an identity to another user. Its own must never have been used, and disappears.
+    func link(
+        _ provider: String, _ subject: String, ofUser owner: String, to claims: TokenClaims, _ credentials: Document,
+        in tables: AccountTables
+    ) async throws -> Sessions.Begun {
+        guard var user = try await tables.user(claims.user, of: claims.app, locked: true), !user.isDisabled else {
+            throw AuthError(.invalidSession, "invalid session")
+        }
+        if owner != user.id {
+            guard let other = try await tables.user(owner, of: claims.app, locked: true), other.lastSignIn == nil,
+                !other.isPending, !other.isDisabled
+            else { throw AuthError(.accountNameInUse, "the identity belongs to another user") }
+            try await tables.moveIdentity(provider, subject, of: claims.app, to: user.id)
+            try await tables.append(service.event(.userDeleted, other, providers: [provider]))
+            try await tables.deleteUser(other.id, of: claims.app)
+            try await fill(&user, with: other.data, in: tables)
+            user.identities = try await tables.user(user.id, of: claims.app)?.identities ?? user.identities
+            try await tables.append(service.event(.identityLinked, user, providers: [provider]))
+        }
+        return try await begin(for: user, provider: provider, credentials, in: tables)
+    }
+}

@@ -1,0 +1,5 @@
+/// Something that kept the tool from doing what it was asked, in a sentence for the one who asked.
+struct ToolError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,62 @@
+import ChildProcesses
+import DocumentModel
+import Foundation
+import Testing
+
+@Suite struct ToolTests {
+    private func run(_ arguments: [String], _ more: [String: String] = [:]) async throws -> CapturedRun {
+        let own = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+        return try await CapturedRun.run(
+            CurrentEnvironment.sibling("partita"), arguments, environment: own.merging(more) { $1 })
+    }
+
+    @Test func `an engine that is away ends a command within seconds, and the message says which`() async throws {
+        let start = ContinuousClock.now
+        let run = try await run(
+            ["app", "list"], ["PARTITA_POSTGRES_URL": "postgres://nobody:secret@127.0.0.1:1/nothing"])
+        #expect(run.status == .exited(1))
+        #expect(run.output.contains("Postgres can't be reached at 127.0.0.1:1"), "\(run.output)")
+        #expect(!run.output.contains("secret"))
+        #expect(ContinuousClock.now - start < .seconds(20))
+    }
+
+    @Test func `a word that several commands begin with brings those to mind`() async throws {
+        let run = try await run(["app"])
+        #expect(run.status == .exited(64))
+        #expect(run.output.contains("app deploy, app list"), "\(run.output)")
+        #expect(try await self.run(["help", "device"]).output.contains("--user EMAIL"))
+        #expect(try await self.run(["device"]).output.contains("usage: partita device"))
+    }
+
+    @Test func `what lists something also speaks JSON, and an unknown app is an error`() async throws {
+        let system = try await RunningSystem.shared()
+        let data = ["--data", system.directory]
+        let list = try await run(["app", "list", "--json"] + data)
+        let apps = try list.output.split(separator: "\n").map { try ExtendedJSON.parseDocument(String($0)) }
+        #expect(apps.contains { $0["app"] == "rchat" && $0["triggers"] == 4 }, "\(list.output)")
+        let triggers = try await run(["triggers", "--json"] + data)
+        #expect(triggers.output.split(separator: "\n").count == 4, "\(triggers.output)")
+        for command in [["users"], ["logs"], ["triggers"], ["partition", "show", "x"], ["secret", "list"]] {
+            let refused = try await run(command + ["--app", "nope"] + data)
+            #expect(refused.status == .exited(1), "\(command)")
+            #expect(refused.output.contains("no app nope is deployed; there are: "), "\(refused.output)")
+        }
+    }
+
+    @Test func `a dead letter that can't be offered again goes on waiting`() async throws {
+        let system = try await RunningSystem.shared()
+        _ = try await system.query(
+            """
+            insert into partita.trigger_failures (app, trigger, event_id, event, code, message, attempts)
+            values ('rchat', 'userRegistered', 'tool-test', '{"operationType":"CREATE"}', 'E', 'm', 3)
+            """)
+        let listed = try await run(["triggers", "--failures", "--json", "--data", system.directory])
+        let letters = try listed.output.split(separator: "\n").map { try ExtendedJSON.parseDocument(String($0)) }
+        let number = try #require(letters.first { $0["event"] == "tool-test" }?["number"]?.int64Value)
+        for _ in 0..<2 {
+            let refused = try await run(["triggers", "--replay", "\(number)", "--data", system.directory])
+            #expect(refused.status == .exited(1))
+            #expect(refused.output.contains("only events of documents can be replayed"), "\(refused.output)")
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import AccessTokens
+import EventLoop
+import Logging
+import Testing
+
+@testable import Auth
+
+@Suite struct PublishedKeysTests {
+    private static let loops = LoopGroup(1, name: "keys")
+
+    private func keys(_ change: (inout PublishedKeys.Limits) -> Void = { _ in }) -> PublishedKeys {
+        var limits = PublishedKeys.Limits()
+        change(&limits)
+        return PublishedKeys(loop: Self.loops.next(), limits: limits, logger: Logger(label: "test"))
+    }
+
+    @Test func `a set is fetched once for all who ask at the same time, and kept`() async throws {
+        let issuer = try await TestIssuer()
+        let keys = keys()
+        let url = issuer.url
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 { group.addTask { try await keys.keys(at: url).count } }
+            for try await count in group { #expect(count == 1) }
+        }
+        #expect(issuer.fetches == 1)
+    }
+
+    @Test func `a rotated key is fetched when a token names it, but not at every forged name`() async throws {
+        let issuer = try await TestIssuer()
+        let eager = keys { $0.pause = .zero }
+        let patient = keys()
+        #expect(try await eager.keys(at: issuer.url).map(\.id) == ["key-1"])
+        #expect(try await patient.keys(at: issuer.url).map(\.id) == ["key-1"])
+        try issuer.rotate()
+        #expect(try await eager.keys(at: issuer.url).map(\.id) == ["key-1"])
+        #expect(try await eager.keys(at: issuer.url, isNewerWanted: true).map(\.id) == ["key-1", "key-2"])
+        let fetches = issuer.fetches
+        for _ in 0..<5 {
+            #expect(try await patient.keys(at: issuer.url, isNewerWanted: true).map(\.id) == ["key-1"])
+        }
+        #expect(issuer.fetches == fetches)
+    }
+
+    @Test func `the last set goes on while the issuer is away`() async throws {
+        let issuer = try await TestIssuer(cacheControl: "no-cache, max-age=0")
+        let keys = keys { limits in
+            limits.pause = .zero
+            limits.shortest = .zero
+        }
+        #expect(try await keys.keys(at: issuer.url).count == 1)
+        issuer.setAway(true)
+        #expect(try await keys.keys(at: issuer.url).count == 1)
+        #expect(issuer.fetches == 2)
+
+        let forgetful = self.keys { limits in
+            limits.stale = .zero
+            limits.shortest = .zero
+            limits.pause = .zero
+        }
+        await #expect(throws: PublishedKeysError.self) { try await forgetful.keys(at: issuer.url) }
+    }
+}
