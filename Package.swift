@@ -106,7 +106,7 @@ let libraries: [Target] = [
         "Functions",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
     library("Gateways", ["Postgres"]),
     library("Presence", ["Redis"]),
@@ -115,8 +115,11 @@ let libraries: [Target] = [
         "ServiceEngines",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle",
+            "Logging",
+            "Postgres", "Redis", "ServiceBootstrap",
         ]),
+    library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
         "PartitaClient",
@@ -149,7 +152,7 @@ let services: [Target] =
         "SyncGateway", executable: "sync-gateway",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Gateways",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Gateways",
             "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis",
             "ServiceBootstrap", "ServiceEngines",
             "SyncEngine", "SyncProtocol", "WebSocket",
@@ -170,16 +173,18 @@ let services: [Target] =
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",
         ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
+    + service(
+        "FunctionHost", executable: "function-host", ["Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "Dumps",
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "SyncEngine",
+                "PartitaClient", "Postgres", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -250,6 +255,12 @@ let testTargets: [Target] = [
             "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
     tests(
+        "Integration", "DumpsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps", "EventLoop",
+            "Postgres", "TestSupport",
+        ], resources: [.copy("Fixtures")]),
+    tests(
         "Integration", "FunctionsIntegrationTests",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
@@ -279,16 +290,17 @@ let testTargets: [Target] = [
     tests(
         "Integration", "SyncGatewayIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Kafka", "Lifecycle", "Logging",
+            "Metrics", "Postgres", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
     tests(
         "Integration", "TriggerWorkersIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis",
-            "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
         ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",
@@ -311,14 +323,18 @@ let benchmarkTargets: [Target] =
     Context.environment["PARTITA_BENCHMARKS"] == nil
     ? []
     : [
+        .systemLibrary(
+            name: "Cbson", path: "Tests/Benchmarks/Cbson", pkgConfig: "libbson-1.0", providers: [.apt(["libbson-dev"])]),
         .target(
-            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            name: "CBenchmarkReferences", dependencies: ["Cbson", "Clibpq", "Crdkafka"],
+            path: "Tests/Benchmarks/References",
             cSettings: [.unsafeFlags(["-O2"])]),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
-                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
+                "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres",
+                "Redis",
                 "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]

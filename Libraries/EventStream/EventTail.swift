@@ -1,3 +1,4 @@
+public import EventLoop
 import EventTopics
 import Kafka
 import Lifecycle
@@ -9,16 +10,18 @@ import Logging
 /// since most of them concern nobody here: look at the key, and decode what is wanted.
 public final class EventTail<Payload: EventPayload>: Service {
     private let reader: TopicReader
+    private let loop: EventLoop?
     private let positioned = Milestone()
     private let onPositioned: @Sendable (Int) -> Void
     private let handle: @Sendable ([RawEvent<Payload>]) async throws -> Void
 
     /// Describes the tail; `run` starts it.
     /// - Parameters:
+    ///   - loop: where `handle` runs; `nil` leaves it to Swift's own threads.
     ///   - onPositioned: called when the place from which it reads is fixed, with the topic's number of partitions.
     ///   - handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
     public init(
-        pool: String, kafka: KafkaConfiguration, logger: Logger? = nil,
+        pool: String, kafka: KafkaConfiguration, on loop: EventLoop? = nil, logger: Logger? = nil,
         onPositioned: @escaping @Sendable (Int) -> Void = { _ in },
         handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
     ) {
@@ -26,6 +29,7 @@ public final class EventTail<Payload: EventPayload>: Service {
         logger[metadataKey: "kafka.topic"] = "\(Payload.topic.fullName(pool: pool))"
         self.onPositioned = onPositioned
         self.handle = handle
+        self.loop = loop
         reader = TopicReader(
             topic: Payload.topic.fullName(pool: pool), start: .end, configuration: kafka, logger: logger)
     }
@@ -45,8 +49,10 @@ public final class EventTail<Payload: EventPayload>: Service {
                 self.onPositioned(count)
                 self.positioned.reach()
             }
-            try await self.reader.run(onPositioned: positioned, onCaughtUp: {}) { messages in
-                try await self.handle(messages.map { RawEvent($0) })
+            try await withTaskExecutorPreference(self.loop?.taskExecutor) {
+                try await self.reader.run(onPositioned: positioned, onCaughtUp: {}) { messages in
+                    try await self.handle(messages.map { RawEvent($0) })
+                }
             }
         }
     }

@@ -20,7 +20,8 @@ public indirect enum Stage: Sendable {
     /// `$replaceRoot`, `$replaceWith`.
     case replaceRoot(Expression)
     case sample(Int)
-    case unionWith(collection: String, pipeline: Pipeline)
+    /// Without a collection the pipeline brings its own documents.
+    case unionWith(collection: String?, pipeline: Pipeline)
     case redact(Expression)
     case window(WindowSpecification)
     case densify(DensifySpecification)
@@ -105,8 +106,8 @@ public struct UnwindSpecification: Sendable {
 
 /// `$lookup`.
 public struct LookupSpecification: Sendable {
-    /// The other collection.
-    public let collection: String
+    /// The other collection; `nil` where the pipeline brings its own documents.
+    public let collection: String?
     /// The paths that are compared, unless only the pipeline decides.
     public let fields: (local: Path, foreign: Path)?
     /// Variables of the pipeline.

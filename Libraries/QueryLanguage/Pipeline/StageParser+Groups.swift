@@ -100,6 +100,17 @@ extension StageParser {
         return fields
     }
 
+    private func requireExpression(_ name: String, _ value: Value, _ code: Int) throws(QueryError) {
+        switch value {
+        case .document: return
+        case .string(let path) where path.hasPrefix("$"): return
+        default:
+            throw QueryError(
+                code: code, message: "The \(name) 'groupBy' field must be defined as a $-prefixed path or an expression"
+            )
+        }
+    }
+
     func bucket(_ value: Value) throws(QueryError) -> BucketSpecification {
         let document = try object("$bucket", value, 40201)
         for field in document.fields where !["groupBy", "boundaries", "default", "output"].contains(field.key) {
@@ -108,6 +119,7 @@ extension StageParser {
         guard let groupBy = document["groupBy"], let bounds = document["boundaries"] else {
             throw QueryError(code: 40198, message: "$bucket requires 'groupBy' and 'boundaries' to be specified.")
         }
+        try requireExpression("$bucket", groupBy, 40202)
         guard case .array(let elements) = bounds else {
             throw QueryError(code: 40200, message: "The $bucket 'boundaries' field must be an array")
         }
@@ -154,6 +166,16 @@ extension StageParser {
         let granularity = try document["granularity"].map { (value) throws(QueryError) in try Granularity(value) }
         guard let groupBy = document["groupBy"], let buckets = document["buckets"] else {
             throw QueryError(code: 40246, message: "$bucketAuto requires 'groupBy' and 'buckets' to be specified")
+        }
+        try requireExpression("$bucketAuto", groupBy, 40239)
+        guard buckets.isNumber else {
+            throw QueryError(
+                code: 40241,
+                message: "The $bucketAuto 'buckets' field must be a numeric value, but found \(buckets.typeName)")
+        }
+        guard buckets.int64Value.flatMap({ Int32(exactly: $0) }) != nil else {
+            throw QueryError(
+                code: 40242, message: "The $bucketAuto 'buckets' field must be representable as a 32-bit integer")
         }
         guard let count = buckets.intValue, count > 0 else {
             throw QueryError(code: 40243, message: "The $bucketAuto 'buckets' field must be greater than 0")

@@ -65,8 +65,11 @@ extension StageParser {
                 Path(try text("$lookup", "localField", document)), Path(try text("$lookup", "foreignField", document))
             )
         }
+        // A pipeline that begins with `$documents` needs no collection.
+        let begins = if case .documents? = inner?.stages.first { true } else { false }
         return LookupSpecification(
-            collection: try text("$lookup", "from", document), fields: fields, variables: variables, pipeline: inner,
+            collection: begins && document["from"] == nil ? nil : try text("$lookup", "from", document), fields: fields,
+            variables: variables, pipeline: inner,
             output: Path(try text("$lookup", "as", document)))
     }
 
@@ -84,8 +87,15 @@ extension StageParser {
         }
         var maximumDepth: Int?
         if let value = document["maxDepth"] {
-            guard let number = value.intValue, number >= 0 else {
+            guard value.isNumber else {
+                throw QueryError(code: 40100, message: "maxDepth must be numeric, found type: \(value.typeName)")
+            }
+            guard value.doubleValue.map({ $0 >= 0 }) == true else {
                 throw QueryError(code: 40101, message: "maxDepth requires a nonnegative argument, found: \(value)")
+            }
+            guard let number = value.intValue else {
+                throw QueryError(
+                    code: 40102, message: "maxDepth could not be represented as a long long: \(value)")
             }
             maximumDepth = number
         }
@@ -109,10 +119,11 @@ extension StageParser {
         }
         var facets: [(name: String, pipeline: Pipeline)] = []
         for field in document.fields {
-            let inner = try pipeline(field.value)
+            let inner = try Pipeline(
+                try Pipeline.documents(field.value), variables: variables, depth: depth + 1)
             for stage in inner.stages {
                 switch stage {
-                case .facet, .search, .geoNear, .documents:
+                case .output, .facet, .search, .geoNear, .documents:
                     throw QueryError(
                         code: 40600, message: "\(stage.name) is not allowed to be used within a $facet stage")
                 default: break
@@ -131,9 +142,11 @@ extension StageParser {
         for field in document.fields where field.key != "coll" && field.key != "pipeline" {
             throw .unknownField("$unionWith.\(field.key)")
         }
+        let inner = try pipeline(document["pipeline"] ?? .array([]))
+        let begins = if case .documents? = inner.stages.first { true } else { false }
         return .unionWith(
-            collection: try text("$unionWith", "coll", document),
-            pipeline: try pipeline(document["pipeline"] ?? .array([])))
+            collection: begins && document["coll"] == nil ? nil : try text("$unionWith", "coll", document),
+            pipeline: inner)
     }
 
     private func geoNear(_ value: Value) throws(QueryError) -> GeoNearSpecification {

@@ -117,6 +117,7 @@ struct WindowStep: PipelineStep {
         var whole: Value??
         var running: GroupAccumulator?
         for index in contexts.indices {
+            try QueryError.throwIfCancelled()
             switch window {
             case .documents(nil, nil):
                 // The same for all.
@@ -143,8 +144,7 @@ struct WindowStep: PipelineStep {
                 values.append(try value(contexts[places], keys[places]))
             case .range:
                 let members = try rangeMembers(window, at: index, keys)
-                values.append(
-                    try value(ArraySlice(members.map { contexts[$0] }), ArraySlice(members.map { keys[$0] })))
+                values.append(try value(contexts[members], keys[members]))
             }
         }
         return values
@@ -166,11 +166,11 @@ struct WindowStep: PipelineStep {
     }
 
     private func rangeMembers(_ window: WindowSpecification.Window, at index: Int, _ keys: [[Value]]) throws(QueryError)
-        -> [Int]
+        -> Range<Int>
     {
         guard case .range(let lower, let upper, let isCurrentLower, let isCurrentUpper, let unit) = window,
             let own = keys[index].first
-        else { return [] }
+        else { return 0..<0 }
         func bound(_ offset: Value?, _ isCurrent: Bool) throws(QueryError) -> Value? {
             if isCurrent { return own }
             guard let offset else { return nil }
@@ -188,9 +188,25 @@ struct WindowStep: PipelineStep {
             return try Arithmetic.add(own, offset)
         }
         let from = try bound(lower, isCurrentLower), to = try bound(upper, isCurrentUpper)
-        return keys.indices.filter { place in
-            guard let key = keys[place].first, key.typeRank == own.typeRank else { return false }
-            return from.map { Value.compare(key, $0) >= 0 } ?? true && to.map { Value.compare(key, $0) <= 0 } ?? true
+        // The keys ascend, so that the members stand together, among those of the same type.
+        let first = Self.place(in: keys) { key in
+            key.typeRank > own.typeRank
+                || key.typeRank == own.typeRank && from.map { Value.compare(key, $0) >= 0 } ?? true
         }
+        let last = Self.place(in: keys) { key in
+            key.typeRank > own.typeRank
+                || key.typeRank == own.typeRank && to.map { Value.compare(key, $0) > 0 } ?? false
+        }
+        return first..<max(first, last)
+    }
+
+    /// The first place whose key has a property that all behind it have too.
+    private static func place(in keys: [[Value]], where isReached: (Value) -> Bool) -> Int {
+        var low = 0, high = keys.count
+        while low < high {
+            let middle = (low + high) / 2
+            if isReached(keys[middle].first ?? .null) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

@@ -18,6 +18,41 @@ extension EndToEnd {
             #expect(last.hasPrefix("\(service): port \(port) is in use: "), "\(run.output)")
         }
 
+        @Test func `a second system on the same data, or on the same ports, says so and disturbs nobody`() async throws
+        {
+            let system = try await RunningSystem.shared()
+            let processes = try system.processes
+            func up(_ arguments: [String]) async throws -> CapturedRun {
+                let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+                return try await CapturedRun.run(
+                    CurrentEnvironment.sibling("partita"), ["up"] + arguments, environment: given)
+            }
+            let sameData = try await up(["--reset", "--data", system.directory, "--port", "\(try LocalPort.free())"])
+            #expect(sameData.status == .exited(1))
+            #expect(sameData.output.contains("a system runs in \(system.directory) already"), "\(sameData.output)")
+            let other = system.directory + "/other"
+            let samePorts = try await up(["--data", other, "--port", "\(system.basePort)"])
+            #expect(samePorts.status == .exited(1))
+            #expect(samePorts.output.contains("auth: port \(system.basePort) is in use"), "\(samePorts.output)")
+            try await system.waitUntilReady()
+            #expect(try system.processes == processes)
+        }
+
+        @Test func `the tool says why Postgres doesn't answer, and keeps the password to itself`() async throws {
+            let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+            let port = try LocalPort.free()
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["setup", "--data", "/nonexistent"],
+                environment: given.merging([
+                    "PARTITA_POSTGRES_URL": "postgres://partita:secret@127.0.0.1:\(port)/partita",
+                    "PARTITA_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+                ]) { $1 })
+            #expect(run.status == .exited(1))
+            #expect(run.output.hasPrefix("partita: postgres: "), "\(run.output)")
+            #expect(run.output.contains("port \(port) failed: Connection refused"), "\(run.output)")
+            #expect(!run.output.contains("secret"))
+        }
+
         @Test func `a service without a setting that it needs says which`() async throws {
             let run = try await CapturedRun.run(CurrentEnvironment.sibling("sync-gateway"), environment: [:])
             #expect(run.status == .exited(78))

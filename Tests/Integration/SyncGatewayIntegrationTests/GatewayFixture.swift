@@ -24,6 +24,7 @@ final class GatewayFixture: Sendable {
     static let app = "rchat"
 
     let port: Int
+    let databaseURL: String
     let postgres: PostgresClient
     let store: DocumentStore
     let events: EventProducer
@@ -51,6 +52,7 @@ final class GatewayFixture: Sendable {
     init() async throws {
         let engines = try await TestEngines.shared()
         let database = try await engines.makeDatabase()
+        databaseURL = database
         let pool = engines.makePool()
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
@@ -122,12 +124,12 @@ final class GatewayFixture: Sendable {
 
     // MARK: Users and grants
 
-    func token(_ user: String, app: String = app, lifetime: Int64 = 600) throws -> String {
+    func token(_ user: String, app: String = app, lifetime: Int64 = 600, data: Document = [:]) throws -> String {
         let now = Int64(Date().timeIntervalSince1970)
         return try key.sign(
             TokenClaims(
                 session: "s", user: user, device: "d", app: app, type: .access, issuedAt: now - 1200,
-                expiresAt: now + lifetime))
+                expiresAt: now + lifetime, data: data))
     }
 
     /// Decides as permissions would: the row, then the topic.

@@ -105,7 +105,7 @@ extension ExpressionOperators {
         guard case .array(let elements)? = value else {
             throw QueryError(code: 40386, message: "$arrayToObject requires an array input, found: \(value.typeName)")
         }
-        var document = Document()
+        var fields: [Document.Field] = []
         for element in elements {
             if let first = elements.first, first.typeRank != element.typeRank, first.isPair {
                 throw QueryError(
@@ -128,7 +128,7 @@ extension ExpressionOperators {
                             "$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: \(pair[0].typeName)"
                     )
                 }
-                document[key] = pair[1]
+                fields.append(Document.Field(key, pair[1]))
             case .document(let pair):
                 guard pair.count == 2, let key = pair["k"], let value = pair["v"] else {
                     throw QueryError(
@@ -144,12 +144,14 @@ extension ExpressionOperators {
                             "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found type: \(key.typeName)"
                     )
                 }
-                document[key] = value
+                fields.append(Document.Field(key, value))
             default:
                 throw QueryError(
                     code: 40398, message: "Unrecognised input type format for $arrayToObject: \(element.typeName)")
             }
         }
+        var document = Document()
+        document.merge(fields)
         return .document(document)
     }
 
@@ -249,6 +251,9 @@ extension ExpressionOperators {
             defaults = given
         }
         let count = (longest ? arrays.map(\.count).max() : arrays.map(\.count).min()) ?? 0
+        guard count <= 1_000_000 / arrays.count else {
+            throw QueryError(code: 146, message: "$zip would use too much memory")
+        }
         return .array(
             (0..<count).map { row in
                 .array(

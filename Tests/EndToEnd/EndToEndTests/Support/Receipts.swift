@@ -12,7 +12,10 @@ final class Receipts: Sendable {
 
     init(_ system: RunningSystem) async throws {
         let tail = EventTail<RevocationReceipt>(
-            pool: "main", kafka: KafkaConfiguration(bootstrapServers: try system.setting("kafka.bootstrap"))
+            pool: "main",
+            kafka: KafkaConfiguration(
+                bootstrapServers: try system.setting("kafka.bootstrap"),
+                embedded: try system.setting("kafka.embedded") == "true")
         ) { [received] events in
             for event in events {
                 let receipt = try event.decoded().payload
