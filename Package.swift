@@ -284,9 +284,8 @@ let testTargets: [Target] = [
         "Integration", "PermissionsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap",
-            "ServiceEngines",
-            "TestSupport",
+            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
+            "ServiceEngines", "TestSupport",
         ]),
     tests(
         "Integration", "SyncGatewayIntegrationTests",

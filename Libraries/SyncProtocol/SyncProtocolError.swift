@@ -84,10 +84,9 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let all: [SyncErrorCode] = [
         .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
         .tokenExpired, .userChanged, .unknownPartition, .notSubscribed, .alreadySubscribed, .tooManySubscriptions,
-        .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut, .unavailable, .internalError,
-        .notPermitted,
-        .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition, .documentTooLarge,
-        .outcomeUnknown,
+        .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut, .unavailable,
+        .internalError, .notPermitted, .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition,
+        .documentTooLarge, .outcomeUnknown,
     ]
 }
 

@@ -8,6 +8,8 @@ enum PermissionsMetrics {
         label: "permissions_decision_seconds", help: "Time from a question to the committed grant.")
     static let ruleFailures = Counter(
         label: "permissions_rule_failures_total", help: "Rules and rule functions that failed, which answers no.")
+    static let dependencyChecks = Counter(
+        label: "permissions_dependency_checks_total", help: "Dependencies that were matched with changes.")
     static let droppedRequests = Counter(
         label: "permissions_dropped_requests_total", help: "Questions that could not be answered.")
 }

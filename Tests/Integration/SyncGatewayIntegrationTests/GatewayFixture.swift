@@ -134,36 +134,42 @@ final class GatewayFixture: Sendable {
 
     /// Decides as permissions would: the row, then the topic.
     func grant(
-        _ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1, isFence: Bool = false
-    )
-        async throws
-    {
+        _ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1, isFence: Bool = false,
+        lifetime: Duration? = nil
+    ) async throws {
         try await postgres.execute(
             """
-            insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, $4, 1, $5)
-            on conflict (app, partition, user_id) do update set access = excluded.access, version = excluded.version
+            insert into partita.grants (app, partition, user_id, access, epoch, version, expires_at)
+            values ($1, $2, $3, $4, 1, $5, clock_timestamp() + make_interval(secs => $6))
+            on conflict (app, partition, user_id) do update
+                set access = excluded.access, version = excluded.version, expires_at = excluded.expires_at
             """,
-            [.text(Self.app), .text(partition.text), .text(user), .text(access.rawValue), .int(version)])
+            [
+                .text(Self.app), .text(partition.text), .text(user), .text(access.rawValue), .int(version),
+                lifetime.map { PostgresValue.double($0 / .seconds(1)) } ?? .null,
+            ])
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
         try await events.send(
             GrantsEvent.grant(
                 Grant(
                     app: Self.app, user: user, partition: partition, access: access,
-                    version: Revision(epoch: 1, number: version), reason: "test", isFence: isFence, time: 0)))
+                    version: Revision(epoch: 1, number: version), reason: "test",
+                    expires: lifetime.map { now + Int64($0 / .milliseconds(1)) }, isFence: isFence, time: now)))
     }
 
-    /// What gateways answer to revocations from now on.
-    func fenceAcks() async throws -> Locked<[FenceAck]> {
-        let acks = Locked<[FenceAck]>([])
-        let tail = EventTail<FenceAck>(pool: events.pool, kafka: kafka) { events in
+    /// What comes on a topic from now on.
+    func received<Payload: EventPayload>(_ type: Payload.Type) async throws -> Locked<[Payload]> {
+        let received = Locked<[Payload]>([])
+        let tail = EventTail<Payload>(pool: events.pool, kafka: kafka) { events in
             for event in events {
-                let ack = try event.decoded().payload
-                acks.withLock { $0.append(ack) }
+                let payload = try event.decoded().payload
+                received.withLock { $0.append(payload) }
             }
         }
         // Runs as long as the test process.
         Task { try await tail.run() }
         try await tail.waitUntilPositioned()
-        return acks
+        return received
     }
 
     /// A partition for one test.

@@ -54,7 +54,7 @@ import Testing
     @Test func `a revocation is answered, also where nobody has the partition open`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
-        let acks = try await fixture.fenceAcks()
+        let acks = try await fixture.received(FenceAck.self)
         try await fixture.grant(.read, to: "ann", in: partition)
         let phone = try await fixture.device("ann"), tablet = try await fixture.device("ann")
         for device in [phone, tablet] { _ = try await device.open(partition) }

@@ -9,22 +9,41 @@ struct Dependency: Hashable, Sendable {
     let collection: String
     /// The key text of the one `_id` that the filter asks for, if it does.
     let id: String?
+    /// By what it is found where any document may match; `nil` if by nothing but the collection.
+    let anchor: DependencyAnchor?
     /// Canonical Extended JSON.
     let filter: String
 
     init(_ call: DocumentCall) throws {
-        let filter = try Filter(call.filter)
-        database = call.namespace.database
-        collection = call.namespace.collection
+        self.init(
+            database: call.namespace.database, collection: call.namespace.collection, filter: try Filter(call.filter))
+    }
+
+    init(database: String, collection: String, filter: Filter) {
+        self.database = database
+        self.collection = collection
         id = filter.equalities.first { $0.path.description == "_id" }?.value.keyText
+        anchor = id == nil ? DependencyAnchor(filter) : nil
         self.filter = ExtendedJSON.print(filter.document)
     }
 
+    /// As it is stored.
     init(database: String, collection: String, id: String?, filter: String) {
         self.database = database
         self.collection = collection
         self.id = id
         self.filter = filter
+        anchor = nil
+    }
+
+    /// What is the same question: how it is found follows from the rest.
+    static func == (a: Dependency, b: Dependency) -> Bool {
+        a.database == b.database && a.collection == b.collection && a.id == b.id && a.filter == b.filter
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(collection)
+        hasher.combine(filter)
     }
 
     /// Whether a change is about a document that matched before it or matches after it. A filter that can't be read matches: asking

@@ -4,7 +4,10 @@ import Postgres
 enum PermissionsMigrations {
     static let all = Migrations(
         owner: "permissions",
-        files: [(number: 1, name: "decisions", sql: decisions), (number: 2, name: "fences", sql: fences)])
+        files: [
+            (number: 1, name: "decisions", sql: decisions), (number: 2, name: "fences", sql: fences),
+            (number: 3, name: "dependency-anchors", sql: anchors),
+        ])
 
     private static let decisions = #"""
         -- What a decision looked at: a change of a matching document may change the answer.
@@ -55,5 +58,12 @@ enum PermissionsMigrations {
             answered text[] not null default '{}',
             primary key (app, partition, user_id, epoch, version)
         );
+        """#
+
+    private static let anchors = #"""
+        -- One equality of the filter, the value hashed, by which a dependency is found where any document may match; null where there is none.
+        alter table partita.grant_dependencies add column field text collate "C", add column value bigint;
+        create index grant_dependencies_by_value on partita.grant_dependencies (app, database, collection, field, value)
+            where _id is null;
         """#
 }

@@ -6,11 +6,13 @@ import SyncEngine
 /// `@unchecked Sendable`: everything but `deliver` is used on the loop only.
 final class FeedShard: @unchecked Sendable {
     let loop: EventLoop
+    let expiries: ExpiryWheel
     private let feed: ChangeFeed
     private var subscribers: [FeedKey: [PartitionSubscription]] = [:]
 
     init(loop: EventLoop, feed: ChangeFeed) {
         self.loop = loop
+        expiries = ExpiryWheel(loop)
         self.feed = feed
     }
 

@@ -237,7 +237,7 @@ final class DeviceSession: @unchecked Sendable {
     /// The gateway's lease has run out, or is there again.
     func leaseChanged() {
         if holdsData, !context.lease.isValid { return socket.terminate() }
-        for subscription in subscriptions.values { subscription.leaseChanged() }
+        for subscription in subscriptions.values { subscription.rightsChanged() }
     }
 
     /// Reports what is wrong; without a partition the connection ends with it.

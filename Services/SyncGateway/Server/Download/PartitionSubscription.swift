@@ -22,6 +22,8 @@ final class PartitionSubscription: @unchecked Sendable {
     private var machine: SubscriptionStateMachine<FeedPayload>?
     private var following: GrantBook.Following?
     private var grantVersion: Revision?
+    /// Until when the grant holds, milliseconds since 1970; `nil`: until it is replaced.
+    private var grantExpiry: Int64?
     private var isEnded = false
 
     init(_ partition: Partition, checkpoint: Revision, session: DeviceSession) {
@@ -58,10 +60,16 @@ final class PartitionSubscription: @unchecked Sendable {
 
     func drained() { perform(machine?.drained() ?? []) }
 
-    /// The gateway's lease has run out, or is there again.
-    func leaseChanged() {
-        perform((context.lease.isValid ? machine?.resume() : machine?.suspend()) ?? [])
+    /// The gateway's lease, or the grant, has run out or is there again.
+    func rightsChanged() {
+        let holds = context.lease.isValid && grantExpiry.map { $0 > wallTime } ?? true
+        perform((holds ? machine?.resume() : machine?.suspend()) ?? [])
+        // What was sent before is out soon, or the socket is reset.
+        if !holds { session.whenDrained {} }
     }
+
+    /// Milliseconds since 1970.
+    var wallTime: Int64 { context.wallTime }
 
     func unsubscribe() {
         perform(machine?.unsubscribe() ?? [])
@@ -79,7 +87,9 @@ final class PartitionSubscription: @unchecked Sendable {
             case .sendSuspended:
                 session.fail(
                     .init(
-                        code: .suspended, message: "permissions isn't heard; the partition goes on by itself",
+                        code: .suspended,
+                        message:
+                            "it can't be decided now whether the user may read on; the partition goes on by itself",
                         partition: partition))
             case .sendUnavailable:
                 session.fail(
@@ -125,7 +135,37 @@ final class PartitionSubscription: @unchecked Sendable {
         guard !isEnded else { return }
         if let grantVersion, grant.version < grantVersion { return }
         grantVersion = grant.version
+        grantExpiry = grant.expires
+        if let expiry = grant.expires, grant.access != .none {
+            session.shard.expiries.schedule(self, at: expiry - Self.renewalLead)
+        }
+        rightsChanged()
         perform(machine?.granted(Access(rawValue: grant.access.rawValue) ?? .none) ?? [])
+    }
+
+    /// How long before a grant expires it is asked for again, and how often when there is no answer.
+    private static let renewalLead: Int64 = 2000
+
+    /// The grant expires soon, or has expired: asks for it again, and stops when there is no answer in time.
+    ///
+    /// - Parameter asked: The pairs that were asked for at this moment.
+    func renewalDue(asked: inout Set<String>) {
+        guard !isEnded, let expiry = grantExpiry, expiry - Self.renewalLead <= wallTime, let claims = session.claims
+        else { return }
+        rightsChanged()
+        let isExpired = expiry <= wallTime
+        session.shard.expiries.schedule(self, at: isExpired ? wallTime + Self.renewalLead : expiry)
+        let app = session.app
+        guard asked.insert(GrantsEvent.key(app: app, user: claims.user, partition: partition)).inserted else { return }
+        // Short; without an answer the next appointment asks again.
+        Task { [context, partition] in
+            do {
+                try await context.grants.ask(
+                    app: app, user: claims.user, partition: partition, claims: claims.ruleClaims)
+            } catch {
+                context.logger.debug("a grant can't be asked for", metadata: ["error": "\(error)"])
+            }
+        }
     }
 
     // MARK: The catch-up

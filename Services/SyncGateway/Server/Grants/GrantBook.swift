@@ -105,16 +105,24 @@ final class GrantBook: Sendable {
     func current(app: String, user: String, partition: Partition) async throws -> Grant? {
         let rows = try await client.query(
             """
-            select user_id, access, epoch, version from partita.grants
+            select user_id, access, epoch, version, (extract(epoch from expires_at) * 1000)::bigint from partita.grants
             where app = $1 and partition = $2 and user_id in ($3, '*') and (expires_at is null or expires_at > clock_timestamp())
             order by user_id = '*' limit 1
             """, [.text(app), .text(partition.text), .text(user)])
         return try rows.first.map { row in
-            let (user, access, epoch, version) = try row.decode((String, String, Int32, Int64).self)
+            let (user, access, epoch, version, expires) = try row.decode((String, String, Int32, Int64, Int64?).self)
             return Grant(
                 app: app, user: user, partition: partition, access: Grant.Access(rawValue: access) ?? .none,
-                version: Revision(epoch: epoch, number: version), reason: "", time: 0)
+                version: Revision(epoch: epoch, number: version), reason: "", expires: expires, time: 0)
         }
+    }
+
+    /// Asks permissions; the answer comes to those who follow the pair.
+    func ask(app: String, user: String, partition: Partition, claims: Document) async throws {
+        try await producer.send(
+            PermissionRequest(
+                id: UUID().uuidString.lowercased(), app: app, user: user, partition: partition, claims: claims,
+                requester: instance, time: Int64(Date().timeIntervalSince1970 * 1000)))
     }
 
     /// The grant, asked for when there is none.
@@ -131,10 +139,7 @@ final class GrantBook: Sendable {
         }
         defer { stop(following) }
         for _ in 0..<Self.attempts {
-            try await producer.send(
-                PermissionRequest(
-                    id: UUID().uuidString.lowercased(), app: app, user: user, partition: partition, claims: claims,
-                    requester: instance, time: Int64(Date().timeIntervalSince1970 * 1000)))
+            try await ask(app: app, user: user, partition: partition, claims: claims)
             let timer = Task {
                 try await Task.sleep(for: Self.patience)
                 continuation.yield(nil)

@@ -1,0 +1,69 @@
+import DocumentModel
+import QueryLanguage
+
+/// One equality of a filter, by which its dependency is found: a document that matches the filter has the value at the path.
+struct DependencyAnchor: Hashable, Sendable {
+    /// The dotted path.
+    let field: String
+    /// A hash of the value: what has the same one is matched with the whole filter anyway.
+    let value: Int64
+
+    private init(field: String, value: Value) {
+        self.field = field
+        self.value = Self.hash(value)
+    }
+
+    /// The first equality that says something: not of `_id`, which is found by itself, nor of what documents without the field have.
+    init?(_ filter: Filter) {
+        for (path, value) in filter.equalities {
+            let field = path.description
+            // A component that is a number may be an index of an array as well.
+            if field == "_id" || field.split(separator: ".").contains(where: { $0.allSatisfy(\.isNumber) }) { continue }
+            guard Self.isIndexed(value) else { continue }
+            self.init(field: field, value: value)
+            return
+        }
+        return nil
+    }
+
+    /// Those that a document has at some paths, as a filter would find them: through arrays, and in them.
+    static func all(in document: Document, fields: [String]) -> Set<DependencyAnchor> {
+        var anchors: Set<DependencyAnchor> = []
+        for field in fields {
+            collect(.document(document), field.split(separator: ".")[...]) { value in
+                anchors.insert(DependencyAnchor(field: field, value: value))
+            }
+        }
+        return anchors
+    }
+
+    private static func collect(_ value: Value, _ path: ArraySlice<Substring>, _ found: (Value) -> Void) {
+        if let elements = value.arrayValue {
+            // An array within an array isn't looked through.
+            for element in elements where element.arrayValue == nil { collect(element, path, found) }
+            return
+        }
+        guard let component = path.first else {
+            if isIndexed(value) { found(value) }
+            return
+        }
+        guard let next = value.documentValue?[String(component)] else { return }
+        collect(next, path.dropFirst(), found)
+    }
+
+    /// Types whose equal values have the same text. Numbers don't: 1 equals 1.0.
+    private static func isIndexed(_ value: Value) -> Bool {
+        switch value {
+        case .string, .objectId, .bool, .date, .binary: true
+        default: false
+        }
+    }
+
+    /// FNV-1a over the canonical text: the same in every process, since it is stored.
+    private static func hash(_ value: Value) -> Int64 {
+        let hash = ExtendedJSON.print(value, mode: .canonical).utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
+        }
+        return Int64(bitPattern: hash)
+    }
+}

@@ -1,0 +1,82 @@
+import DocumentModel
+import Postgres
+import QueryLanguage
+import TestSupport
+import Testing
+
+@testable import Permissions
+
+/// How the decisions that a change concerns are found.
+@Suite struct DependencyTests {
+    private func anchor(_ filter: Document) throws -> DependencyAnchor? { DependencyAnchor(try Filter(filter)) }
+
+    @Test func `a dependency is found by an equality of its filter, wherever the document has the value`() throws {
+        let documents: [(Document, Document)] = [
+            (["member": "ann"], ["member": "ann", "other": 1]),
+            (["member": "ann"], ["member": ["bob", "ann"]]),
+            (["members.name": "ann"], ["members": [["name": "bob"], ["name": "ann"]]]),
+            (["members.name": "ann"], ["members": ["name": "ann"]]),
+            (["member": ["$in": ["ann"]], "age": ["$gt": 3]], ["member": "ann", "age": 4]),
+            (["$and": [["member": ["$eq": "ann"]], ["open": true]]], ["member": "ann", "open": true]),
+        ]
+        for (filter, document) in documents {
+            let anchor = try #require(try anchor(filter))
+            #expect(try Filter(filter).matches(document))
+            #expect(DependencyAnchor.all(in: document, fields: [anchor.field]).contains(anchor))
+        }
+        let ann = try #require(try anchor(["member": "ann"]))
+        #expect(!DependencyAnchor.all(in: ["member": "bob"], fields: ["member"]).contains(ann))
+    }
+
+    @Test func `what equals in more than one form, or by absence, isn't indexed`() throws {
+        for filter: Document in [
+            ["n": 1], ["n": .null], ["_id": "a"], ["list.0": "a"], ["$or": [["a": "x"], ["b": "y"]]], [:],
+            ["a": ["$gt": "x"]],
+        ] {
+            #expect(try anchor(filter) == nil, "\(filter)")
+        }
+    }
+
+    @Test func `of ten thousand dependencies of a collection a change is matched with those that have its value`()
+        async throws
+    {
+        let fixture = try await PermissionsFixture.shared()
+        let table = DependencyTable(client: fixture.postgres)
+        let app = "dependencies"
+        try await fixture.postgres.execute(
+            """
+            insert into partita.grant_dependencies (app, partition, user_id, database, collection, filter, field, value)
+            select $1, 's:room-' || n, 'user', 'Test', 'Room', '{"members":"user-' || n || '"}', 'members', n
+            from generate_series(1, 10000) n
+            """, [.text(app)])
+        func subject(_ room: String) -> Subject {
+            Subject(app: app, user: "ann", partition: Partition(text: "s:" + room))
+        }
+        func dependency(_ filter: Document) throws -> Dependency {
+            Dependency(database: "Test", collection: "Room", filter: try Filter(filter))
+        }
+        try await table.add([try dependency(["members": "ann"])], of: subject("one"))
+        try await table.add([try dependency(["members": "ann", "open": true])], of: subject("two"))
+        try await table.add([try dependency(["size": ["$gt": 3]])], of: subject("three"))
+        try await table.add([try dependency(["_id": "kitchen"])], of: subject("four"))
+
+        func change(_ id: String, before: Document? = nil, after: Document?) -> ChangeEvent {
+            ChangeEvent(
+                app: app, namespace: .init(database: "Test", collection: "Room"),
+                operationType: after == nil ? .delete : before == nil ? .insert : .update, documentKey: .string(id),
+                partition: Partition(text: "s:x"), revision: Revision(epoch: 1, number: 1),
+                incarnation: Revision(epoch: 1, number: 1), fullDocument: after, fullDocumentBeforeChange: before,
+                clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)
+        }
+        let left = change("cellar", before: ["members": ["ann", "bob"]], after: ["members": ["bob"]])
+        #expect(try await table.candidates(for: [left], app: app).count == 3)
+        #expect(try await table.subjects(concernedBy: [left], app: app) == [subject("one")])
+        let other = change("cellar", after: ["members": ["zoe"], "size": 7])
+        #expect(try await table.candidates(for: [other], app: app).count == 1)
+        #expect(try await table.subjects(concernedBy: [other], app: app) == [subject("three")])
+        let gone = change("kitchen", before: ["members": ["ann"], "open": true], after: nil)
+        #expect(
+            try await table.subjects(concernedBy: [gone, other], app: app)
+                == [subject("one"), subject("two"), subject("three"), subject("four")])
+    }
+}

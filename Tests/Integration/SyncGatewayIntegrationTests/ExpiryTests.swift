@@ -1,0 +1,55 @@
+import DocumentModel
+import EventTopics
+import SyncEngine
+import SyncProtocol
+import TestSupport
+import Testing
+
+/// Grants that hold for seconds, because they depended on what can't be watched.
+@Suite struct ExpiryTests {
+    @Test func `a grant that is renewed in time is asked for again, and nobody notices`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        let requests = try await fixture.received(PermissionRequest.self)
+        try await fixture.grant(.write, to: "ann", in: partition, lifetime: .milliseconds(2500))
+        let phone = try await fixture.device("ann"), tablet = try await fixture.device("ann")
+        for device in [phone, tablet] { _ = try await device.open(partition) }
+        try await eventually("it is asked for again") {
+            requests.withLock { $0.contains { $0.user == "ann" && $0.partition == partition } }
+        }
+        try await fixture.grant(.write, to: "ann", in: partition, version: 2, lifetime: .seconds(4))
+        // The next question comes two seconds before the end of the second grant, and so after that of the first.
+        try await eventually("it is asked for a third time") {
+            requests.withLock { $0.count { $0.user == "ann" && $0.partition == partition } } > 1
+        }
+        try await phone.upload(1, insert: "m-\(partition.text)", into: partition)
+        for device in [phone, tablet] {
+            let frame = try await device.next()
+            switch frame {
+            case .download, .ack: break
+            default: Issue.record("\(frame)")
+            }
+        }
+    }
+
+    @Test func `a grant that isn't renewed serves nothing more until it is`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "bob", in: partition)
+        try await fixture.grant(.read, to: "ann", in: partition, lifetime: .milliseconds(2500))
+        let ann = try await fixture.device("ann")
+        _ = try await ann.open(partition)
+        #expect(try await ann.error().code == .suspended)
+        let bob = try await fixture.device("bob")
+        _ = try await bob.open(partition)
+        try await bob.upload(1, insert: "m-\(partition.text)", into: partition)
+        // Its answer and the live change, in any order: the feed has passed the gateway then.
+        var types = [try await bob.next().type, try await bob.next().type]
+        types.sort()
+        #expect(types == ["ack", "download"])
+        try await ann.send(.ping)
+        guard case .pong = try await ann.next() else { throw Device.Unexpected(what: "not silent") }
+        try await fixture.grant(.read, to: "ann", in: partition, version: 2)
+        #expect(try await ann.download().changes.count == 1)
+    }
+}
