@@ -6,7 +6,8 @@ extension DocumentCollection {
     /// Runs an aggregation pipeline.
     ///
     /// A leading `$match` is looked for by Postgres; the other stages run over the documents as they come, with bounded memory.
-    /// `$out`, `$merge` and `$search` are refused by name.
+    /// `$out` and `$merge` write
+    /// what the stages before them give, and return nothing. `$search` is refused by name.
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage or the result has more than 100 MiB.
     public func aggregate(_ stages: [Document], collation: Document? = nil) async throws -> [Document] {
         let pipeline: Pipeline
@@ -17,8 +18,10 @@ extension DocumentCollection {
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }
-        for case .output(let name, _) in pipeline.stages {
-            throw DocumentStoreError(.notSupported, "\(name) is not supported", mongoCode: 115)
+        if case .output(let name, let target)? = pipeline.stages.last {
+            let results = try await aggregate(stages.dropLast(), collation: collation)
+            try await write(results, by: name, to: target)
+            return []
         }
         let context = PipelineContext(
             now: Int64(Date().timeIntervalSince1970 * 1000), collation: parsedCollation,
@@ -41,9 +44,10 @@ extension DocumentCollection {
     }
 
     /// Another collection of the database, in the same session.
-    private func sibling(_ name: String) -> DocumentCollection {
+    func sibling(_ name: String, database: String? = nil) -> DocumentCollection {
         DocumentCollection(
-            store: store, app: app, namespace: .init(database: namespace.database, collection: name), session: session)
+            store: store, app: app, namespace: .init(database: database ?? namespace.database, collection: name),
+            session: session)
     }
 
     private func run(

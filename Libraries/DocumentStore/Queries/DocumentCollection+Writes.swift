@@ -197,7 +197,7 @@ extension DocumentCollection {
             table: table, filter: filter, condition: condition, parameters: parameters)
     }
 
-    private func updateFirst(
+    func updateFirst(
         _ filter: Document, _ update: Update, upsert: Bool, collation: Document?, operation: ChangeEvent.OperationType,
         beforeCommit: CommitHook?
     ) async throws -> UpdateResult {
