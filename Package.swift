@@ -106,16 +106,20 @@ let libraries: [Target] = [
         "Functions",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
+    library("Gateways", ["Postgres"]),
     library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library(
         "ServiceEngines",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle",
+            "Logging",
+            "Postgres", "Redis", "ServiceBootstrap",
         ]),
+    library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
         "PartitaClient",
@@ -141,14 +145,14 @@ let services: [Target] =
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics",
-            "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
-            "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
+            "FunctionProtocol", "Functions", "Gateways", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ])
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Gateways",
             "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis",
             "ServiceBootstrap", "ServiceEngines",
             "SyncEngine", "SyncProtocol", "WebSocket",
@@ -169,16 +173,18 @@ let services: [Target] =
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",
         ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
+    + service(
+        "FunctionHost", executable: "function-host", ["Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "Dumps",
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "SyncEngine",
+                "PartitaClient", "Postgres", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -259,6 +265,12 @@ let testTargets: [Target] = [
         path: "Tests/Integration/IndependentEngineIntegrationTests", exclude: ["known-differences.json", "peer.py"],
         swiftSettings: settings),
     tests(
+        "Integration", "DumpsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps", "EventLoop",
+            "Postgres", "TestSupport",
+        ], resources: [.copy("Fixtures")]),
+    tests(
         "Integration", "FunctionsIntegrationTests",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
@@ -282,22 +294,23 @@ let testTargets: [Target] = [
         "Integration", "PermissionsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-            "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
+            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
             "TestSupport",
         ]),
     tests(
         "Integration", "SyncGatewayIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Kafka", "Lifecycle", "Logging",
+            "Metrics", "Postgres", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
     tests(
         "Integration", "TriggerWorkersIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis",
-            "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
         ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",
@@ -310,8 +323,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEnd", "EndToEndTests",
         [
-            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "HTTPClient", "LocalEngines",
-            "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
+            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient",
+            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
 ]
 
@@ -320,14 +333,18 @@ let benchmarkTargets: [Target] =
     Context.environment["PARTITA_BENCHMARKS"] == nil
     ? []
     : [
+        .systemLibrary(
+            name: "Cbson", path: "Tests/Benchmarks/Cbson", pkgConfig: "libbson-1.0", providers: [.apt(["libbson-dev"])]),
         .target(
-            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            name: "CBenchmarkReferences", dependencies: ["Cbson", "Clibpq", "Crdkafka"],
+            path: "Tests/Benchmarks/References",
             cSettings: [.unsafeFlags(["-O2"])]),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
-                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
+                "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres",
+                "Redis",
                 "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]

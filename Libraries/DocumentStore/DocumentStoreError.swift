@@ -83,6 +83,9 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
 
     static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
 
+    /// MongoDB's labels: a transaction that ended with this one may be run again as a whole.
+    public var errorLabels: [String] { code == .conflict || code == .busy ? ["TransientTransactionError"] : [] }
+
     /// Whether the same call may succeed later.
     public var isRetriable: Bool { code == .conflict || code == .busy || code == .overloaded }
 }

@@ -55,6 +55,8 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let uploadWindowExceeded = SyncErrorCode("uploadWindowExceeded", .retry)
     /// It can't be decided now whether the user may open the partition.
     public static let permissionsUnavailable = SyncErrorCode("permissionsUnavailable", .retry)
+    /// The gateway can't be sure of its grants: nothing comes for now.
+    public static let suspended = SyncErrorCode("suspended", .wait)
     /// No `hello`, or nothing at all, for too long.
     public static let timedOut = SyncErrorCode("timedOut", .retry)
     /// The gateway is stopping, or has too much to do.
@@ -82,7 +84,7 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let all: [SyncErrorCode] = [
         .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
         .tokenExpired, .userChanged, .unknownPartition, .notSubscribed, .alreadySubscribed, .tooManySubscriptions,
-        .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .timedOut, .unavailable, .internalError,
+        .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut, .unavailable, .internalError,
         .notPermitted,
         .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition, .documentTooLarge,
         .outcomeUnknown,

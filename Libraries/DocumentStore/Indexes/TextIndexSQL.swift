@@ -6,6 +6,8 @@ struct TextIndexSQL: Sendable {
     let vector: String
     /// How much the four classes of words count, from D to A, as `ts_rank` takes it.
     let weights: [Double]
+    /// The class of words by jsonpath.
+    let fields: String
     /// The text search configuration of the index.
     let configuration: String
 
@@ -25,8 +27,9 @@ struct TextIndexSQL: Sendable {
             let shown = given.indices.contains(place) ? given[place] : 0
             return place == 3 && given.count > 4 ? given[3...].reduce(0, +) / Double(given.count - 3) : shown
         }
+        self.fields = FilterTranslation.literal(ExtendedJSON.print(.document(fields), mode: .relaxed)) + "::json"
         vector =
-            "partita.text_vector(document, \(FilterTranslation.literal(ExtendedJSON.print(.document(fields), mode: .relaxed)))::json, "
+            "partita.text_vector(document, \(self.fields), "
             + "\(FilterTranslation.literal(configuration)), \(FilterTranslation.literal(text.languageOverride)))"
     }
 }

@@ -17,6 +17,14 @@ extension DocumentStoreMigrations {
             foreign key (app, database, collection) references partita.collections (app, database, name) on delete cascade
         );
 
+        -- Who does work of which there is one at a time; a holder that is late is recognised by its fence.
+        create table partita.work_leases (
+            name text collate "C" primary key,
+            holder text not null,
+            fence bigint not null,
+            expires_at timestamptz not null
+        );
+
         -- Eight bytes that sort as the doubles do, NaN first.
         create function partita.double_key(number float8) returns bytea language plpgsql immutable parallel safe as $$
         begin
@@ -197,6 +205,59 @@ extension DocumentStoreMigrations {
                 for found in select v from jsonb_path_query(document, field.key::jsonpath) v where jsonb_typeof(v) = 'string' loop
                     words := words || setweight(to_tsvector(language, partita.folded(found #>> '{}')), field.value::"char");
                 end loop;
+            end loop;
+            return words;
+        end $$;
+
+        -- Whether a term occurs in its own case or with its own accents. Its stem tells how much of it has to.
+        create function partita.text_has(
+            document jsonb, fields json, configuration regconfig, term text, by_case boolean, by_accents boolean
+        ) returns boolean language plpgsql immutable parallel safe as $$
+        declare
+            field text;
+            found text;
+            word text;
+            stem text;
+            shared int;
+            pattern text;
+        begin
+            for word in select w from regexp_split_to_table(term, '[^[:alnum:]]+') w where w <> '' loop
+                stem := (tsvector_to_array(to_tsvector(configuration, partita.folded(word))))[1];
+                continue when stem is null;
+                shared := 0;
+                while shared < least(length(stem), length(word))
+                    and left(stem, shared + 1) = left(partita.folded(word), shared + 1)
+                loop
+                    shared := shared + 1;
+                end loop;
+                pattern := coalesce(pattern || '.*', '') || '\m' || left(word, shared);
+            end loop;
+            if pattern is null then return false; end if;
+            if not by_accents then pattern := regexp_replace(normalize(pattern, nfkd), U&'[\0300-\036f]', '', 'g'); end if;
+            for field in select json_object_keys(fields) loop
+                for found in select v #>> '{}' from jsonb_path_query(document, field::jsonpath) v loop
+                    if not by_accents then found := regexp_replace(normalize(found, nfkd), U&'[\0300-\036f]', '', 'g'); end if;
+                    if by_case and found ~ pattern or not by_case and found ~* pattern then return true; end if;
+                end loop;
+            end loop;
+            return false;
+        end $$;
+
+        -- All texts of a document, or those at some paths.
+        create function partita.search_texts(document jsonb, paths jsonpath[]) returns setof text
+        language sql immutable parallel safe as $$
+            select v #>> '{}' from unnest(paths) p, lateral jsonb_path_query(document, p) v where jsonb_typeof(v) = 'string'
+        $$;
+
+        -- Their words, as they are written but for case and accents.
+        create function partita.search_vector(document jsonb, paths jsonpath[]) returns tsvector
+        language plpgsql immutable parallel safe as $$
+        declare
+            words tsvector := '';
+            found text;
+        begin
+            for found in select partita.search_texts(document, paths) loop
+                words := words || to_tsvector('pg_catalog.simple'::regconfig, partita.folded(found));
             end loop;
             return words;
         end $$;

@@ -14,5 +14,6 @@ public enum DocumentStoreMigrations {
             (3, "folding", folding),
             (4, "other-hands", otherHands),
             (5, "indexes", indexes),
+            (6, "schemas", schemas),
         ])
 }

@@ -65,7 +65,8 @@ public final class OutboxRelay: Service {
 
     /// - Parameters:
     ///   - producer: Of the pool whose apps the store has.
-    ///   - loop: Where the connection that listens lives.
+    ///   - loop: Where it works: beside the connections to Postgres and the producer, so that an event's many steps cost no change
+    ///     of thread.
     public init(
         store: DocumentStore, producer: EventProducer, on loop: EventLoop, options: Options = Options(),
         logger: Logger = Logger(label: "outbox-relay")
@@ -94,21 +95,25 @@ public final class OutboxRelay: Service {
         let listener = PostgresListener(
             configuration: store.client.configuration, channels: [CommitNotifier.channel], on: loop, logger: logger)
         try await cancelWhenGracefulShutdown {
-            await withTaskGroup(of: Void.self) { group in
-                // It reconnects by itself, and ends with the task.
-                group.addTask { try? await listener.run() }
-                group.addTask { await self.follow(listener.events) }
-                group.addTask { await self.every(self.options.leaseDuration / 3) { try await self.renew() } }
-                group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent() } }
-                group.addTask { await self.every(.seconds(30)) { try await self.sweep() } }
-                group.addTask { await self.every(self.options.headInterval) { try await self.publishHeads() } }
-                group.addTask { await self.every(.milliseconds(50)) { try await self.mark() } }
-                group.addTask { await self.every(.seconds(600)) { try await self.retain() } }
-                group.addTask { await self.publish() }
-                await group.waitForAll()
-            }
+            await withTaskExecutorPreference(self.loop.taskExecutor) { await self.work(listener) }
         }
         await leave()
+    }
+
+    private func work(_ listener: PostgresListener) async {
+        await withTaskGroup(of: Void.self) { group in
+            // It reconnects by itself, and ends with the task.
+            group.addTask { try? await listener.run() }
+            group.addTask { await self.follow(listener.events) }
+            group.addTask { await self.every(self.options.leaseDuration / 3) { try await self.renew() } }
+            group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent() } }
+            group.addTask { await self.every(.seconds(30)) { try await self.sweep() } }
+            group.addTask { await self.every(self.options.headInterval) { try await self.publishHeads() } }
+            group.addTask { await self.every(.milliseconds(50)) { try await self.mark() } }
+            group.addTask { await self.every(.seconds(600)) { try await self.retain() } }
+            group.addTask { await self.publish() }
+            await group.waitForAll()
+        }
     }
 
     private func leave() async {

@@ -42,8 +42,8 @@ extension DocumentCollection {
             var failures: [Int: DocumentStoreError] = [:]
             for (place, write) in bulk.prepared.enumerated() {
                 do {
-                    let before = result
                     if one {
+                        let before = result
                         result = try await session.atomically { session in
                             var result = before
                             try await session.run(write, at: place, in: table, isLocked: false, into: &result)

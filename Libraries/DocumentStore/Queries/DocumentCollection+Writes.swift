@@ -190,11 +190,12 @@ extension DocumentCollection {
     }
 
     func target(_ document: Document, collation: Document?) async throws -> DocumentSession.Target {
-        let filter = try filter(document, collation: collation)
+        let parsed = try parse(document, collation: collation)
         let table = try await ensuredTable()
-        let (condition, parameters) = try translation(of: filter, on: table)
+        let found = try translation(of: parsed, on: table)
         return DocumentSession.Target(
-            table: table, filter: filter, condition: condition, parameters: parameters)
+            table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters,
+            hasText: parsed.text != nil)
     }
 
     func updateFirst(
@@ -202,10 +203,28 @@ extension DocumentCollection {
         beforeCommit: CommitHook?
     ) async throws -> UpdateResult {
         let target = try await target(filter, collation: collation)
+        if session == nil, beforeCommit == nil,
+            let updated = try await updateUnlocked(target, update, operation: operation),
+            updated.before != nil || !upsert
+        {
+            return UpdateResult(
+                matchedCount: updated.before == nil ? 0 : 1, modifiedCount: updated.isModified ? 1 : 0)
+        }
         return try await racing(upsert: upsert) {
             try await write(beforeCommit: beforeCommit) { session in
                 try await session.updateFirst(target, update, upsert: upsert, operation: operation)
             }
+        }
+    }
+
+    private func updateUnlocked(
+        _ target: DocumentSession.Target, _ update: Update, operation: ChangeEvent.OperationType
+    ) async throws -> DocumentSession.Updated? {
+        do {
+            return try await UnlockedUpdate(store: store, storage: store.storage(of: app), target: target)
+                .run(update, operation: operation)
+        } catch let error as PostgresError {
+            throw await store.translated(error)
         }
     }
 

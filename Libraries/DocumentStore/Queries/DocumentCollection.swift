@@ -54,14 +54,52 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    func translation(
-        of filter: Filter, on table: CollectionTable, hint: String? = nil
-    ) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue]) {
-        var translation = FilterTranslation(
-            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes, hint: hint)
-        let condition = translation.translate(filter)
-        return (condition, translation.parameters)
+    /// The name of the index that a hint means; `$natural`, which no index has, where none is to be used.
+    func hinted(_ hint: Value?, on table: CollectionTable) throws(DocumentStoreError) -> String? {
+        guard let hint else { return nil }
+        switch hint {
+        case .string("$natural"): return "$natural"
+        case .document(let keys) where keys["$natural"] != nil: return "$natural"
+        case .string("_id_"), .document(["_id": 1]): return "_id_"
+        case .string(let name) where table.indexes.contains { $0.model.name == name }: return name
+        case .document(let keys):
+            if let index = table.indexes.first(where: { $0.model.keyPattern == keys }) { return index.model.name }
+        default: break
+        }
+        throw DocumentStoreError(
+            .badFilter, "hint provided does not correspond to an existing index", mongoCode: 2)
     }
+
+    /// A filter with its `$text` apart, which only Postgres can evaluate.
+    func parse(_ document: Document, collation: Document? = nil) throws -> (filter: Filter, text: TextQuery?) {
+        var document = document
+        let text = try TextQuery.extract(from: &document)
+        return (try filter(document, collation: collation), text)
+    }
+
+    func translation(
+        of parsed: (filter: Filter, text: TextQuery?), on table: CollectionTable, hint: Value? = nil
+    ) throws -> TranslatedFilter {
+        var translation = FilterTranslation(
+            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes,
+            hint: hinted(hint, on: table))
+        var condition = translation.translate(parsed.filter)
+        let text = try parsed.text?.sql(by: table.indexes) { translation.bind($0) }
+        if let text { condition.sql = "\(text.condition) and (\(condition.sql))" }
+        return TranslatedFilter(
+            condition: condition, parameters: translation.parameters, score: text?.score,
+            indexes: translation.used.map(\.index.model.name) + (text.map { [$0.index] } ?? []))
+    }
+}
+
+/// A filter as Postgres evaluates it.
+struct TranslatedFilter: Sendable {
+    let condition: FilterTranslation.Condition
+    let parameters: [PostgresValue]
+    /// The score of a `$text`.
+    let score: String?
+    /// The names of the indexes that conditions were made for.
+    let indexes: [String]
 }
 
 extension DocumentStoreError {

@@ -10,14 +10,14 @@ public struct FindOptions: Sendable {
     public var projection: Document?
     /// How strings compare, as MongoDB's collation document says.
     public var collation: Document?
-    /// The name of the index to use; `$natural` for none.
-    public var hint: String?
+    /// The only index to use, by its name or its keys; `$natural` for none.
+    public var hint: Value?
     /// After how many milliseconds the operation fails with MongoDB's code 50; `nil` or 0: the server's own limit.
     public var maxTimeMS: Int?
 
     public init(
         sort: Document? = nil, skip: Int = 0, limit: Int? = nil, projection: Document? = nil,
-        collation: Document? = nil, hint: String? = nil, maxTimeMS: Int? = nil
+        collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil
     ) {
         self.sort = sort
         self.skip = max(skip, 0)

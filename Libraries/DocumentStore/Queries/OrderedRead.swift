@@ -46,9 +46,10 @@ struct OrderedRead {
 
 extension DocumentCollection {
     func read(
-        _ read: OrderedRead, options: FindOptions, output: ReadOutput, _ body: (Document, Int) async throws -> Bool
+        _ read: OrderedRead, options: FindOptions, output: ReadOutput, isStreamed: Bool, within limit: TimeLimit,
+        _ body: (Document, Int) async throws -> Bool
     ) async throws {
-        try await snapshot { transaction in
+        try await snapshot(within: limit) { transaction in
             var others = TopDocuments(order: .sort(read.sort), skip: 0, limit: options.limit.map { $0 + options.skip })
             if let irregular = read.irregular {
                 for try await row in transaction.stream(irregular.sql, irregular.parameters) {
@@ -57,10 +58,14 @@ extension DocumentCollection {
             }
             var pending = others.result
             var place = 0
+            var bytes = 0
             /// Gives a document; returns whether more are wanted.
             func give(_ document: Document, _ size: Int) async throws -> Bool {
                 place += 1
+                try limit.check()
                 if place <= options.skip { return true }
+                bytes += size
+                if !isStreamed, bytes > Self.maximumCollectedBytes { throw DocumentStoreError.tooMuch }
                 guard try await body(output.projected(document), size) else { return false }
                 return options.limit.map { place < options.skip + $0 } ?? true
             }
@@ -76,16 +81,6 @@ extension DocumentCollection {
                 }
             }
             for document in pending { guard try await give(document, 0) else { return } }
-        }
-    }
-
-    /// Runs reads that see one state of the database: that of the session, or a snapshot of their own.
-    func snapshot<R>(_ body: (PostgresTransaction) async throws -> R) async throws -> R {
-        do {
-            if let session { return try await body(session.transaction) }
-            return try await store.client.withTransaction(isolation: .snapshotReadOnly, body)
-        } catch let error as PostgresError {
-            throw DocumentStoreError(error)
         }
     }
 }

@@ -22,7 +22,7 @@ public final class GroupCommitter: Service {
         public var patience: Duration
 
         public init(
-            waiting: Int = 10_000, lanes: Int = 2, batch: Int = 512, patience: Duration = .seconds(10)
+            waiting: Int = 10_000, lanes: Int = 4, batch: Int = 512, patience: Duration = .seconds(10)
         ) {
             self.waiting = max(waiting, 1)
             self.lanes = max(lanes, 1)
@@ -50,14 +50,18 @@ public final class GroupCommitter: Service {
     }
 
     private let store: DocumentStore
+    private let loop: EventLoop?
     private let limits: Limits
     private let state = Locked(State())
     private let wakes: AsyncStream<Lane>
     private let wake: AsyncStream<Lane>.Continuation
     private let metrics = UploadMetrics()
 
-    public init(store: DocumentStore, limits: Limits = Limits()) {
+    /// - Parameter loop: Where batches are worked on: beside the connections to Postgres, so that a commit's many steps cost no
+    ///   change of thread. `nil` leaves it to Swift's own threads.
+    public init(store: DocumentStore, on loop: EventLoop? = nil, limits: Limits = Limits()) {
         self.store = store
+        self.loop = loop
         self.limits = limits
         // A lane is in it once at most: it is put in only when nobody works on its queue.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
@@ -92,15 +96,17 @@ public final class GroupCommitter: Service {
 
     /// Commits until graceful shutdown or cancellation; what waits then is still committed, at most for the patience.
     public func run() async throws {
-        await withDiscardingTaskGroup { group in
-            await withGracefulShutdownHandler {
-                await withTaskCancellationHandler {
-                    for await lane in wakes { group.addTask { await self.drain(lane) } }
-                } onCancel: {
+        await withTaskExecutorPreference(loop?.taskExecutor) {
+            await withDiscardingTaskGroup { group in
+                await withGracefulShutdownHandler {
+                    await withTaskCancellationHandler {
+                        for await lane in wakes { group.addTask { await self.drain(lane) } }
+                    } onCancel: {
+                        self.stop()
+                    }
+                } onGracefulShutdown: {
                     self.stop()
                 }
-            } onGracefulShutdown: {
-                self.stop()
             }
         }
     }

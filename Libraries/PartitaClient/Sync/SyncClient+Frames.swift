@@ -48,6 +48,7 @@ extension SyncClient {
     }
 
     private func take(_ report: GatewayFrame.ErrorReport, number: Int) {
+        if report.action == .wait { return }
         guard let partition = report.partition, report.action != .reauthenticate else {
             return reconnect(report.action, number: number)
         }

@@ -80,7 +80,9 @@ struct ExpressionParser {
         }
         guard isVariable else { return .path(variable: "CURRENT", path: components) }
         let name = components.removeFirst().name
-        if name == "CLUSTER_TIME" || name == "USER_ROLES" || name == "SEARCH_META" { throw .notSupported("$$\(name)") }
+        if !variables.contains(name), ["CLUSTER_TIME", "USER_ROLES", "SEARCH_META"].contains(name) {
+            throw .notSupported("$$\(name)")
+        }
         guard Self.system.contains(name) || variables.contains(name) else {
             throw QueryError(code: 17276, message: "Use of undefined variable: \(name)")
         }

@@ -256,7 +256,7 @@ struct MemoryBudget: Sendable {
 
 extension Value {
     /// About how much memory a value takes.
-    var approximateSize: Int {
+    package var approximateSize: Int {
         switch self {
         case .string(let text), .symbol(let text): 24 + text.utf8.count
         case .document(let document):

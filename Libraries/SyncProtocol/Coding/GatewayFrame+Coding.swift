@@ -187,7 +187,7 @@ extension GatewayFrame.ErrorReport {
             message: try fields.string("message", limit: 64 << 10),
             action: try fields.require(
                 "action", DeviceConnection.Remedy(rawValue: try fields.string("action")),
-                "retry, reauthenticate or close"),
+                "retry, reauthenticate, close or wait"),
             partition: fields.has("partition") ? try fields.partition() : nil,
             offset: fields.has("offset") ? try fields.integer("offset") : nil)
     }

@@ -95,6 +95,7 @@ extension WebSocket {
         queue.removeAll()
         unread = []
         if !isParsing { parser = nil }
+        mayFlush = nil
         report(closure)
         let callback = onEnd
         onEnd = nil

@@ -112,8 +112,10 @@ actor LocalSystem {
 
     /// What a newcomer has to know.
     var welcome: String {
-        let addresses = processes.reversed().map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(separator: "\n")
+        let addresses = ((proxy.map { [$0] } ?? []) + services).map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(
+            separator: "\n")
         let tool = CommandLine.arguments.first ?? "partita"
+        let place = places.isDefault ? "" : " --data \(places.data)"
         return """
 
             Partita runs; clients begin at \(publicURL)
@@ -123,9 +125,9 @@ actor LocalSystem {
               logs             \(places.logs)
 
             Try next, in another terminal:
-              \(tool) device --user ada@example.com
-              \(tool) topics tail document-changes
-              \(tool) app list
+              \(tool) device --user ada@example.com\(place)
+              \(tool) topics tail document-changes\(place)
+              \(tool) app list\(place)
 
             Ctrl-C stops everything; the data stays.
             """

@@ -47,13 +47,28 @@ actor ServiceProcess {
                 let response = try await http.send(
                     .init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
                 if response.status == 200 { return }
-                last = response.text
+                last = Self.missing(response.body) ?? response.text
             } catch {
                 last = "\(error)"
             }
             try await Task.sleep(for: .milliseconds(50))  // readiness has no event to wait for
         }
         throw EngineError(engine: name, message: "isn't ready after a minute: \(last). Its log: \(logFile)")
+    }
+
+    private struct Readiness: Decodable {
+        struct Component: Decodable {
+            let status: String
+            let reason: String?
+        }
+        let components: [String: Component]
+    }
+
+    /// The parts of the service that aren't ready, with their reasons; `nil` when the answer has another form.
+    private static func missing(_ answer: [UInt8]) -> String? {
+        guard let readiness = try? JSONDecoder().decode(Readiness.self, from: Data(answer)) else { return nil }
+        return readiness.components.filter { $0.value.status != "ready" }.sorted { $0.key < $1.key }
+            .map { "\($0.key) (\($0.value.reason ?? $0.value.status))" }.joined(separator: ", ")
     }
 
     func stop() async {

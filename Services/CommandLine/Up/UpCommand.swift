@@ -19,7 +19,7 @@ enum UpCommand {
             .init(
                 "proxy", value: "FILE",
                 "the nginx configuration of the address in front (default: Deploy/proxy.conf.template)"),
-            .init("reset", "start empty: remove the data of earlier runs"),
+            .init("reset", "start empty: remove the data of earlier runs (not of engines that a variable names)"),
             .init("demo", "play the conversation of three people, check what came of it, and end"),
         ]
     ) { arguments in
@@ -28,15 +28,20 @@ enum UpCommand {
             basePort: try arguments.int("port", in: 1024...65000) ?? 8080,
             appDirectory: arguments.value("app") ?? "Deploy/apps/rchat",
             proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template")
-        try await run(system, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
+        let signals = StopSignals()
+        try await SystemLock.hold(system.places) {
+            try await run(system, until: signals, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
+        }
     }
 
-    private static func run(_ system: LocalSystem, isReset: Bool, isDemo: Bool) async throws {
-        let signals = StopSignals()
+    private static func run(
+        _ system: LocalSystem, until signals: StopSignals, isReset: Bool, isDemo: Bool
+    ) async throws {
         let work = Task {
             do {
                 try await system.start(isReset: isReset)
                 print(await system.welcome)
+                fflush(nil)  // also into a file, where it would be seen at the end only
                 if isDemo {
                     try await DemoCommand.play(await system.configuration, places: system.places)
                 } else {

@@ -5,6 +5,7 @@ import Glibc
 /// `benchmarks [--json] [NAME…]`: what `./Deploy/bench` runs.
 @main enum Main {
     static func main() async {
+        raiseDescriptorLimit()
         do {
             let arguments = try BenchmarkArguments(Array(CommandLine.arguments.dropFirst()))
             let work = Task {
@@ -25,5 +26,14 @@ import Glibc
             Console.note("error: \(error)")
             exit(1)
         }
+    }
+
+    /// Thousands of sockets with both their ends in this process.
+    private static func raiseDescriptorLimit() {
+        var limit = rlimit()
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
     }
 }

@@ -78,11 +78,11 @@ int reference_websocket_open(int port, const char *path, const char *subprotocol
     return status;
 }
 
-int reference_websocket_send(int descriptor, const uint8_t *text, size_t length) {
+static int send_frame(int descriptor, uint8_t opcode, const uint8_t *payload, size_t length) {
     uint8_t *frame = malloc(length + 14);
     if (!frame) return -ENOMEM;
     size_t head = 2;
-    frame[0] = 0x81;
+    frame[0] = (uint8_t)(0x80 | opcode);
     if (length < 126) {
         frame[1] = (uint8_t)(0x80 | length);
     } else if (length < 65536) {
@@ -95,28 +95,42 @@ int reference_websocket_send(int descriptor, const uint8_t *text, size_t length)
         for (int i = 0; i < 8; i++) frame[2 + i] = (uint8_t)((uint64_t)length >> (56 - 8 * i));
         head = 10;
     }
-    // A mask of zeros leaves the text as it is.
+    // A mask of zeros leaves the payload as it is.
     memset(frame + head, 0, 4);
-    memcpy(frame + head + 4, text, length);
+    memcpy(frame + head + 4, payload, length);
     int status = send_all(descriptor, frame, head + 4 + length);
     free(frame);
     return status;
 }
 
+int reference_websocket_send(int descriptor, const uint8_t *text, size_t length) {
+    return send_frame(descriptor, 1, text, length);
+}
+
 ptrdiff_t reference_websocket_receive(int descriptor, uint8_t *payload, size_t capacity) {
-    uint8_t head[10];
-    int status = receive_all(descriptor, head, 2);
-    if (status < 0) return status;
-    uint64_t length = head[1] & 127;
-    int more = length == 126 ? 2 : length == 127 ? 8 : 0;
-    if (more > 0) {
-        if ((status = receive_all(descriptor, head + 2, (size_t)more)) < 0) return status;
-        length = 0;
-        for (int i = 0; i < more; i++) length = length << 8 | head[2 + i];
+    for (;;) {
+        uint8_t head[10];
+        int status = receive_all(descriptor, head, 2);
+        if (status < 0) return status;
+        uint64_t length = head[1] & 127;
+        int more = length == 126 ? 2 : length == 127 ? 8 : 0;
+        if (more > 0) {
+            if ((status = receive_all(descriptor, head + 2, (size_t)more)) < 0) return status;
+            length = 0;
+            for (int i = 0; i < more; i++) length = length << 8 | head[2 + i];
+        }
+        if (length > capacity) return -EMSGSIZE;
+        if ((status = receive_all(descriptor, payload, (size_t)length)) < 0) return status;
+        switch (head[0]) {
+        case 0x81: return (ptrdiff_t)length;
+        case 0x89:  // a ping
+            if ((status = send_frame(descriptor, 10, payload, (size_t)length)) < 0) return status;
+            continue;
+        case 0x8a: continue;
+        case 0x88: return -ECONNRESET;
+        default: return -EPROTO;
+        }
     }
-    if (length > capacity) return -EMSGSIZE;
-    status = receive_all(descriptor, payload, (size_t)length);
-    return status < 0 ? status : (ptrdiff_t)length;
 }
 
 // The end of what came to a socket, as far as it can be the beginning of the text that is looked for.
@@ -140,6 +154,29 @@ static bool has_last(struct tail *tail, const uint8_t *piece, size_t length, con
     tail->length = available < size - 1 ? available : size - 1;
     memcpy(tail->bytes, end - tail->length, tail->length);
     return false;
+}
+
+static void keep(const uint8_t *bytes, size_t length, uint8_t *record, size_t capacity, size_t *recorded) {
+    size_t room = capacity - *recorded, part = length < room ? length : room;
+    memcpy(record + *recorded, bytes, part);
+    *recorded += part;
+}
+
+// What is left of the frames that end with the text: it must not be taken for the beginning of what comes next.
+static int read_rest(
+    const int *descriptors, int count, uint8_t *buffer, size_t size, uint8_t *record, size_t capacity, size_t *recorded,
+    struct reference_arrival *arrival) {
+    usleep(20000);
+    for (int i = 0; i < count; i++) {
+        ssize_t got;
+        while ((got = recv(descriptors[i], buffer, size, MSG_DONTWAIT)) > 0) {
+            arrival->bytes += (uint64_t)got;
+            if (i == 0 && record) keep(buffer, (size_t)got, record, capacity, recorded);
+        }
+        if (got == 0) return -ECONNRESET;
+        if (errno != EAGAIN && errno != EINTR) return -errno;
+    }
+    return 0;
 }
 
 int reference_receive_all(
@@ -175,11 +212,7 @@ int reference_receive_all(
             }
             if (begin == 0) begin = now();
             arrival->bytes += (uint64_t)got;
-            if (i == 0 && record) {
-                size_t room = capacity - *recorded, part = (size_t)got < room ? (size_t)got : room;
-                memcpy(record + *recorded, buffer, part);
-                *recorded += part;
-            }
+            if (i == 0 && record) keep(buffer, (size_t)got, record, capacity, recorded);
             if (has_last(&tails[i], buffer, (size_t)got, last)) {
                 epoll_ctl(poll, EPOLL_CTL_DEL, descriptors[i], NULL);
                 open--;
@@ -187,6 +220,7 @@ int reference_receive_all(
         }
     }
     arrival->seconds = now() - begin;
+    if (status == 0) status = read_rest(descriptors, count, buffer, buffer_size, record, capacity, recorded, arrival);
     free(buffer);
     free(tails);
     close(poll);

@@ -46,6 +46,11 @@ extension EndToEnd {
             }
             #expect(sum["sum"]?.intValue == 3)
             #expect(sum["user"] == session["user_id"])
+
+            let data = Client(root: system.publicURL + "/app/onehost/endpoint/data/v1/action", system: system)
+            let find = #"{"dataSource": "mongodb-atlas", "database": "d", "collection": "c"}"#
+            let found = try await data.post("/findOne", find, token: token)
+            #expect(try ExtendedJSON.parse(found.body)["error_code"] == "NoMatchingRuleFound", "\(found.text)")
         }
 
         @Test func `devices sync there, and links to media open there`() async throws {

@@ -95,6 +95,41 @@ import Testing
         }
     }
 
+    @Test func `the first of an order is found and changed by its index, and a hint is obeyed`() async throws {
+        try await StoreFixture.with { fixture in
+            let collection = messages(fixture)
+            try await fill(fixture, count: 300)
+            try await collection.createIndexes([
+                IndexModel([.init("state"), .init("at")]), IndexModel([.init("author")]),
+            ])
+            try await collection.insertOne([
+                "_id": "early", "partition": "p", "state": "done", "at": [.date(-5), .date(900)],
+            ])
+            var order: [String] = []
+            for _ in 0..<3 {
+                let next = try await collection.findOneAndUpdate(
+                    ["state": "done"], ["$set": ["state": "taken"]], options: FindAndModifyOptions(sort: ["at": 1]))
+                order.append(next?["_id"]?.stringValue ?? "none")
+            }
+            #expect(order == ["early", "d1", "d2"])
+            for hint in ["author_1", ["author": 1]] as [Value] {
+                let plan = try await collection.explain(
+                    ["state": "done", "author": "a7"], options: FindOptions(hint: hint))
+                #expect(plan["indexes"] == ["author_1"])
+            }
+            let natural = try await collection.explain(["author": "a7"], options: FindOptions(hint: ["$natural": 1]))
+            #expect(natural["indexes"] == [])
+            let error = await #expect(throws: DocumentStoreError.self) {
+                try await collection.find(["author": "a7"], options: FindOptions(hint: "none"))
+            }
+            #expect(error?.mongoCode == 2)
+            let whole = try await collection.explainAggregate([
+                ["$match": ["author": "a7"]], ["$group": ["_id": "$state"]],
+            ])
+            #expect(whole["indexes"] == ["author_1"] && whole["here"] == ["filter", "$group"])
+        }
+    }
+
     private func fill(_ fixture: StoreFixture, count: Int) async throws {
         try await messages(fixture).insertMany(
             (0..<count).map { number in

@@ -42,6 +42,26 @@ import Testing
         #expect(fixture.deadLetters(of: app).isEmpty)
     }
 
+    @Test func `a trigger sees the events right behind its deployment, before the workers heard of it`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        var app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
+        try await fixture.deployUnannounced(app)
+        let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
+        _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(
+            ["_id": 1, "to": "ann"])
+        try await eventually("the first is counted", within: .seconds(20)) {
+            try await counters.findOne(["_id": "ann"])?["count"] == 1
+        }
+        // So is one of a trigger that a later version brings.
+        app.triggers["Letter"] = "count"
+        try await fixture.deployUnannounced(app)
+        _ = try await fixture.store.collection("Letter", database: "Test", app: app.id).insertOne(
+            ["_id": 1, "to": "ann"])
+        try await eventually("the second is counted", within: .seconds(20)) {
+            try await counters.findOne(["_id": "ann"])?["count"] == 2
+        }
+    }
+
     @Test func `a run that begins anew doesn't repeat what the run before it wrote`() async throws {
         let fixture = try await TriggersFixture.shared()
         // Throws after its write, each time.

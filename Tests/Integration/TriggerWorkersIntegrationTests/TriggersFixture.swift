@@ -100,12 +100,18 @@ final class TriggersFixture: Sendable {
         return port
     }
 
-    /// Deploys an app for a test, and waits until the workers have it.
-    func deploy(_ app: TriggerApp) async throws {
+    /// Deploys an app for a test, and tells nobody.
+    @discardableResult
+    func deployUnannounced(_ app: TriggerApp) async throws -> DeployedApp {
         let definition = try AppDefinition(files: app.files)
         let deployed = try await registry.deploy(definition)
         store.define(AppStorage(definition))
-        try await AppRegistry.announce(deployed.app, with: events)
+        return deployed.app
+    }
+
+    /// Deploys an app for a test, and waits until the workers have it.
+    func deploy(_ app: TriggerApp) async throws {
+        try await AppRegistry.announce(try await deployUnannounced(app), with: events)
         try await eventually("the app is known", within: .seconds(20)) {
             try await call("known", app: app.id, token: nil).status != 404
         }

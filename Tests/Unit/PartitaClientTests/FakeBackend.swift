@@ -193,7 +193,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 send(.download(partition: partition, download), to: number)
             case .sendFrame(let download): send(.download(partition: partition, download), to: number)
             case .sendRevoked(let reason): send(.revoked(partition: partition, reason: reason), to: number)
-            case .sendUnavailable, .detach: break
+            case .sendUnavailable, .sendSuspended, .detach: break
             }
         }
     }

@@ -5,11 +5,14 @@ enum Prelude {
 
     private static let globals = #"""
         const host = { effect: __effect, log: __log, done: __done, failed: __failed, setTimer: __setTimer, clearTimer: __clearTimer };
+        // What a function does goes through its context.
+        for (const name of ["__effect", "__log", "__done", "__failed", "__setTimer", "__clearTimer"]) delete globalThis[name];
         const loaded = new Map();
+        let given = {};
         function load(name) {
           if (loaded.has(name)) return loaded.get(name);
           if (!Object.hasOwn(__functions, name)) throw Object.assign(new Error(`function not found: '${name}'`), { failure: "FunctionNotFound" });
-          const value = __functions[name]({});
+          const value = __functions[name](makeContext(given, name));
           if (typeof value !== "function") throw new TypeError(`'${name}' must assign a function to exports`);
           loaded.set(name, value);
           return value;
@@ -69,7 +72,8 @@ enum Prelude {
           const call = JSON.parse(textOfCall);
           if (call.seed !== undefined) seedRandom(Number(call.seed.$numberLong));
           if (call.now !== undefined) freezeClock(Number(call.now.$numberLong));
-          globalThis.context = makeContext(fromEJSON(call.context));
+          given = fromEJSON(call.context);
+          globalThis.context = makeContext(given, call.function);
           const args = fromEJSON(call.arguments);
           (async () => settled(await load(call.function)(...args)))().then(
             value => host.done(value === undefined ? "" : JSON.stringify(toEJSON(value)) ?? ""),

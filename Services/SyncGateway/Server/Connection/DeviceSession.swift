@@ -23,6 +23,10 @@ final class DeviceSession: @unchecked Sendable {
     private var timer: LoopTimer?
     private(set) var claims: TokenClaims?
     private var clock = HybridClock()
+    /// Whether documents are queued that the kernel hasn't taken.
+    private var holdsData = false
+    private var waitsForDrain: [() -> Void] = []
+    private var drainTimer: LoopTimer?
     private let onEnd: (DeviceSession) -> Void
 
     init(
@@ -42,7 +46,8 @@ final class DeviceSession: @unchecked Sendable {
         GatewayMetrics.connections.increment()
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
-        socket.onDrain = { [self] in for subscription in subscriptions.values { subscription.drained() } }
+        socket.onDrain = { [self] in drained() }
+        socket.mayFlush = { [self] in !holdsData || context.lease.isValid }
         socket.onViolation = { [self] code in
             let limit = context.limits.frameBytes
             report(
@@ -196,7 +201,44 @@ final class DeviceSession: @unchecked Sendable {
 
     func send(_ frame: GatewayFrame) { socket.send(WebSocketFrame(.text, frame.encoded())) }
 
-    func send(_ frame: WebSocketFrame) { socket.send(frame) }
+    /// Sends documents: only as long as the lease holds.
+    func send(data frame: WebSocketFrame) {
+        holdsData = true
+        socket.send(frame)
+    }
+
+    private func drained() {
+        holdsData = false
+        releaseWaiting()
+        for subscription in subscriptions.values { subscription.drained() }
+    }
+
+    /// How long a device may take what was sent to it before a revocation.
+    private static let drainTime: UInt64 = 1000
+
+    /// Calls back when all that was sent is with the kernel, or the connection is reset: at once where nothing waits, and soon in
+    /// any case.
+    func whenDrained(_ body: @escaping () -> Void) {
+        guard socket.queuedBytes > 0 else { return body() }
+        waitsForDrain.append(body)
+        guard drainTimer == nil else { return }
+        drainTimer = LoopTimer(socket.loop) { [self] in socket.terminate() }
+        drainTimer?.start(ms: Self.drainTime)
+    }
+
+    private func releaseWaiting() {
+        drainTimer?.close()
+        drainTimer = nil
+        let waiting = waitsForDrain
+        waitsForDrain = []
+        for body in waiting { body() }
+    }
+
+    /// The gateway's lease has run out, or is there again.
+    func leaseChanged() {
+        if holdsData, !context.lease.isValid { return socket.terminate() }
+        for subscription in subscriptions.values { subscription.leaseChanged() }
+    }
 
     /// Reports what is wrong; without a partition the connection ends with it.
     func fail(_ error: GatewayFrame.ErrorReport) {
@@ -241,10 +283,13 @@ final class DeviceSession: @unchecked Sendable {
 
     private func ended() {
         GatewayMetrics.connections.decrement()
+        // What the peer doesn't want any more isn't sent behind the back of a revocation.
+        if holdsData { socket.terminate() }
         timer?.close()
         timer = nil
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
+        releaseWaiting()
         // Of a gateway that stops, the device comes back, here or elsewhere: nobody has left.
         context.presence.leave(session: self, keepsLease: socket.ownCloseCode == .serviceRestart)
         machine.close()

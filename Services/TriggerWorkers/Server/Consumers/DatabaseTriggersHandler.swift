@@ -20,6 +20,8 @@ struct DatabaseTriggersHandler: EventHandler {
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        // A trigger sees every event since it was deployed, also the one right behind it.
+        try await apps.refresh()
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             for trigger in app.definition.triggers {
@@ -54,6 +56,8 @@ extension TriggerDefinition.Database {
     func concerns(_ change: ChangeEvent) -> Bool {
         // The half of a move that leaves its old partition is no event of its own: the other half carries `movedFrom`.
         if change.operationType == .delete, change.movedFrom != nil { return false }
+        // What was imported happened elsewhere, long ago.
+        if change.origin == .dump { return false }
         return operationTypes.contains(change.operationType) && change.namespace.database == database
             && (collection == nil || collection == change.namespace.collection)
     }

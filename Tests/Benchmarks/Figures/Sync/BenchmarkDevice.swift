@@ -1,4 +1,5 @@
 import BenchmarkRunner
+import CBenchmarkReferences
 import DocumentModel
 import Foundation
 import SyncEngine
@@ -40,6 +41,25 @@ struct BenchmarkDevice: Sendable {
             default: continue
             }
         }
+    }
+}
+
+extension [BenchmarkDevice] {
+    /// Sends each device's frames, at most `window` unanswered, and returns the seconds until all were acknowledged. Blocks.
+    /// - Parameter frames: as many for each device.
+    func upload(_ frames: [[[UInt8]]], window: Int) throws -> Double {
+        let texts = frames.map { frames in
+            let text = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: frames.reduce(0) { $0 + $1.count })
+            _ = text.initialize(fromContentsOf: Array<UInt8>(frames.joined()))
+            return text
+        }
+        defer { for text in texts { text.deallocate() } }
+        var seconds = 0.0
+        let status = reference_upload(
+            map(\.socket.descriptor), Int32(count), texts.map { $0.baseAddress.map { UnsafePointer($0) } },
+            frames.joined().map(\.count), Int32(frames.first?.count ?? 0), Int32(window), 60, &seconds)
+        try WebSocketClientSocket.check(Int(status), "uploading")
+        return seconds
     }
 }
 

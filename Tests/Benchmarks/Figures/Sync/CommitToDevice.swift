@@ -14,7 +14,8 @@ let commitToDevice = Benchmark(
 ) { bench in
     let system = try await RunningSystem.shared(on: bench.machine)
     let reference = try await CommitAndMessage(on: bench.machine)
-    let measurements = try await Blocking.run {
+    defer { reference.close() }
+    return try await Blocking.run {
         let partition = Partition(value: .string("latency-\(UUID().uuidString)"))
         guard let partition else { throw BenchmarkError("no partition") }
         let (writer, reader) = (try system.connect("writer"), try system.connect("reader"))
@@ -49,8 +50,6 @@ let commitToDevice = Benchmark(
         }
         return [p50, p99]
     }
-    reference.close()
-    return measurements
 }
 
 /// The reference: libpq and librdkafka, nothing in between.

@@ -40,6 +40,8 @@ struct RunningSystem: Sendable {
         let broker = try await machine.kafka()
         environment["PARTITA_KAFKA_BOOTSTRAP"] = broker.bootstrap
         environment["PARTITA_KAFKA_EMBEDDED"] = "\(broker.isEmbedded)"
+        // Otherwise sockets that only receive would be pinged, and given up: what reads them in a measurement doesn't answer.
+        environment["PARTITA_PRESENCE_TTL"] = "600s"
         let directory = try await machine.directory() + "/system"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let port = try freePorts()

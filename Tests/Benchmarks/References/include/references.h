@@ -16,7 +16,7 @@ int reference_websocket_open(int port, const char *path, const char *_Nullable s
 /// Sends a masked text message.
 int reference_websocket_send(int descriptor, const uint8_t *text, size_t length);
 
-/// Reads the payload of one unfragmented message into `payload` and returns its length.
+/// Answers pings, and reads the payload of one unfragmented message into `payload` and returns its length.
 ptrdiff_t reference_websocket_receive(int descriptor, uint8_t *payload, size_t capacity);
 
 /// What came to many sockets.
@@ -54,6 +54,32 @@ struct reference_latency *_Nullable reference_latency_open(
 double reference_latency_measure(struct reference_latency *handle);
 
 void reference_latency_close(struct reference_latency *handle);
+
+// Extended JSON (json.c). False where the text can't be read.
+
+/// Makes a BSON document of the text, so many times.
+bool reference_json_parse(const uint8_t *text, size_t length, int count);
+
+/// Makes the canonical text of the document, so many times; the document is made once.
+bool reference_json_print(const uint8_t *text, size_t length, int count);
+
+// Devices that upload (uploads.c).
+
+/// Sends each device's frames over its WebSocket, at most `window` without an acknowledgement, and waits for all of those.
+///
+/// `frames[i]` holds the texts of device `i` one after the other, `lengths` those of all devices, `frame_count` for each.
+int reference_upload(
+    const int *descriptors, int device_count, const uint8_t *_Nullable const *_Nonnull frames, const size_t *lengths,
+    int frame_count, int window, int timeout_seconds, double *seconds);
+
+// Documents and change rows (inserts.c).
+
+/// Inserts documents (`$1` id, `$2` revision, `$3` body, `$4` its plain form) and their change rows (`$1` to `$3`) over one connection
+/// in pipeline mode, some in each transaction. `id_format` takes the number, which is the revision too. Returns the seconds that took
+/// until the last one was durable, or a negative number.
+double reference_pipelined_inserts(
+    const char *url, const char *document_sql, const char *change_sql, const char *id_format, const char *body,
+    const char *plain, long first, long count, long per_transaction);
 
 #pragma clang assume_nonnull end
 

@@ -53,6 +53,8 @@ final class RawDevice: Sendable {
 
     func close() { loop.execute { [socket] in socket.socket.terminate() } }
 
+    var isClosed: Bool { state.withLock { $0.closure != nil } }
+
     var frames: [GatewayFrame] { state.withLock { $0.frames } }
 
     /// Greets, and waits for the welcome.

@@ -52,6 +52,7 @@ struct SimulatedLink {
             case .sendAccess(let access): down.append(.access(access))
             case .sendRevoked: down.append(.revoked)
             case .sendUnavailable, .detach: feedPosition = nil
+            case .sendSuspended: break
             }
         }
     }

@@ -1,0 +1,102 @@
+import BenchmarkRunner
+import CBenchmarkReferences
+import DocumentModel
+import EventLoop
+import Foundation
+import Postgres
+
+/// Small writes that devices get acknowledged per second, each durable: 32 devices with a partition of their own and 64 changesets of one
+/// insert under way. Against pipelined inserts of the same documents and change rows, as many in a transaction as the gateway
+/// takes into one of its own.
+let ackedWrites = Benchmark(Figure("sync.acked-writes", .perSecond, goal: .ratio(atLeast: 0.3))) { bench in
+    let system = try await RunningSystem.shared(on: bench.machine)
+    let url = try await bench.machine.postgres()
+    let uploaders = try await Blocking.run { try Uploaders(system) }
+    let reference = try await PipelinedWrites(url: url)
+    defer { uploaders.close() }
+    return try await bench.compare {
+        try await Blocking.run { try uploaders.writesPerSecond() }
+    } reference: {
+        try await Blocking.run { try reference.writesPerSecond() }
+    }
+}
+
+/// The devices.
+// Unchecked: used by one thread at a time.
+private final class Uploaders: @unchecked Sendable {
+    private let devices: [BenchmarkDevice]
+    private let partitions: [Partition]
+    private var version: Int64 = 0
+    private let perDevice = 400
+
+    init(_ system: RunningSystem) throws {
+        let run = UUID().uuidString
+        devices = try (0..<32).map { try system.connect("uploader-\($0)-\(run)") }
+        partitions = devices.indices.compactMap { Partition(value: .string("uploads-\($0)-\(run)")) }
+        for (device, partition) in zip(devices, partitions) { try device.open(partition) }
+        _ = try writesPerSecond()  // makes the collection's table, which the reference copies
+    }
+
+    func writesPerSecond() throws -> Double {
+        let frames = zip(devices, partitions).map { device, partition in
+            (version + 1...version + Int64(perDevice)).map { version in
+                Note(id: "\(device.id)-\(version)", partition: partition, number: version).upload(version: version)
+                    .encoded()
+            }
+        }
+        version += Int64(perDevice)
+        return Double(devices.count * perDevice) / (try devices.upload(frames, window: 64))
+    }
+
+    func close() { for device in devices { device.socket.close() } }
+}
+
+/// The reference: the same rows into tables that are made like the store's, without its triggers.
+// Unchecked: used by one thread at a time.
+private final class PipelinedWrites: @unchecked Sendable {
+    private static let documentSQL = """
+        insert into reference.note
+            (_id, partition, epoch, revision, incarnation_epoch, incarnation, body, document)
+        values ($1, 's:reference', 1, $2::bigint, 1, $2::bigint, $3::json, $4::jsonb)
+        """
+    private static let changeSQL = """
+        insert into reference.changes
+            (app, partition, epoch, revision, database, collection, _id, operation, incarnation_epoch, incarnation,
+            after, origin_user, origin_device, origin_version)
+        values ('bench', 's:reference', 1, $2::bigint, 'Bench', 'Note', $1, 'insert', 1, $2::bigint,
+            $3::json, '655f00000000000000000000', 'reference', $2::bigint)
+        """
+
+    private let url: String
+    private let body: String
+    private let plain: String
+    private var written = 0
+
+    init(url: String) async throws {
+        self.url = url
+        guard let partition = Partition(value: .string("reference")) else { throw BenchmarkError("no partition") }
+        let note = Note(id: "reference", partition: partition, number: 1)
+        body = ExtendedJSON.print(note.document, mode: .canonical)
+        plain = ExtendedJSON.print(note.document, mode: .relaxed)
+        let loops = LoopGroup(1, name: "reference")
+        try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
+            for sql in [
+                "drop schema if exists reference cascade", "create schema reference",
+                #"create table reference.note (like "bench/Bench"."Note" including all)"#,
+                "create table reference.changes (like partita.changes including all)",
+            ] {
+                try await client.execute(sql)
+            }
+        }
+        await loops.shutDown()
+    }
+
+    func writesPerSecond() throws -> Double {
+        let count = 16_000
+        let seconds = reference_pipelined_inserts(
+            url, Self.documentSQL, Self.changeSQL, "reference-%ld", body, plain, written + 1, count, 512)
+        written += count
+        if seconds < 0 { throw BenchmarkError("the reference lost Postgres") }
+        return Double(count) / seconds
+    }
+}
