@@ -73,7 +73,7 @@ extension DocumentCollection {
     func pipeline(_ stages: [Document], variables: Set<String> = []) throws -> Pipeline {
         do {
             return try Pipeline(stages, variables: variables)
-        } catch let error as QueryError {
+        } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }
     }

@@ -16,7 +16,7 @@ extension DocumentCollection {
         if parsed.text == nil, let sort = try Self.sort(options.sort, collation: parsed.filter.collation),
             let read = OrderedRead(
                 sort, filter: parsed.filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
-                hint: hinted(options.hint, on: table))
+                hint: try hinted(options.hint, on: table))
         {
             return try await explanation(
                 (read.irregular.map { [$0] } ?? []) + read.regular, indexes: read.indexes, isExact: false,

@@ -101,7 +101,7 @@ extension DocumentCollection {
         if let sort = try Self.sort(options.sort, collation: filter.collation), parsed.text == nil,
             let read = OrderedRead(
                 sort, filter: filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
-                hint: hinted(options.hint, on: table))
+                hint: try hinted(options.hint, on: table))
         {
             return try await self.read(
                 read, options: options, output: output, isStreamed: isStreamed, within: limit, body)

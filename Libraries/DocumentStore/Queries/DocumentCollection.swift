@@ -82,7 +82,7 @@ public struct DocumentCollection: Sendable {
     ) throws -> TranslatedFilter {
         var translation = FilterTranslation(
             partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes,
-            hint: hinted(hint, on: table))
+            hint: try hinted(hint, on: table))
         var condition = translation.translate(parsed.filter)
         let text = try parsed.text?.sql(by: table.indexes) { translation.bind($0) }
         if let text { condition.sql = "\(text.condition) and (\(condition.sql))" }
