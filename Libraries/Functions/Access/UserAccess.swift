@@ -96,11 +96,17 @@ public struct UserAccess: Sendable {
                 return .failure(error)
             }
         }
+        var isMissing = false
         for document in met {
-            if let refusal = try await rules.refusal(before: document.before, after: document.after, to: request) {
-                throw refusal
+            do {
+                if let refusal = try await rules.refusal(before: document.before, after: document.after, to: request) {
+                    throw refusal
+                }
+            } catch is RuleAnswers.Missing {
+                isMissing = true  // the others are looked at for what else is to be asked
             }
         }
+        if isMissing { throw RuleAnswers.Missing() }
         guard case .success(.document(let found)) = result, call.returnsDocument else { return result }
         guard let visible = try await rules.visible(found, to: request) else { return .success(.null) }
         let projections = restriction.projections + (call.projection.map { [$0] } ?? [])

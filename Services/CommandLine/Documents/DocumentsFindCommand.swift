@@ -33,6 +33,6 @@ enum DocumentsFindCommand {
             skip: try arguments.int("skip", in: 0...Int.max) ?? 0,
             limit: try arguments.int("limit", in: 1...Int.max),
             projection: try arguments.value("projection").map { try AppDocuments.document($0, "--projection") },
-            hint: arguments.value("hint"))
+            hint: arguments.value("hint").map { .string($0) })
     }
 }

@@ -79,6 +79,7 @@ final class FunctionRun {
 
     /// The functions that the prelude finds as globals; they reach the run that is under way.
     static func defineHostFunctions(in context: JavaScriptContext, _ current: @escaping () -> FunctionRun?) {
+        context.define("__crypto") { HostCrypto.call($0) }
         context.define("__effect") {
             current()?.effect($0); return nil
         }

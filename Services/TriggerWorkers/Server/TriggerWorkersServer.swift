@@ -43,6 +43,7 @@ public enum TriggerWorkersServer {
         context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {
             try await call.handle($0)
         }
+        context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {
                 [

@@ -220,6 +220,10 @@ import Testing
                 }
                 try await group.waitForAll()
             }
+            let own: Document = ["room": ["$mod": [2, 0]], "author": "ann"]
+            let many = try await fixture.call(
+                "ann", "updateMany", "Message", ["filter": .document(own), "update": ["$set": ["n": 2]]])
+            #expect(many["modifiedCount"]?.intValue == 10)
             #expect(
                 await fixture.refusal(
                     "ann", "updateOne", "Message", ["filter": ["_id": 1], "update": ["$set": ["n": 1]]])

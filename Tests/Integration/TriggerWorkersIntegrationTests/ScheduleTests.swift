@@ -32,7 +32,8 @@ import Testing
             environment = CurrentEnvironment.variables.merging([
                 "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_HTTP_PORT": "0", "PARTITA_LOOPS": "1",
                 "PARTITA_POSTGRES_URL": databaseURL, "PARTITA_REDIS_URL": engines.redisURL,
-                "PARTITA_KAFKA_BOOTSTRAP": engines.kafkaBootstrap, "PARTITA_KAFKA_POOL": engines.makePool(),
+                "PARTITA_KAFKA_BOOTSTRAP": engines.kafka.bootstrapServers,
+                "PARTITA_KAFKA_EMBEDDED": "\(engines.kafka.embedded)", "PARTITA_KAFKA_POOL": engines.makePool(),
             ]) { _, own in own }
         }
 

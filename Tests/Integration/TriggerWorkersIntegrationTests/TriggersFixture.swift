@@ -162,6 +162,11 @@ final class TriggersFixture: Sendable {
         try await Self.send("POST", port, "/api/client/v2.0/app/\(app)/functions/call", token: token, body: body)
     }
 
+    /// Asks for a stream of changes, as SDKs do.
+    func watch(app: String, token: String) async throws -> (status: Int, text: String) {
+        try await Self.send("GET", port, "/api/client/v2.0/app/\(app)/functions/call?baas_request=e30&baas_at=\(token)")
+    }
+
     private static func send(
         _ method: String, _ port: Int, _ path: String, token: String? = nil, body: String? = nil
     ) async throws -> (status: Int, text: String) {

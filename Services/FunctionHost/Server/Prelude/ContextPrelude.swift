@@ -49,11 +49,17 @@ extension Prelude {
           return Object.fromEntries(keys.map((key, index) => [key, parts[index]]));
         }
 
+        // What App Services had and this doesn't says so, instead of being "not a function".
+        const missing = (target, path, names) => {
+          for (const name of names) target[name] = () => { throw new Error(`${path}.${name} is not supported`); };
+          return target;
+        };
+
         const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new ObjectId(), ...document } : document;
         function collection(effect, service, database, name) {
           const run = (action, args, { session, ...options } = {}) =>
             effect(service, action, { database, collection: name, ...args, ...options, session: session?.id });
-          return {
+          return missing({
             name,
             find: (filter = {}, projection, options) =>
               new Cursor(cursor => run("find", { filter, projection, ...cursor }, options)),
@@ -74,7 +80,7 @@ extension Prelude {
             estimatedDocumentCount: options => run("estimatedDocumentCount", {}, options),
             distinct: (field, filter = {}, options) => run("distinct", { field, filter }, options),
             bulkWrite: (operations, options) => run("bulkWrite", { operations }, options),
-          };
+          }, "collection", ["watch", "initializeOrderedBulkOp", "initializeUnorderedBulkOp", "createIndex", "drop", "rename"]);
         }
 
         let sessions = 0;
@@ -105,7 +111,9 @@ extension Prelude {
         }
 
         const mongodb = (effect, service) => ({
-          db: database => ({ name: database, collection: name => collection(effect, service, database, name) }),
+          db: database => missing(
+            { name: database, collection: name => collection(effect, service, database, name) }, "db",
+            ["aggregate", "runCommand", "listCollections", "createCollection"]),
           startSession: () => startSession(effect, service),
         });
         // `then` must be missing, or `await` would take such an object for a promise.

@@ -35,6 +35,12 @@ struct FunctionCallRoute: Sendable {
         }
     }
 
+    /// `GET`: what SDKs ask for a stream of changes. They show the error to who called `watch`.
+    func refuseStream() throws(HTTPError) -> HTTPResponse {
+        throw HTTPError(
+            400, code: "ServiceCommandNotFound", "watch is not supported: open a partition, or use a trigger")
+    }
+
     /// What SDKs call remote access to MongoDB: one argument, a document that says database and collection too.
     private func callService(
         _ service: String, _ action: String, _ arguments: [Value], _ call: ClientFunctions.Call
