@@ -216,8 +216,13 @@ let testTargets: [Target] = [
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
     .target(
         name: "Vectors", dependencies: ["DocumentModel"], path: "Tests/Vectors",
-        exclude: ["Cases", "README.md", "Reference"], swiftSettings: settings),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage", "Vectors"]),
+        exclude: ["Cases", "README.md", "Reference", "operators.json"], swiftSettings: settings),
+    .target(
+        name: "FuzzTargets", dependencies: ["DocumentModel", "QueryLanguage", "SyncProtocol"],
+        path: "Tests/Fuzz/Targets", swiftSettings: settings),
+    tests(
+        "Unit", "QueryLanguageTests",
+        ["DocumentModel", "FuzzTargets", "QueryLanguage", "SyncEngine", "Vectors"]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
@@ -254,6 +259,11 @@ let testTargets: [Target] = [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
             "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
+    .testTarget(
+        name: "IndependentEngineIntegrationTests",
+        dependencies: ["ChildProcesses", "DocumentModel", "QueryLanguage", "SyncEngine", "Vectors"],
+        path: "Tests/Integration/IndependentEngineIntegrationTests", exclude: ["known-differences.json", "peer.py"],
+        swiftSettings: settings),
     tests(
         "Integration", "DumpsIntegrationTests",
         [
@@ -342,6 +352,10 @@ let benchmarkTargets: [Target] =
 let package = Package(
     name: "partita",
     platforms: [.macOS(.v15), .iOS(.v18)],
-    products: [.library(name: "PartitaClient", targets: ["PartitaClient"])],
+    // Tests/Fuzz is a package of its own, which needs what it fuzzes as a product.
+    products: [
+        .library(name: "PartitaClient", targets: ["PartitaClient"]),
+        .library(name: "FuzzTargets", targets: ["FuzzTargets"]),
+    ],
     targets: clibraries + libraries + services + testTargets + benchmarkTargets
 )

@@ -15,7 +15,7 @@ packages=(
 )
 # What tests run against: a mail server, and an object store that checks signatures.
 # shellcheck disable=SC2034  # used by Deploy/test
-test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd radosgw)
+test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd python3-venv radosgw)
 # What the benchmarks compare with, beside nginx, redis-benchmark and pgbench, which the above bring along.
 # shellcheck disable=SC2034  # used by Deploy/bench
 benchmark_packages=(wrk libbson-dev)
@@ -59,6 +59,14 @@ make_engine_account() {
     id partita >/dev/null 2>&1 && return 0
     say "Creating the account partita, which the engines run as"
     useradd --system --home-dir /var/lib/partita --shell /usr/sbin/nologin partita
+}
+
+# Another engine that speaks MongoDB's language, for the tests that compare: mongomock, in an environment of its own.
+make_reference() {
+    .build/reference/bin/python3 -c 'import mongomock, bson' 2>/dev/null && return 0
+    say "Installing mongomock into .build/reference"
+    python3 -m venv .build/reference || fail "python3 -m venv failed"
+    .build/reference/bin/pip -q install mongomock==4.3.0 pymongo==4.20.0 || fail "pip could not install mongomock"
 }
 
 # build CONFIGURATION [ARGUMENT…]: shows progress where somebody looks, and only what went wrong elsewhere.

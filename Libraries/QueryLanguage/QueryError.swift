@@ -31,6 +31,9 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
         11601: "Interrupted", 40414: "IDLFailedToParse", 40415: "IDLUnknownField",
     ]
 
+    /// The code of conversions that fail, which `onError` catches.
+    static let conversionFailure = 241
+
     static func badValue(_ message: String) -> QueryError { QueryError(code: 2, message: message) }
     static func failedToParse(_ message: String) -> QueryError { QueryError(code: 9, message: message) }
     static func missingField(_ name: String) -> QueryError {

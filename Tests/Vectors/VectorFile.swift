@@ -50,6 +50,15 @@ public struct VectorCase: Sendable {
     /// Whether plain numbers stand for exactly their type.
     public let isExact: Bool
 
+    /// A case that isn't in a file.
+    public init(name: String, given: Value, operation: Document, expected: Value, isExact: Bool) {
+        self.name = name
+        self.given = given
+        self.operation = operation
+        self.expected = expected
+        self.isExact = isExact
+    }
+
     /// The documents that are given.
     public var documents: [Document] { given.arrayValue?.compactMap(\.documentValue) ?? [] }
     /// The one document that is given.

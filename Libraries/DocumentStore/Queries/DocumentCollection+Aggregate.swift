@@ -23,8 +23,8 @@ extension DocumentCollection {
     /// Runs an aggregation pipeline and gives its results one after the other, with bounded memory.
     ///
     /// A leading `$match` is looked for by Postgres, which also groups where that gives the same (`GroupTranslation`); the other
-    /// stages run over the documents as they come. `$out` and `$merge` are
-    /// refused by name. `$search`, `$searchMeta` and `$text` are Postgres' own search.
+    /// stages run over the documents as they come. `$out` and `$merge` write what the stages before them give, at most 100 MiB, and give
+    /// nothing. `$search`, `$searchMeta` and `$text` are Postgres' own search.
     /// - Parameters:
     ///   - maxTimeMS: After how many milliseconds it fails with MongoDB's code 50; `nil` or 0: the server's own limit.
     ///   - body: returns whether it wants more.
@@ -34,6 +34,11 @@ extension DocumentCollection {
         _ body: (Document) async throws -> Bool
     ) async throws {
         let limit = TimeLimit(maxTimeMS)
+        if let name = stages.last?.keys.first, name == "$out" || name == "$merge" {
+            guard case .output(_, let target)? = try pipeline(stages).stages.last else { return }
+            let results = try await aggregate(stages.dropLast(), collation: collation, maxTimeMS: maxTimeMS)
+            return try await write(results, by: name, to: target)
+        }
         if try await search(stages, collation: collation, within: limit, body) { return }
         let pipeline = try pipeline(stages)
         if session == nil, collation == nil, let (groups, rest) = try await grouped(stages, within: limit) {
@@ -56,22 +61,19 @@ extension DocumentCollection {
         }
     }
 
-    /// Another collection of the database, in the same session.
-    public func sibling(_ name: String) -> DocumentCollection {
+    /// Another collection of the database, or of another one of the app, in the same session.
+    public func sibling(_ name: String, database: String? = nil) -> DocumentCollection {
         DocumentCollection(
-            store: store, app: app, namespace: .init(database: namespace.database, collection: name), session: session)
+            store: store, app: app, namespace: .init(database: database ?? namespace.database, collection: name),
+            session: session)
     }
 
     // MARK: How
 
     func pipeline(_ stages: [Document], variables: Set<String> = []) throws -> Pipeline {
         do {
-            let pipeline = try Pipeline(stages, variables: variables)
-            for case .output(let name, _) in pipeline.stages {
-                throw DocumentStoreError(.notSupported, "\(name) is not supported", mongoCode: 115)
-            }
-            return pipeline
-        } catch let error as QueryError {
+            return try Pipeline(stages, variables: variables)
+        } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }
     }

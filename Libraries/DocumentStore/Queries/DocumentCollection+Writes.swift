@@ -198,7 +198,7 @@ extension DocumentCollection {
             hasText: parsed.text != nil)
     }
 
-    private func updateFirst(
+    func updateFirst(
         _ filter: Document, _ update: Update, upsert: Bool, collation: Document?, operation: ChangeEvent.OperationType,
         beforeCommit: CommitHook?
     ) async throws -> UpdateResult {

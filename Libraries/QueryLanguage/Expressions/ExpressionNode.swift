@@ -142,7 +142,7 @@ enum ExpressionOperators {
     static let unsupported: Set<String> = [
         "$function", "$accumulator", "$meta", "$sampleRate", "$toHashedIndexKey", "$encStrContains", "$encStrEndsWith",
         "$encStrStartsWith",
-        "$encStrNormalizedEq", "$createObjectId",
+        "$encStrNormalizedEq", "$createObjectId", "$sigmoid",
     ]
 }
 

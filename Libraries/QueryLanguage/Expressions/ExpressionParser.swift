@@ -183,7 +183,8 @@ struct ExpressionParser {
         }
         for field in document.fields where !allowed.contains(field.key) {
             throw QueryError(
-                code: Self.codes[name].map { $0 + 1 } ?? 9, message: "Unrecognized parameter to \(name): \(field.key)")
+                code: name == "$cond" ? 17083 : Self.codes[name].map { $0 + 1 } ?? 9,
+                message: "Unrecognized parameter to \(name): \(field.key)")
         }
         for (place, key) in required.enumerated() where document[key] == nil {
             // MongoDB's numbers follow each other, but for that of the `as` that has become optional.
@@ -195,7 +196,7 @@ struct ExpressionParser {
     }
 
     private static let codes = [
-        "$let": 16874, "$map": 16878, "$filter": 28646, "$cond": 17083, "$reduce": 40075, "$switch": 40060,
+        "$let": 16874, "$map": 16878, "$filter": 28646, "$cond": 17078, "$reduce": 40075, "$switch": 40060,
     ]
 
     private mutating func condition(_ operand: Value) throws(QueryError) -> ExpressionNode {

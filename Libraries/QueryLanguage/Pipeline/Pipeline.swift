@@ -168,7 +168,7 @@ public struct PipelineRun: Sendable {
         var budget = MemoryBudget()
         for document in batch {
             var made = try await steps[index].process([document], context)[...]
-            while !made.isEmpty, !isDone {
+            while !made.isEmpty, !steps[(index + 1)...].contains(where: { $0.isDone }) {
                 let part = Array(made.prefix(PipelineContext.batchSize))
                 made = made.dropFirst(PipelineContext.batchSize)
                 let passed = try await pass(part, from: index + 1)

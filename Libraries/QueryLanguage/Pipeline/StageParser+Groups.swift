@@ -8,6 +8,9 @@ extension StageParser {
         "$firstN", "$lastN", "$minN", "$maxN", "$top", "$bottom", "$topN", "$bottomN", "$percentile", "$median",
     ]
 
+    /// Accumulators of MongoDB that this engine doesn't have; some are expressions too.
+    private static let unsupported: Set<String> = ["$concatArrays", "$setUnion", "$minMaxScaler"]
+
     func group(_ value: Value) throws(QueryError) -> GroupSpecification {
         guard case .document(let document) = value else {
             throw QueryError(code: 15947, message: "a group's fields must be specified in an object")
@@ -39,7 +42,9 @@ extension StageParser {
     }
 
     func accumulator(operation: Document.Field) throws(QueryError) -> AccumulatorSpecification {
-        if ExpressionOperators.unsupported.contains(operation.key) { throw .notSupported(operation.key) }
+        if ExpressionOperators.unsupported.contains(operation.key) || Self.unsupported.contains(operation.key) {
+            throw .notSupported(operation.key)
+        }
         guard Self.accumulators.contains(operation.key) else {
             throw QueryError(code: 15952, message: "unknown group operator '\(operation.key)'")
         }

@@ -6,7 +6,7 @@ extension StageParser {
         "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$indexStats",
         "$listLocalSessions",
         "$listSessions", "$planCacheStats", "$querySettings", "$rankFusion", "$scoreFusion", "$vectorSearch",
-        "$listSampledQueries",
+        "$listSampledQueries", "$listClusterCatalog", "$listSearchIndexes", "$queryStats", "$shardedDataDistribution",
     ]
 
     func parseJoin(_ name: String, _ value: Value) throws(QueryError) -> Stage {

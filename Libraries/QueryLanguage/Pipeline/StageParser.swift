@@ -199,6 +199,7 @@ struct StageParser {
         case .string: return value
         case .document(let document):
             if name == "$out" {
+                guard document["timeseries"] == nil else { throw .notSupported("$out.timeseries") }
                 guard case .string? = document["coll"], case .string? = document["db"] else {
                     throw QueryError(
                         code: 16994,

@@ -32,7 +32,10 @@ public struct Update: Sendable {
     }
 
     /// Parses an update pipeline: `$set`, `$addFields`, `$unset`, `$project`, `$replaceRoot`, `$replaceWith`.
-    public init(pipeline: [Document]) throws(QueryError) { form = .pipeline(try UpdatePipeline(pipeline)) }
+    /// - Parameter variables: constants that the stages may use, as `$merge` gives `$$new` to its pipeline.
+    public init(pipeline: [Document], variables: [String: Value] = [:]) throws(QueryError) {
+        form = .pipeline(try UpdatePipeline(pipeline, variables: variables))
+    }
 
     /// Parses what stands as the update in a command: a document or an array of stages.
     ///

@@ -3,12 +3,13 @@ import DocumentModel
 /// An update in the form of an aggregation pipeline.
 struct UpdatePipeline: Sendable {
     private let stages: [Stage]
+    private let variables: [String: Value]
 
     private static let allowed: Set<String> = [
         "$addFields", "$set", "$project", "$unset", "$replaceRoot", "$replaceWith",
     ]
 
-    init(_ documents: [Document]) throws(QueryError) {
+    init(_ documents: [Document], variables: [String: Value]) throws(QueryError) {
         for document in documents {
             guard let name = document.fields.first?.key, Self.allowed.contains(name) else {
                 throw QueryError(
@@ -17,13 +18,14 @@ struct UpdatePipeline: Sendable {
                         "\(document.fields.first?.key ?? "an empty stage") is not allowed to be used within an update")
             }
         }
-        stages = try Pipeline(documents).stages
+        stages = try Pipeline(documents, variables: Set(variables.keys)).stages
+        self.variables = variables
     }
 
     func apply(to document: Document, now: Int64) throws(QueryError) -> Document {
         var result = document
         for stage in stages {
-            let context = EvaluationContext(root: result, now: now)
+            let context = EvaluationContext(root: result, variables: variables, now: now)
             switch stage {
             case .project(let projection): result = try projection.apply(to: result, context: context)
             case .replaceRoot(let expression):

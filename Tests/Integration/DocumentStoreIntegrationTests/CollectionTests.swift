@@ -178,7 +178,7 @@ struct AggregationTests {
             #expect(result.map { $0["count"]?.intValue } == [100, 200])
             #expect(result.map { $0["user"]?[0]?["name"] } == ["Ada", "Bob"])
             let refused = await #expect(throws: DocumentStoreError.self) {
-                try await messages.aggregate([["$out": "x"]])
+                try await messages.aggregate([["$vectorSearch": [:]]])
             }
             #expect(refused?.mongoCode == 115)
         }

@@ -18,6 +18,8 @@ struct VectorRunner {
             case "expression": return try expression()
             case "project": return try project()
             case "sort": return try sort()
+            case "bson": return bson()
+            case "text": return text()
             case "pipeline": break
             default: throw QueryError(code: -2, message: "the case has an unknown operation")
             }
@@ -29,6 +31,29 @@ struct VectorRunner {
         } catch let error as QueryError {
             return ["error": .integer(error.code)]
         }
+    }
+
+    /// The texts of a document that is given in hexadecimal BSON. Both ways back have to give the same bytes.
+    private func bson() -> Value {
+        let digits = Array(operation["bson"]?.stringValue?.utf8 ?? "".utf8)
+        let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
+        }
+        guard let document = try? BSON.decode(bytes) else { return ["error": 0] }
+        let canonical = ExtendedJSON.print(document, mode: .canonical)
+        let relaxed = ExtendedJSON.print(document, mode: .relaxed)
+        guard (try? BSON.encode(document)) == bytes, let again = try? ExtendedJSON.parseDocument(canonical),
+            (try? BSON.encode(again)) == bytes, let loose = try? ExtendedJSON.parseDocument(relaxed), loose == document
+        else { return "the way back differs" }
+        return ["canonical": .string(canonical), "relaxed": .string(relaxed)]
+    }
+
+    /// The canonical text of a document in any form of Extended JSON.
+    private func text() -> Value {
+        guard let document = try? ExtendedJSON.parseDocument(operation["text"]?.stringValue ?? "") else {
+            return ["error": 0]
+        }
+        return ["canonical": .string(ExtendedJSON.print(document, mode: .canonical))]
     }
 
     private func collation() throws(QueryError) -> Collation? {

@@ -346,5 +346,8 @@ def everything():
             yield expressions(path, cases)
     for path, header, cases in updates_reference.tables():
         yield path, header, [case(name, operation, expected, given) for name, operation, given, expected in cases]
+    import bson_reference
+    for path, header, cases in bson_reference.tables():
+        yield path, header, [case(name, operation, expected, given) for name, operation, given, expected in cases]
     for path, header, cases in stages_reference.tables():
         yield path, header, [case(name, operation, expected, given) for name, operation, given, expected in cases]

@@ -12,6 +12,10 @@ extension ExpressionOperators {
         .unary("$toInt") { (value) throws(QueryError) in try convert(value, .int) },
         .unary("$toLong") { (value) throws(QueryError) in try convert(value, .long) },
         .unary("$toObjectId") { (value) throws(QueryError) in try convert(value, .objectId) },
+        .unary("$toUUID") { (value) throws(QueryError) in
+            guard let value, !value.isNull else { return .null }
+            return try BinaryConversion(subtype: 4, format: "uuid").convert(value)
+        },
         .unary("$toString") { (value) throws(QueryError) in try convert(value, .string) },
         .unary("$binarySize") { (value) throws(QueryError) in
             switch value {
@@ -51,19 +55,27 @@ extension ExpressionOperators {
     ]
 
     static let namedType: [NamedOperator] = [
-        NamedOperator("$convert", ["input", "to"], optional: ["onError", "onNull"]) {
+        NamedOperator("$convert", ["input", "to"], optional: ["onError", "onNull", "format", "byteOrder"]) {
             (arguments, _) throws(QueryError) in
             guard let input = arguments["input"], !input.isNull else {
                 return arguments.isGiven("onNull") ? arguments["onNull"] : .null
             }
             if arguments["to"].isNullish { return .null }
             do throws(QueryError) {
+                if let binary = try BinaryConversion(arguments["to"], format: arguments["format"]) {
+                    return try binary.convert(input)
+                }
+                if case .binary(let binary) = input, arguments.isGiven("format"),
+                    arguments["to"] == "string" || arguments["to"] == 2
+                {
+                    return .string(try BinaryConversion.text(of: binary, format: arguments["format"]))
+                }
                 guard let to = arguments["to"], let target = Conversion.Target(to) else {
                     throw QueryError(code: 2, message: "Unknown type name in $convert: \(arguments["to"] ?? .null)")
                 }
                 return try Conversion.convert(input, to: target)
             } catch {
-                guard error.code == 241, arguments.isGiven("onError") else { throw error }
+                guard error.code == QueryError.conversionFailure, arguments.isGiven("onError") else { throw error }
                 return arguments["onError"]
             }
         }

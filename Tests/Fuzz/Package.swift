@@ -1,0 +1,15 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "fuzz",
+    dependencies: [.package(name: "partita", path: "../..")],
+    targets: [
+        .executableTarget(
+            name: "fuzz",
+            dependencies: [.product(name: "FuzzTargets", package: "partita")],
+            path: "Sources/Fuzz",
+            // libFuzzer brings the loop; SwiftPM renames `main`.
+            swiftSettings: [.unsafeFlags(["-parse-as-library"])])
+    ]
+)
