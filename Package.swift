@@ -52,7 +52,6 @@ let clibraries: [Target] = [
     clibrary("Cpcre2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
     clibrary("Crdkafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
     clibrary("Csodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
-    clibrary("Cspawn", apt: "libc6-dev"),
     clibrary("Cuv", pkgConfig: "libuv", apt: "libuv1-dev"),
     clibrary("Cwslay", apt: "libwslay-dev"),
     clibrary("Czlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -73,6 +72,8 @@ let libraries: [Target] = [
     // a `bind` of its own: only the tool and tests link it
     .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),
     library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
+    // what posix_spawn can't say
+    .target(name: "Cspawn", path: "Libraries/C/Cspawn"),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
@@ -105,16 +106,20 @@ let libraries: [Target] = [
         "Functions",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
+    library("Gateways", ["Postgres"]),
     library("Presence", ["Redis"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library(
         "ServiceEngines",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "Redis", "ServiceBootstrap",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle",
+            "Logging",
+            "Postgres", "Redis", "ServiceBootstrap",
         ]),
+    library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
         "PartitaClient",
@@ -140,14 +145,14 @@ let services: [Target] =
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics",
-            "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
-            "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
+            "FunctionProtocol", "Functions", "Gateways", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ])
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Gateways",
             "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis",
             "ServiceBootstrap", "ServiceEngines",
             "SyncEngine", "SyncProtocol", "WebSocket",
@@ -168,16 +173,18 @@ let services: [Target] =
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",
         ])
-    + service("FunctionHost", executable: "function-host", ["DocumentModel", "FunctionProtocol", "JavaScript"])
+    + service(
+        "FunctionHost", executable: "function-host", ["Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
                 "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "Dumps",
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "SyncEngine",
+                "PartitaClient", "Postgres", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -185,7 +192,9 @@ let services: [Target] =
 let testTargets: [Target] = [
     .target(
         name: "TestSupport",
-        dependencies: ["ChildProcesses", "EventLoop", "LocalEngines"], path: "Tests/Support", swiftSettings: settings),
+        dependencies: ["ChildProcesses", "EventLoop", "Kafka", "LocalEngines"], path: "Tests/Support",
+        exclude: ["mail-server.py", "object-store.sh"],
+        swiftSettings: settings),
 
     .target(
         name: "BenchmarkRunner", dependencies: ["ChildProcesses", "LocalEngines"], path: "Tests/Benchmarks/Runner",
@@ -205,7 +214,10 @@ let testTargets: [Target] = [
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
-    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage"], resources: [.copy("Vectors")]),
+    .target(
+        name: "Vectors", dependencies: ["DocumentModel"], path: "Tests/Vectors",
+        exclude: ["Cases", "README.md", "Reference"], swiftSettings: settings),
+    tests("Unit", "QueryLanguageTests", ["DocumentModel", "QueryLanguage", "Vectors"]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
@@ -240,8 +252,14 @@ let testTargets: [Target] = [
         "Integration", "DocumentStoreIntegrationTests",
         [
             "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
-            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport",
+            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
+    tests(
+        "Integration", "DumpsIntegrationTests",
+        [
+            "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps", "EventLoop",
+            "Postgres", "TestSupport",
+        ], resources: [.copy("Fixtures")]),
     tests(
         "Integration", "FunctionsIntegrationTests",
         [
@@ -266,22 +284,23 @@ let testTargets: [Target] = [
         "Integration", "PermissionsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-            "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
+            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "ServiceBootstrap", "ServiceEngines",
             "TestSupport",
         ]),
     tests(
         "Integration", "SyncGatewayIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Kafka", "Lifecycle", "Logging",
+            "Metrics", "Postgres", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
     tests(
         "Integration", "TriggerWorkersIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "Redis",
-            "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
+            "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
         ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",
@@ -294,8 +313,8 @@ let testTargets: [Target] = [
     tests(
         "EndToEnd", "EndToEndTests",
         [
-            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "HTTPClient", "LocalEngines",
-            "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
+            "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient",
+            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
 ]
 
@@ -304,14 +323,18 @@ let benchmarkTargets: [Target] =
     Context.environment["PARTITA_BENCHMARKS"] == nil
     ? []
     : [
+        .systemLibrary(
+            name: "Cbson", path: "Tests/Benchmarks/Cbson", pkgConfig: "libbson-1.0", providers: [.apt(["libbson-dev"])]),
         .target(
-            name: "CBenchmarkReferences", dependencies: ["Clibpq", "Crdkafka"], path: "Tests/Benchmarks/References",
+            name: "CBenchmarkReferences", dependencies: ["Cbson", "Clibpq", "Crdkafka"],
+            path: "Tests/Benchmarks/References",
             cSettings: [.unsafeFlags(["-O2"])]),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
-                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "EventLoop",
-                "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres", "Redis",
+                "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
+                "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres",
+                "Redis",
                 "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]

@@ -11,10 +11,14 @@ fail() {
 packages=(
     libcjose-dev libcurl4-openssl-dev libhiredis-dev libjavascriptcoregtk-4.1-dev libmicrohttpd-dev libpcre2-dev libpq-dev
     librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
-    libvips-tools postgresql redis-server
+    libvips-tools nginx-light postgresql redis-server
 )
-# What the benchmarks compare with, beside redis-benchmark and pgbench, which the above bring along.
-benchmark_packages=(nginx-light wrk)
+# What tests run against: a mail server, and an object store that checks signatures.
+# shellcheck disable=SC2034  # used by Deploy/test
+test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd radosgw)
+# What the benchmarks compare with, beside nginx, redis-benchmark and pgbench, which the above bring along.
+# shellcheck disable=SC2034  # used by Deploy/bench
+benchmark_packages=(wrk libbson-dev)
 # Some systems have only the newer name.
 java_package() { apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 && echo openjdk-17-jre-headless || echo default-jre-headless; }
 

@@ -28,10 +28,14 @@ public struct AppDefinition: Sendable {
     /// Environment name to its values.
     public internal(set) var environments: [String: Document] = [:]
     public internal(set) var httpEndpoints: [HTTPEndpoint] = []
+    /// The data API's settings; an app that has none serves it to every signed-in user, under the data rules.
+    public internal(set) var dataAPI = DataAPI()
     /// From `partita.json`: the field that shows whether a user is online.
     public internal(set) var presence: PresenceField?
     /// From `partita.json`: the binary fields that are moved to the object store.
     public internal(set) var media: [MediaField] = []
+    /// From `partita.json`: the indexes of collections.
+    public internal(set) var indexes: [IndexDefinition] = []
 
     init(files: AppFiles) { self.files = files }
 

@@ -16,6 +16,9 @@ public final class AppDirectory: Service {
         var isLoaded = false
         var observers: [Observer] = []
         var loadWaiters: [CheckedContinuation<Void, Never>] = []
+        /// Those who need a look that begins after they asked.
+        var refreshWaiters: [CheckedContinuation<Void, any Error>] = []
+        var isEnded = false
     }
 
     private let registry: AppRegistry
@@ -62,6 +65,19 @@ public final class AppDirectory: Service {
     /// Says that something was deployed: the directory looks at once.
     public func announce() { wakeUp.yield() }
 
+    /// Waits until the directory has everything that was deployed before the call: who handles an event has the definitions that were
+    /// there when it happened. Those who wait share one look.
+    /// - Throws: what kept the registry from an answer; `CancellationError` when the directory has ended.
+    public func refresh() async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let isEnded = state.withLock { state in
+                if !state.isEnded { state.refreshWaiters.append(continuation) }
+                return state.isEnded
+            }
+            if isEnded { continuation.resume(throwing: CancellationError()) } else { announce() }
+        }
+    }
+
     /// Keeps the apps up to date until graceful shutdown or cancellation.
     public func run() async throws {
         do {
@@ -69,6 +85,12 @@ public final class AppDirectory: Service {
         } catch is CancellationError {
             // The way it ends.
         }
+        let waiters = state.withLock { state in
+            state.isEnded = true
+            defer { state.refreshWaiters = [] }
+            return state.refreshWaiters
+        }
+        for waiter in waiters { waiter.resume(throwing: CancellationError()) }
     }
 
     private func follow() async throws {
@@ -80,39 +102,49 @@ public final class AppDirectory: Service {
                 }
             }
             announce()
-            for await _ in wakeUps { await load() }
+            for await _ in wakeUps { await look() }
             // The stream never finishes: it ends when this task is cancelled.
             group.cancelAll()
         }
         try Task.checkCancellation()
     }
 
-    /// Compares the versions and loads what differs. A failure is logged; the next poll tries again.
-    private func load() async {
+    /// Loads what is new, for those who waited before it began. A failure is logged; the next poll tries again.
+    private func look() async {
+        let waiters = state.withLock { state in
+            defer { state.refreshWaiters = [] }
+            return state.refreshWaiters
+        }
         do {
-            let versions = try await registry.versions()
-            let known = state.withLock { $0.apps }
-            for (id, version) in versions.sorted(by: { $0.key < $1.key }) where known[id]?.version != version {
-                do {
-                    guard let app = try await registry.load(id) else { continue }
-                    state.withLock { $0.apps[id] = app }
-                    logger.notice("app loaded", metadata: ["app": "\(id)", "app.version": "\(app.version)"])
-                    await tell(.deployed(app))
-                } catch let error as AppRegistryError {
-                    // One app that can't be read must not keep the others away.
-                    logger.error("app can't be loaded", metadata: ["app": "\(id)", "error": "\(error)"])
-                }
-            }
-            for id in known.keys.sorted() where versions[id] == nil {
-                state.withLock { $0.apps[id] = nil }
-                logger.notice("app removed", metadata: ["app": "\(id)"])
-                await tell(.removed(app: id))
-            }
+            try await load()
             markLoaded()
-        } catch is CancellationError {
-            return
+            for waiter in waiters { waiter.resume() }
         } catch {
+            for waiter in waiters { waiter.resume(throwing: error) }
+            if error is CancellationError { return }
             logger.warning("apps can't be looked up", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Compares the versions and loads what differs.
+    private func load() async throws {
+        let versions = try await registry.versions()
+        let known = state.withLock { $0.apps }
+        for (id, version) in versions.sorted(by: { $0.key < $1.key }) where known[id]?.version != version {
+            do {
+                guard let app = try await registry.load(id) else { continue }
+                state.withLock { $0.apps[id] = app }
+                logger.notice("app loaded", metadata: ["app": "\(id)", "app.version": "\(app.version)"])
+                await tell(.deployed(app))
+            } catch let error as AppRegistryError {
+                // One app that can't be read must not keep the others away.
+                logger.error("app can't be loaded", metadata: ["app": "\(id)", "error": "\(error)"])
+            }
+        }
+        for id in known.keys.sorted() where versions[id] == nil {
+            state.withLock { $0.apps[id] = nil }
+            logger.notice("app removed", metadata: ["app": "\(id)"])
+            await tell(.removed(app: id))
         }
     }
 

@@ -18,6 +18,17 @@ public final class ChildProcess: Sendable {
         public var isSuccess: Bool { self == .exited(0) }
     }
 
+    /// Whom a child runs as.
+    public struct Account: Hashable, Sendable {
+        public let user: uid_t
+        public let group: gid_t
+
+        public init(user: uid_t, group: gid_t) {
+            self.user = user
+            self.group = group
+        }
+    }
+
     private struct State {
         var status: ExitStatus?
         var waiting: [CheckedContinuation<ExitStatus, Never>] = []
@@ -27,7 +38,7 @@ public final class ChildProcess: Sendable {
     public let name: String
     private let state = Locked(State())
 
-    private init(pid: pid_t, name: String) {
+    init(pid: pid_t, name: String) {
         self.pid = pid
         self.name = name
     }
@@ -35,22 +46,25 @@ public final class ChildProcess: Sendable {
     /// Starts a program.
     ///
     /// The child gets default signal handling, no descriptor but 0, 1, 2 and those named, and a process group of its own, so that
-    /// a Ctrl-C at the terminal reaches only the parent, which decides the order of the stop.
+    /// a Ctrl-C at the terminal reaches only the parent, which decides the order of the stop. It doesn't outlive the parent: the
+    /// kernel sends it `deathSignal` when that ends, also when it is killed.
     /// - Parameters:
     ///   - executable: a path, or a name that is looked up in `PATH`.
     ///   - environment: replaces the parent's when given.
     ///   - descriptors: further descriptors of the parent; the first becomes 3, the next 4, and so on.
+    ///   - account: whom it runs as, when that isn't the present user; for root only.
+    ///   - deathSignal: what it gets when the parent ends. A child that starts others must pass it on.
     /// - Throws: `ChildProcessError` when the program can't be started.
     public static func spawn(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
-        workingDirectory: String? = nil, output: Output = .inherit, descriptors: [Int32] = []
-    ) throws -> ChildProcess {
-        let launch = try Launch(workingDirectory: workingDirectory, output: output, descriptors: descriptors)
-        defer { launch.destroy() }
-        let pid = try launch.spawn(executable, arguments, environment: environment ?? CurrentEnvironment.variables)
-        let child = ChildProcess(pid: pid, name: executable)
-        child.watch()
-        return child
+        workingDirectory: String? = nil, output: Output = .inherit, descriptors: [Int32] = [], account: Account? = nil,
+        deathSignal: Int32 = SIGKILL
+    ) throws(ChildProcessError) -> ChildProcess {
+        try ParentThread.start(
+            Launch(
+                executable: executable, arguments: arguments, environment: environment ?? CurrentEnvironment.variables,
+                workingDirectory: workingDirectory, output: output, descriptors: descriptors, account: account,
+                deathSignal: deathSignal))
     }
 
     /// The exit status; waits for the end.
@@ -85,28 +99,8 @@ public final class ChildProcess: Sendable {
         return await wait()
     }
 
-    /// A thread that waits for the child's end: it costs a few kilobytes, needs no SIGCHLD handler, and loses nothing.
-    private func watch() {
-        var attributes = pthread_attr_t()
-        pthread_attr_init(&attributes)
-        pthread_attr_setstacksize(&attributes, 128 << 10)
-        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-        var thread = pthread_t()
-        let reference = Unmanaged.passRetained(self)
-        let result = pthread_create(
-            &thread, &attributes,
-            { raw in
-                if let raw { Unmanaged<ChildProcess>.fromOpaque(raw).takeRetainedValue().reap() }
-                return nil
-            }, reference.toOpaque())
-        pthread_attr_destroy(&attributes)
-        if result != 0 {
-            reference.release()
-            finish(.signaled(0))
-        }
-    }
-
-    private func reap() {
+    /// Waits for the child's end, on a thread of its own.
+    func reap() {
         var info = siginfo_t()
         // WNOWAIT: the process stays a zombie, and its number its own, until it is reaped under the lock.
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -118,14 +112,5 @@ public final class ChildProcess: Sendable {
             return (state.waiting, state.status)
         }
         if let status = waiting.1 { for continuation in waiting.0 { continuation.resume(returning: status) } }
-    }
-
-    private func finish(_ status: ExitStatus) {
-        let waiting = state.withLock { state in
-            state.status = status
-            defer { state.waiting = [] }
-            return state.waiting
-        }
-        for continuation in waiting { continuation.resume(returning: status) }
     }
 }

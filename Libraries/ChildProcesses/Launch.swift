@@ -1,66 +1,52 @@
 import Cspawn
 import Glibc
 
-/// The file actions and attributes of one `posix_spawnp` call.
-struct Launch {
-    private let actions: UnsafeMutablePointer<posix_spawn_file_actions_t>
-    private let attributes: UnsafeMutablePointer<posix_spawnattr_t>
+/// What a child is started with.
+struct Launch: Sendable {
+    let executable: String
+    let arguments: [String]
+    let environment: [String: String]
+    let workingDirectory: String?
+    let output: ChildProcess.Output
+    let descriptors: [Int32]
+    let account: ChildProcess.Account?
+    let deathSignal: Int32
 
-    init(workingDirectory: String?, output: ChildProcess.Output, descriptors: [Int32]) throws {
-        actions = .allocate(capacity: 1)
-        attributes = .allocate(capacity: 1)
-        posix_spawn_file_actions_init(actions)
-        posix_spawnattr_init(attributes)
-        posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0)
-        switch output {
-        case .inherit: break
-        case .discard: redirect(to: "/dev/null")
-        case .file(let path): redirect(to: path)
-        }
-        // First out of the way, so that no move overwrites a descriptor that is still to be moved.
-        let first: Int32 = 200
-        for (index, descriptor) in descriptors.enumerated() {
-            posix_spawn_file_actions_adddup2(actions, descriptor, first + Int32(index))
-        }
-        for index in descriptors.indices {
-            posix_spawn_file_actions_adddup2(actions, first + Int32(index), 3 + Int32(index))
-        }
-        posix_spawn_file_actions_addclosefrom_np(actions, 3 + Int32(descriptors.count))
-        if let workingDirectory {
-            posix_spawn_file_actions_addchdir_np(actions, workingDirectory)
-        }
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(attributes, &none)
-        posix_spawnattr_setsigdefault(attributes, &all)
-        posix_spawnattr_setpgroup(attributes, 0)
-        posix_spawnattr_setflags(
-            attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-    }
-
-    private func redirect(to path: String) {
-        posix_spawn_file_actions_addopen(actions, 1, path, O_WRONLY | O_CREAT | O_APPEND, 0o644)
-        posix_spawn_file_actions_adddup2(actions, 1, 2)
-    }
-
-    func spawn(_ executable: String, _ arguments: [String], environment: [String: String]) throws -> pid_t {
+    /// Starts the child. It gets `deathSignal` when the calling thread ends.
+    func spawn() throws(ChildProcessError) -> pid_t {
         var pid = pid_t()
-        let result = withCStrings([executable] + arguments) { arguments in
+        let failure = withCStrings([executable] + arguments) { arguments in
             withCStrings(environment.map { "\($0.key)=\($0.value)" }) { environment in
-                posix_spawnp(&pid, executable, actions, attributes, arguments, environment)
+                withOptionalCString(workingDirectory) { directory in
+                    withOptionalCString(outputFile) { output in
+                        descriptors.withUnsafeBufferPointer { descriptors in
+                            var request = cspawn_request(
+                                executable: arguments[0], arguments: arguments, environment: environment,
+                                directory: directory, output: output, descriptors: descriptors.baseAddress,
+                                descriptor_count: Int32(descriptors.count), death_signal: deathSignal,
+                                changes_account: account == nil ? 0 : 1, user: account?.user ?? 0,
+                                group: account?.group ?? 0)
+                            return cspawn(&request, &pid)
+                        }
+                    }
+                }
             }
         }
-        guard result == 0 else { throw ChildProcessError(executable: executable, errno: result) }
+        guard failure == 0 else { throw ChildProcessError(executable: executable, errno: failure) }
         return pid
     }
 
-    func destroy() {
-        posix_spawn_file_actions_destroy(actions)
-        posix_spawnattr_destroy(attributes)
-        actions.deallocate()
-        attributes.deallocate()
+    private var outputFile: String? {
+        switch output {
+        case .inherit: nil
+        case .discard: "/dev/null"
+        case .file(let path): path
+        }
+    }
+
+    private func withOptionalCString<R>(_ string: String?, _ body: (UnsafePointer<CChar>?) -> R) -> R {
+        guard let string else { return body(nil) }
+        return string.withCString { body($0) }
     }
 
     private func withCStrings<R>(

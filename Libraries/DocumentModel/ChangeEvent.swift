@@ -8,7 +8,7 @@ public struct ChangeEvent: Sendable {
         public init(database: String, collection: String) { self.database = database; self.collection = collection }
     }
 
-    /// Which device's changeset the change came with; absent for changes from the server's side.
+    /// Which device's changeset the change came with; absent for changes from the server's side, but for imports.
     public struct Origin: Hashable, Sendable {
         public var user: String
         public var device: String
@@ -17,6 +17,9 @@ public struct ChangeEvent: Sendable {
         public init(user: String, device: String, version: Int64) {
             self.user = user; self.device = device; self.version = version
         }
+
+        /// Of documents that were imported: history, for which no triggers run. No user's id is empty.
+        public static let dump = Origin(user: "", device: "import", version: 0)
     }
 
     /// The partition that the document left with this change, and the revision of its removal there.

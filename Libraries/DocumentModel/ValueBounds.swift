@@ -20,6 +20,14 @@ public struct ValueBounds: Sendable {
         return excess(of: value, depth: 0, rest: &rest)
     }
 
+    /// Which bound a value breaks, if any.
+    /// - Parameter size: takes about how many bytes were counted.
+    public func excess(of value: Value, size: inout Int) -> Excess? {
+        var rest = maximumBytes
+        defer { size = maximumBytes - rest }
+        return excess(of: value, depth: 0, rest: &rest)
+    }
+
     /// Which bound a document breaks, if any.
     public func excess(of document: Document) -> Excess? { excess(of: .document(document)) }
 

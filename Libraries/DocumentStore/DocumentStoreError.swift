@@ -1,3 +1,5 @@
+public import DocumentModel
+
 /// What the document store refuses or couldn't do.
 ///
 /// `message` is fit for the caller of an operation; it names paths and codes, never contents of other documents.
@@ -7,6 +9,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         private enum Base: String {
             case unknownApp, unknownCollection, duplicateKey, schemaViolation, documentTooLarge, badId, badUpdate,
                 badFilter
+            case badIndex, unknownIndex, timeLimit
             case conflict, busy, overloaded, unavailable, notSupported, corruptRow, sessionEnded, stopped
         }
         private let base: Base
@@ -28,6 +31,12 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let badUpdate = Code(.badUpdate)
         /// The filter, sort or projection can't be read; MongoDB's code is in `mongoCode`.
         public static let badFilter = Code(.badFilter)
+        /// The index can't be read, or contradicts one that is there; MongoDB's code is in `mongoCode`.
+        public static let badIndex = Code(.badIndex)
+        /// No index has the name (MongoDB's 27).
+        public static let unknownIndex = Code(.unknownIndex)
+        /// The operation took longer than its time limit (MongoDB's 50).
+        public static let timeLimit = Code(.timeLimit)
         /// Somebody else wrote meanwhile, and kept doing so: trying again is right.
         public static let conflict = Code(.conflict)
         /// A lock was not to be had in time: trying again is right.
@@ -54,21 +63,28 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
     public var mongoCode: Int?
     /// The dotted path that it is about.
     public var path: String?
+    /// More of it in MongoDB's shape: `keyPattern` and `keyValue` of a duplicate key.
+    public var details: Document?
     public var underlyingError: (any Error)?
 
     public init(
-        _ code: Code, _ message: String, mongoCode: Int? = nil, path: String? = nil, underlying: (any Error)? = nil
+        _ code: Code, _ message: String, mongoCode: Int? = nil, path: String? = nil, details: Document? = nil,
+        underlying: (any Error)? = nil
     ) {
         self.code = code
         self.message = message
         self.mongoCode = mongoCode
         self.path = path
+        self.details = details
         underlyingError = underlying
     }
 
     public var description: String { "DocumentStoreError(\(code)): \(message)" }
 
     static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
+
+    /// MongoDB's labels: a transaction that ended with this one may be run again as a whole.
+    public var errorLabels: [String] { code == .conflict || code == .busy ? ["TransientTransactionError"] : [] }
 
     /// Whether the same call may succeed later.
     public var isRetriable: Bool { code == .conflict || code == .busy || code == .overloaded }

@@ -97,6 +97,11 @@ public final class EmbeddedBroker: Sendable {
         rd_kafka_mock_push_request_errors_array(cluster.cluster, request.rawValue, times, errors)
     }
 
+    /// Answers questions about a topic with an error of Kafka's protocol: 3 for one that doesn't exist, which clients get made else.
+    public func failTopic(_ name: String, with nativeCode: Int32) {
+        rd_kafka_mock_topic_set_error(cluster.cluster, name, rd_kafka_resp_err_t(rawValue: nativeCode))
+    }
+
     /// Cuts a broker's connections and refuses new ones, or takes them again. Brokers are numbered from 1.
     public func setDown(_ isDown: Bool, broker: Int32 = 1) throws(KafkaError) {
         let error =

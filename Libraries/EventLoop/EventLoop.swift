@@ -2,8 +2,8 @@ import Cuv
 import Glibc
 import Synchronization
 
-/// One thread with one libuv loop, which is a Swift executor: an actor or task on it runs on the loop's thread, between
-/// its events.
+/// One thread with one libuv loop, which is a Swift executor: an actor on it, or a task that prefers it (`taskExecutor`), runs on
+/// the loop's thread, between its events.
 ///
 /// A turn of the loop: what was enqueued from other threads and from the loop itself, then `flushTick()` of what was
 /// marked dirty, then the poll with the callbacks of timers and descriptors. Work that is enqueued from the loop's own
@@ -13,12 +13,12 @@ import Synchronization
 ///
 /// `@unchecked Sendable`: what is named "loop only" is touched by the loop's thread alone, `assertInLoop()` checks it in
 /// debug builds; the rest is immutable, atomic or behind `remote`.
-public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private enum Work {
-        /// Of an actor that lives on the loop.
-        case actorJob(UnownedJob)
+        /// Of an actor on the loop.
+        case job(UnownedJob)
         /// Of a task that prefers the loop.
-        case taskJob(UnownedJob)
+        case preferring(UnownedJob)
         case function(@Sendable () -> Void)
     }
 
@@ -39,6 +39,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// The loop's place in its group.
     public let index: Int
+    /// For tasks whose code outside of actors shall run on the loop, too: `Task(executorPreference: loop.taskExecutor)`.
+    public let taskExecutor = LoopTaskExecutor()
     /// libuv's loop. Loop only.
     public let uv: UnsafeMutablePointer<uv_loop_t>
     let meter = LoopLoadMeter()
@@ -72,23 +74,19 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         handles = LoopHandles(uv)
         signal(SIGPIPE, SIG_IGN)  // the C libraries write without MSG_NOSIGNAL
         handles.attach(to: self)
+        taskExecutor.attach(to: self)
         LoopThread.start(name: "\(name)-\(index)", began: { self.thread = pthread_self() }, body: run)
     }
 
     // MARK: Executor
 
     /// Runs an actor's job on the loop.
-    public func enqueue(_ job: consuming ExecutorJob) { push(.actorJob(UnownedJob(job))) }
+    public func enqueue(_ job: consuming ExecutorJob) { push(.job(UnownedJob(job))) }
 
-    /// Runs a job of a task that prefers the loop.
-    @_implements(TaskExecutor,enqueue(_:))
-    public func enqueueTask(_ job: consuming ExecutorJob) { push(.taskJob(UnownedJob(job))) }
+    func enqueuePreferring(_ job: UnownedJob) { push(.preferring(job)) }
 
     /// This loop, for an actor's `unownedExecutor`.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-
-    /// This loop, for `Task(executorPreference:)`.
-    public func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 
     /// Stops the process when the caller isn't on the loop's thread.
     public func checkIsolated() { precondition(inLoop, "not on the loop's thread") }
@@ -166,7 +164,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     private func run() {
         let serial = asUnownedSerialExecutor()
-        let task = asUnownedTaskExecutor()
+        let task = taskExecutor.asUnownedTaskExecutor()
         var batch: [Work] = []
         while true {
             meter.beginTurn()
@@ -205,8 +203,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         let count = batch.count
         for work in batch {
             switch work {
-            case .actorJob(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
-            case .taskJob(let job): job.runSynchronously(on: task)
+            // Not with the preference that the job's task doesn't have: each call within the actor would be enqueued anew, and
+            // others would run in between.
+            case .job(let job): job.runSynchronously(on: serial)
+            case .preferring(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
             case .function(let function): function()
             }
         }

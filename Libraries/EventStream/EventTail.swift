@@ -12,18 +12,22 @@ public final class EventTail<Payload: EventPayload>: Service {
     private let reader: TopicReader
     private let loop: EventLoop?
     private let positioned = Milestone()
+    private let onPositioned: @Sendable (Int) -> Void
     private let handle: @Sendable ([RawEvent<Payload>]) async throws -> Void
 
     /// Describes the tail; `run` starts it.
     /// - Parameters:
     ///   - loop: where `handle` runs; `nil` leaves it to Swift's own threads.
+    ///   - onPositioned: called when the place from which it reads is fixed, with the topic's number of partitions.
     ///   - handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
     public init(
         pool: String, kafka: KafkaConfiguration, on loop: EventLoop? = nil, logger: Logger? = nil,
+        onPositioned: @escaping @Sendable (Int) -> Void = { _ in },
         handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
     ) {
         var logger = logger ?? Logger(label: "event-stream")
         logger[metadataKey: "kafka.topic"] = "\(Payload.topic.fullName(pool: pool))"
+        self.onPositioned = onPositioned
         self.handle = handle
         self.loop = loop
         reader = TopicReader(
@@ -41,8 +45,12 @@ public final class EventTail<Payload: EventPayload>: Service {
     /// Reads until a graceful shutdown or cancellation; waits while there is no broker.
     public func run() async throws {
         try await endingQuietly {
-            try await withTaskExecutorPreference(self.loop) {
-                try await self.reader.run(onPositioned: { _ in self.positioned.reach() }, onCaughtUp: {}) { messages in
+            let positioned: @Sendable (Int) async -> Void = { count in
+                self.onPositioned(count)
+                self.positioned.reach()
+            }
+            try await withTaskExecutorPreference(self.loop?.taskExecutor) {
+                try await self.reader.run(onPositioned: positioned, onCaughtUp: {}) { messages in
                     try await self.handle(messages.map { RawEvent($0) })
                 }
             }

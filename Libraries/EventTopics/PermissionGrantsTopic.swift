@@ -42,13 +42,16 @@ public struct Grant: Hashable, Sendable {
     /// It may not be used after this (milliseconds since 1970), because it depended on what can't be watched; `nil`: until it is
     /// replaced.
     public var expires: Int64?
+    /// Whether it takes away a right to read that was given before: every gateway stops serving the pair, and says so in
+    /// `fence-acks`.
+    public var isFence: Bool
     /// When it was decided, in milliseconds since 1970.
     public var time: Int64
 
     /// An answer.
     public init(
         app: String, user: String, partition: Partition, access: Access, version: Revision, reason: String,
-        expires: Int64? = nil, time: Int64
+        expires: Int64? = nil, isFence: Bool = false, time: Int64
     ) {
         self.app = app
         self.user = user
@@ -57,6 +60,7 @@ public struct Grant: Hashable, Sendable {
         self.version = version
         self.reason = reason
         self.expires = expires
+        self.isFence = isFence
         self.time = time
     }
 }
@@ -71,13 +75,16 @@ public struct GrantHeartbeat: Hashable, Sendable {
     public var number: Int64
     /// When it was sent, in milliseconds since 1970.
     public var time: Int64
+    /// How long after that a gateway may serve by it, in milliseconds.
+    public var validFor: Int64
 
     /// A sign of life.
-    public init(kafkaPartition: Int32, sender: String, number: Int64, time: Int64) {
+    public init(kafkaPartition: Int32, sender: String, number: Int64, time: Int64, validFor: Int64) {
         self.kafkaPartition = kafkaPartition
         self.sender = sender
         self.number = number
         self.time = time
+        self.validFor = validFor
     }
 }
 
@@ -140,12 +147,13 @@ extension GrantsEvent: EventPayload {
                 "reason": .string(grant.reason),
             ]
             document.append("expires", grant.expires.map(Value.date))
+            document.append("fence", grant.isFence ? .bool(true) : nil)
             document.append("time", .date(grant.time))
             return document
         case .heartbeat(let beat):
             return [
                 "kafkaPartition": .int32(beat.kafkaPartition), "sender": .string(beat.sender),
-                "number": .int64(beat.number), "time": .date(beat.time),
+                "number": .int64(beat.number), "time": .date(beat.time), "validFor": .int64(beat.validFor),
             ]
         }
     }
@@ -160,13 +168,14 @@ extension GrantsEvent: EventPayload {
                     partition: try reader.partition("partition"),
                     access: try reader.choice("access", Grant.Access.self),
                     version: try reader.revision("version"), reason: try reader.string("reason"),
-                    expires: try reader.optionalDate("expires"), time: try reader.date("time")))
+                    expires: try reader.optionalDate("expires"),
+                    isFence: try reader.optional("fence", \.boolValue) ?? false, time: try reader.date("time")))
         case Self.heartbeatType:
             self = .heartbeat(
                 GrantHeartbeat(
                     kafkaPartition: Int32(truncatingIfNeeded: try reader.integer("kafkaPartition")),
                     sender: try reader.string("sender"), number: try reader.integer("number"),
-                    time: try reader.date("time")))
+                    time: try reader.date("time"), validFor: try reader.integer("validFor")))
         default: throw EventTopicsError(.unknownType, "\(attributes.type) is not in \(Self.topic.name)")
         }
     }

@@ -79,7 +79,8 @@ public enum Topics {
     public static let all: [TopicContract] = [
         AppDefinitionEvent.topic.contract, AuthEvent.topic.contract, DocumentChangesEvent.topic.contract,
         FenceAck.topic.contract, MediaEvent.topic.contract, MediaJob.topic.contract, GrantsEvent.topic.contract,
-        PermissionRequest.topic.contract, PresenceEvent.topic.contract, SigningKeyEvent.topic.contract,
+        PermissionRequest.topic.contract, PresenceEvent.topic.contract, RevocationReceipt.topic.contract,
+        SigningKeyEvent.topic.contract,
         TriggerFailure.topic.contract,
     ]
 

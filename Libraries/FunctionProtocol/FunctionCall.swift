@@ -5,7 +5,8 @@ public struct FunctionCall: Sendable {
     public var id: Int64
     public var function: String
     public var arguments: [Value]
-    /// What `context` shows: `user`, `values`, `environment` {tag, values}, `app` {id, name}, `runningAsSystem`, `request`.
+    /// What `context` shows: `user`, `values`, `environment` {tag, values}, `app` {id, name}, `runningAsSystem`, `request`, and
+    /// `systemFunctions`: those that always run as the system.
     public var context: Document
     /// Seconds of CPU time after which the run is ended.
     public var cpuLimit: Double
@@ -37,12 +38,15 @@ public struct FunctionEffect: Sendable {
     /// `find`, `insertOne`, `get`, `s3.PutObject`, …
     public var action: String
     public var arguments: Document
+    /// The function of the app that asks: the one that was called, or one that it called.
+    public var function: String
 
-    public init(ordinal: Int64, service: String, action: String, arguments: Document) {
+    public init(ordinal: Int64, service: String, action: String, arguments: Document, function: String) {
         self.ordinal = ordinal
         self.service = service
         self.action = action
         self.arguments = arguments
+        self.function = function
     }
 }
 

@@ -74,6 +74,7 @@ extension HostReply {
             return [
                 "type": .string("effect"), "ordinal": .int64(effect.ordinal), "service": .string(effect.service),
                 "action": .string(effect.action), "arguments": .document(effect.arguments),
+                "function": .string(effect.function),
             ]
         case .log(let level, let message):
             return ["type": .string("log"), "level": .string(level), "message": .string(message)]
@@ -101,7 +102,8 @@ extension HostReply {
             self = .effect(
                 FunctionEffect(
                     ordinal: try document.integer("ordinal"), service: try document.text("service"),
-                    action: try document.text("action"), arguments: document["arguments"]?.documentValue ?? [:]))
+                    action: try document.text("action"), arguments: document["arguments"]?.documentValue ?? [:],
+                    function: try document.text("function")))
         case "log": self = .log(level: try document.text("level"), message: try document.text("message"))
         case "done":
             let result: Result<Value, FunctionFailure> =

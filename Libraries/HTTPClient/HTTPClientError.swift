@@ -5,7 +5,7 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
         private enum Value: String {
             case invalidRequest, resolve, connect, tls, timeout, tooLarge, tooManyRedirects, connectionLost,
                 protocolError
-            case authentication, rejected, overloaded, closed, failed
+            case authentication, deferred, rejected, overloaded, closed, failed
         }
         private let value: Value
 
@@ -29,7 +29,9 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
         public static let protocolError = Code(value: .protocolError)
         /// The mail server refused the name or password.
         public static let authentication = Code(value: .authentication)
-        /// The mail server refused the sender, a recipient or the message.
+        /// The mail server doesn't take the mail now, and may take it later.
+        public static let deferred = Code(value: .deferred)
+        /// The mail server refused the sender, a recipient or the message for good.
         public static let rejected = Code(value: .rejected)
         /// Too many requests are on their way already.
         public static let overloaded = Code(value: .overloaded)
@@ -59,7 +61,7 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// Whether the same request may work later. Doesn't say that it is safe to send it twice.
     public var isRetriable: Bool {
-        [.resolve, .connect, .timeout, .connectionLost, .overloaded].contains(code)
+        [.resolve, .connect, .timeout, .connectionLost, .overloaded, .deferred].contains(code)
     }
 
     /// The code and the message.

@@ -67,7 +67,8 @@ final class SMTPTransfer: CurlTransfer, @unchecked Sendable {
         // The server's answer to the sender, a recipient or the mail itself.
         let answer = ccurl_easy_info_long(easy.handle, CURLINFO_RESPONSE_CODE)
         guard answer >= 400, ![.authentication, .timeout, .tls].contains(error.code) else { return error }
-        return HTTPClientError(.rejected, "\(error.message) (answer \(answer))", curlCode: error.curlCode)
+        return HTTPClientError(
+            answer < 500 ? .deferred : .rejected, "\(error.message) (answer \(answer))", curlCode: error.curlCode)
     }
 
     func end(_ result: Result<Void, any Error>) {

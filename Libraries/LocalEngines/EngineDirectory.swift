@@ -23,24 +23,27 @@ struct EngineDirectory: Sendable {
         } catch {
             throw EngineError(engine: engine, message: "can't create \(path): \(error.localizedDescription)")
         }
-        if let owner = user.account { chown(path, owner.uid, owner.gid) }
+        if let owner = user.account { chown(path, owner.user, owner.group) }
         chmod(path, 0o700)
         // Opened by this process for the child, so it must be writable by us and readable by people.
         close(open(logFile, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644))
     }
 
     /// Starts the server as the engines' user, its output in the log file.
-    /// - Parameter asPresentUser: for programs that the engines' user may have no right to read.
+    /// - Parameters:
+    ///   - asPresentUser: for programs that the engines' user may have no right to read.
+    ///   - deathSignal: what makes it end when this process has been killed.
     func spawn(
-        _ executable: String, _ arguments: [String], environment: [String: String] = [:], asPresentUser: Bool = false
+        _ executable: String, _ arguments: [String], environment: [String: String] = [:], asPresentUser: Bool = false,
+        deathSignal: Int32 = SIGKILL
     ) throws(EngineError) -> ChildProcess {
-        let command = asPresentUser ? [executable] + arguments : user.command(executable, arguments)
         let child: ChildProcess
         do {
             child = try ChildProcess.spawn(
-                command[0], Array(command.dropFirst()),
+                executable, arguments,
                 environment: CurrentEnvironment.variables.merging(environment) { _, new in new },
-                workingDirectory: path, output: .file(logFile))
+                workingDirectory: path, output: .file(logFile), account: asPresentUser ? nil : user.account,
+                deathSignal: deathSignal)
         } catch {
             throw EngineError(engine: engine, message: "\(error)")
         }
@@ -69,13 +72,12 @@ struct EngineDirectory: Sendable {
     func run(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:]
     ) async throws(EngineError) {
-        let command = user.command(executable, arguments)
         let run: CapturedRun
         do {
             run = try await CapturedRun.run(
-                command[0], Array(command.dropFirst()),
-                environment: CurrentEnvironment.variables.merging(environment) { _, new in new }, workingDirectory: path
-            )
+                executable, arguments,
+                environment: CurrentEnvironment.variables.merging(environment) { _, new in new },
+                workingDirectory: path, account: user.account)
         } catch {
             throw EngineError(engine: engine, message: "\(error)")
         }
@@ -92,7 +94,7 @@ struct EngineDirectory: Sendable {
         } catch {
             throw EngineError(engine: engine, message: "can't write \(file): \(error.localizedDescription)")
         }
-        if let owner = user.account { chown(file, owner.uid, owner.gid) }
+        if let owner = user.account { chown(file, owner.user, owner.group) }
     }
 
     func contains(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path + "/" + name) }

@@ -26,14 +26,15 @@ public actor PostgresEngine: Engine {
     public func start() async throws(EngineError) {
         let binaries = try Self.binaries()
         try directory.create()
-        try await directory.stopLeftover(SIGINT)
+        try await directory.stopLeftover(Self.fastShutdown)
         let isNew = !directory.contains("data/PG_VERSION")
         if isNew {
             try await directory.run(
                 binaries + "/initdb",
                 ["-D", directory.path + "/data", "-U", "partita", "-A", "trust", "--no-locale", "-E", "UTF8"])
         }
-        let child = try directory.spawn(binaries + "/postgres", ["-D", directory.path + "/data"] + settings)
+        let child = try directory.spawn(
+            binaries + "/postgres", ["-D", directory.path + "/data"] + settings, deathSignal: Self.fastShutdown)
         self.child = child
         let port = port
         try await directory.wait(for: child, deadline: .seconds(60)) {
@@ -48,11 +49,13 @@ public actor PostgresEngine: Engine {
     }
 
     public func stop() async {
-        // SIGINT is Postgres' fast shutdown: open transactions roll back, nothing waits for clients.
-        child?.signal(SIGINT)
+        child?.signal(Self.fastShutdown)
         _ = await child?.wait()
         child = nil
     }
+
+    /// Open transactions roll back, nothing waits for clients.
+    private static let fastShutdown = SIGINT
 
     public func signal(_ number: Int32) { child?.signal(number) }
 

@@ -7,6 +7,11 @@ extension PostgresConnection: PostgresQuerying {
         PostgresReply(connection: self, group: try enqueue([statement]))
     }
 
+    /// Sends statements in one write and returns at once; each is run for itself.
+    public func send(_ statements: [PostgresStatement]) throws -> [PostgresReply] {
+        try statements.map { PostgresReply(connection: self, group: try enqueue([$0])) }
+    }
+
     /// Runs one statement; outside a transaction it is committed when this returns.
     public func query(_ statement: PostgresStatement) async throws -> PostgresRows {
         let group = try enqueue([statement])
@@ -57,8 +62,7 @@ extension PostgresConnection: PostgresQuerying {
         } else {
             group = StatementGroup(isTransaction: false)
             group.statements = statements
-            if let begin = deferredBegin {
-                deferredBegin = nil
+            if let begin = phase.withLock({ $0.takeBegin() }) {
                 group.hasBegin = true
                 group.statements.insert(PostgresStatement(begin), at: 0)
             }
@@ -208,7 +212,7 @@ extension PostgresConnection: PostgresQuerying {
         }
     }
 
-    private static func rows(of group: StatementGroup) throws -> [PostgresRows] {
+    static func rows(of group: StatementGroup) throws -> [PostgresRows] {
         if var failure = group.failure {
             if group.isTransaction || group.hasBegin {
                 failure.statementIndex = failure.statementIndex.map { max($0 - 1, 0) }

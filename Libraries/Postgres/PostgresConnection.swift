@@ -23,8 +23,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     /// Who waits for the socket while it isn't in pipeline mode.
     var readiness: UnsafeContinuation<Void, Never>?
     var notifications: [PostgresNotification] = []
-    /// BEGIN of the transaction that holds this connection, until its first statements are sent.
-    var deferredBegin: String?
+    /// Behind a lock, so that beginning a transaction takes no turn of the loop.
+    nonisolated let phase = Locked(TransactionPhase.none)
     var cursors = 0
     var cancelsInFlight = 0
     var finishedWhileCancelling: [StatementGroup] = []

@@ -30,6 +30,17 @@ public struct PostgresTransaction: PostgresQuerying {
         try await connection.send(statement)
     }
 
+    /// Sends statements in one write without waiting for any answer.
+    public func send(_ statements: [PostgresStatement]) async throws -> [PostgresReply] {
+        try await connection.send(statements)
+    }
+
+    /// Sends the last statements and COMMIT in one write, and returns the statements' rows when all is committed. Nothing may be
+    /// sent afterwards.
+    public func commit(with statements: [PostgresStatement]) async throws -> [PostgresRows] {
+        try await connection.commit(with: statements)
+    }
+
     /// The rows of a SELECT through a cursor: at most two batches of `batch` rows are in memory.
     public func stream(_ sql: String, _ parameters: [PostgresValue] = [], batch: Int = 256) -> PostgresRowStream {
         PostgresRowStream(connection: connection, statement: PostgresStatement(sql, parameters), batch: max(batch, 1))
@@ -56,39 +67,37 @@ extension PostgresConnection {
         isolation: PostgresIsolation = .readCommitted,
         _ body: nonisolated(nonsending) (PostgresTransaction) async throws -> R
     ) async throws -> R {
-        await begin(isolation.begin)
+        phase.withLock { $0 = .deferred(isolation.begin) }
         let result: R
         do {
             result = try await body(PostgresTransaction(connection: self))
         } catch {
-            await rollBack()
+            if phase.withLock({ $0.end() }) { await rollBack() }
             throw error
         }
-        try await commit()
+        if phase.withLock({ $0.end() }) { _ = try await sendCommit(with: []) }
         return result
     }
 
-    private func begin(_ sql: String) { deferredBegin = sql }
+    func commit(with statements: [PostgresStatement]) async throws -> [PostgresRows] {
+        if statements.isEmpty, !phase.withLock({ $0.isOpen }) { return [] }
+        let rows = try await sendCommit(with: statements)
+        phase.withLock { $0 = .none }
+        return rows
+    }
 
-    private func commit() async throws {
-        if deferredBegin != nil {  // nothing was sent
-            deferredBegin = nil
-            return
-        }
-        let group = try enqueue(["COMMIT"])
+    private func sendCommit(with statements: [PostgresStatement]) async throws -> [PostgresRows] {
+        let group = try enqueue(statements + ["COMMIT"])
         // The commit is on its way: a cancelled task still learns what became of it.
         await outcome(of: group)
-        if let failure = group.failure { throw failure }
-        guard case .success(let rows) = group.results[0], rows.commandTag == "COMMIT" else {
+        let rows = try Self.rows(of: group)
+        guard rows.last?.commandTag == "COMMIT" else {
             throw PostgresError(.transactionRolledBack, "a statement of the transaction had failed")
         }
+        return rows.dropLast()
     }
 
     private func rollBack() async {
-        if deferredBegin != nil {
-            deferredBegin = nil
-            return
-        }
         // A connection that can't roll back is lost, and its transaction with it.
         guard let group = try? enqueue(["ROLLBACK"]) else { return }
         await outcome(of: group)
@@ -97,7 +106,7 @@ extension PostgresConnection {
 
     /// Makes the connection fit for the next holder: waits for what was sent, and rolls back what was left open.
     func endLease() async {
-        deferredBegin = nil
+        phase.withLock { $0 = .none }
         guard mode == .pipeline else {
             if mode != .closed { lose(PostgresError(.connectionLost, "left in the middle of a COPY")) }
             return
@@ -110,5 +119,28 @@ extension PostgresConnection {
         // Only an idle libpq tells the transaction's state; the last Sync leaves it one call short of idle.
         while let result = PQgetResult(handle) { PQclear(result) }
         if PQtransactionStatus(handle) != PQTRANS_IDLE { await rollBack() }
+    }
+}
+
+/// Where a connection's transaction stands, as its owner has it.
+enum TransactionPhase: Sendable {
+    /// There is none, or it has ended.
+    case none
+    /// BEGIN goes with the first statements.
+    case deferred(String)
+    case open
+
+    var isOpen: Bool { if case .open = self { true } else { false } }
+
+    mutating func takeBegin() -> String? {
+        guard case .deferred(let begin) = self else { return nil }
+        self = .open
+        return begin
+    }
+
+    /// Whether the server has to be told that it ends: not where nothing was sent.
+    mutating func end() -> Bool {
+        defer { self = .none }
+        return isOpen
     }
 }

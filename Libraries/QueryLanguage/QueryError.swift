@@ -17,17 +17,28 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Name, number and message.
     public var description: String { "\(codeName) (\(code)): \(message)" }
 
+    // error_codes.yml of MongoDB's server names these; all others are locations in its source.
     private static let names: [Int: String] = [
         2: "BadValue", 9: "FailedToParse", 14: "TypeMismatch", 15: "Overflow", 16: "InvalidLength", 28: "PathNotViable",
-        40: "ConflictingUpdateOperators", 51: "InvalidRegex", 52: "DollarPrefixedFieldName", 56: "EmptyFieldName",
+        40: "ConflictingUpdateOperators", 51: "InvalidRegex", 52: "DollarPrefixedFieldName", 54: "NotSingleValueField",
+        56: "EmptyFieldName",
         66: "ImmutableField",
-        115: "CommandNotSupported", 121: "DocumentValidationFailure", 168: "InvalidPipelineOperator",
-        238: "NotImplemented",
-        241: "ConversionFailure", 292: "QueryExceededMemoryLimitNoDiskUseAllowed", 146: "ExceededMemoryLimit",
+        72: "InvalidOptions", 115: "CommandNotSupported", 121: "DocumentValidationFailure",
+        168: "InvalidPipelineOperator",
+        232: "MaxSubPipelineDepthExceeded", 238: "NotImplemented",
+        241: "ConversionFailure", 146: "ExceededMemoryLimit", 292: "QueryExceededMemoryLimitNoDiskUseAllowed",
+        10334: "BSONObjectTooLarge",
+        11601: "Interrupted", 40414: "IDLFailedToParse", 40415: "IDLUnknownField",
     ]
 
     static func badValue(_ message: String) -> QueryError { QueryError(code: 2, message: message) }
     static func failedToParse(_ message: String) -> QueryError { QueryError(code: 9, message: message) }
+    static func missingField(_ name: String) -> QueryError {
+        QueryError(code: 40414, message: "BSON field '\(name)' is missing but a required field")
+    }
+    static func unknownField(_ name: String) -> QueryError {
+        QueryError(code: 40415, message: "BSON field '\(name)' is an unknown field.")
+    }
     static func typeMismatch(_ message: String) -> QueryError { QueryError(code: 14, message: message) }
     static func pathNotViable(_ message: String) -> QueryError { QueryError(code: 28, message: message) }
 

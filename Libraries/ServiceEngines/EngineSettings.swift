@@ -19,6 +19,10 @@ public enum EngineSettings {
     static let kafkaPool = ConfigurationKey<String>.string(
         "kafka.pool", default: "main", "The pool of topics: names are `partita.<pool>.<topic>`.")
 
+    /// For a service that carries out calls of users; not among the keys that all have.
+    public static let ruleHosts = ConfigurationKey<Int>.int(
+        "functions.rule-hosts", default: 2, range: 1...64, "Processes that run the functions of data rules.")
+
     /// For a service without Redis.
     public static let keys: [ConfigurationKeyDescription] = [
         postgresURL.description, postgresConnections.description, kafkaBootstrap.description, kafkaEmbedded.description,

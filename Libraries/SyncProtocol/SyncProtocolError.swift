@@ -49,10 +49,14 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let alreadySubscribed = SyncErrorCode("alreadySubscribed", .close)
     /// More partitions than `limits.subscriptions`.
     public static let tooManySubscriptions = SyncErrorCode("tooManySubscriptions", .close)
+    /// Versions before the uploaded one are missing; the partition was closed.
+    public static let versionGap = SyncErrorCode("versionGap", .retry)
     /// More unanswered changesets than `limits.uploadWindow`.
     public static let uploadWindowExceeded = SyncErrorCode("uploadWindowExceeded", .retry)
     /// It can't be decided now whether the user may open the partition.
     public static let permissionsUnavailable = SyncErrorCode("permissionsUnavailable", .retry)
+    /// The gateway can't be sure of its grants: nothing comes for now.
+    public static let suspended = SyncErrorCode("suspended", .wait)
     /// No `hello`, or nothing at all, for too long.
     public static let timedOut = SyncErrorCode("timedOut", .retry)
     /// The gateway is stopping, or has too much to do.
@@ -73,13 +77,17 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let wrongPartition = SyncErrorCode("wrongPartition", .close)
     /// A document beyond the limit; only in `rejected`.
     public static let documentTooLarge = SyncErrorCode("documentTooLarge", .close)
+    /// A version so old that the server can't tell whether it has this changeset or another one; only in `rejected`.
+    public static let outcomeUnknown = SyncErrorCode("outcomeUnknown", .close)
 
     /// Every code of this version.
     public static let all: [SyncErrorCode] = [
         .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
         .tokenExpired, .userChanged, .unknownPartition, .notSubscribed, .alreadySubscribed, .tooManySubscriptions,
-        .uploadWindowExceeded, .permissionsUnavailable, .timedOut, .unavailable, .internalError, .notPermitted,
+        .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut, .unavailable, .internalError,
+        .notPermitted,
         .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition, .documentTooLarge,
+        .outcomeUnknown,
     ]
 }
 

@@ -5,8 +5,13 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
         UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
-        UsersCommand.command, PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
-        TriggersCommand.command, SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
+        IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
+        ExportDumpCommand.command, UsersCommand.command,
+        PartitionShowCommand.command, TopicsTailCommand.command, LogsCommand.command,
+        TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
+        DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
+        DocumentsAggregateCommand.command, DocumentsExplainCommand.command, DocumentsCallCommand.command,
+        SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
     ]
 
     static func main() async {

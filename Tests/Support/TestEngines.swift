@@ -1,14 +1,17 @@
 import ChildProcesses
 import Foundation
+import Kafka
 import LocalEngines
 
 /// The engines of a test run: what `PARTITA_POSTGRES_URL`, `PARTITA_REDIS_URL` and `PARTITA_KAFKA_BOOTSTRAP` name, and started
-/// once per process where they name nothing. A missing engine fails the test that asks for it.
+/// once per process where they name nothing; the broker is Apache Kafka where `KAFKA_HOME` names one, and the embedded development
+/// broker otherwise. A missing engine fails the test that asks for it.
 public struct TestEngines: Sendable {
     /// A database of the server that others may be made on.
     public let postgresURL: String
     public let redisURL: String
-    public let kafkaBootstrap: String
+    /// How to reach the broker.
+    public let kafka: KafkaConfiguration
 
     /// The engines; started by the first who asks.
     public static func shared() async throws -> TestEngines { try await starter.engines() }
@@ -40,13 +43,20 @@ public struct TestEngines: Sendable {
             let engine = RedisEngine(root: root, port: try LocalPort.free())
             return (engine, engine.url)
         }
-        async let kafka = started(environment["PARTITA_KAFKA_BOOTSTRAP"]) {
-            let home = try kafkaHome()
+        async let bootstrap = started(environment["PARTITA_KAFKA_BOOTSTRAP"]) {
+            guard let home = RealBroker.home else {
+                let engine = EmbeddedBrokerEngine(
+                    tool: CurrentEnvironment.sibling("partita"), root: root, port: try LocalPort.free())
+                return (engine, engine.bootstrap)
+            }
             let engine = KafkaEngine(
                 home: home, root: root, port: try LocalPort.free(), controllerPort: try LocalPort.free())
             return (engine, engine.bootstrap)
         }
-        return try await TestEngines(postgresURL: postgres, redisURL: redis, kafkaBootstrap: kafka)
+        return try await TestEngines(
+            postgresURL: postgres, redisURL: redis,
+            kafka: KafkaConfiguration(
+                bootstrapServers: bootstrap, clientID: "tests", embedded: !RealBroker.isThere))
     }
 
     private static func started(
@@ -59,15 +69,9 @@ public struct TestEngines: Sendable {
         return address
     }
 
-    /// Where Apache Kafka is: `KAFKA_HOME`.
-    public static func kafkaHome() throws -> String {
-        guard let home = CurrentEnvironment.variables["KAFKA_HOME"] else {
-            throw EngineError(
-                engine: "kafka",
-                message:
-                    "set KAFKA_HOME to an unpacked Apache Kafka (bin/, libs/), or PARTITA_KAFKA_BOOTSTRAP to a broker")
-        }
-        return home
+    /// What a service's configuration says about the broker.
+    public var kafkaSettings: [String: String] {
+        ["kafka.bootstrap": kafka.bootstrapServers, "kafka.embedded": "\(kafka.embedded)"]
     }
 
     /// The URL of a fresh, empty database.

@@ -53,7 +53,8 @@ public struct RuleFilter: Sendable {
     public var projection: Document?
 }
 
-/// What a user in a role may do with a document. An absent permission is `nil` and denies, except that `write` implies `read`.
+/// What a user in a role may do with a document. An absent permission is `nil`: `read` and `write` then leave it to the fields, and
+/// `insert`, `delete` and `search` allow it to whoever may write or read the document. `write` implies `read`.
 public struct DocumentRole: Sendable {
     public var name: String
     public var applyWhen: RuleExpression

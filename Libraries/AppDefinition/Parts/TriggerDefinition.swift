@@ -1,4 +1,5 @@
 public import DocumentModel
+public import QueryLanguage
 
 /// A function that runs when something happens.
 public struct TriggerDefinition: Sendable {
@@ -23,10 +24,10 @@ public struct TriggerDefinition: Sendable {
         /// `nil`: every collection of the database.
         public var collection: String?
         public var operationTypes: Set<ChangeEvent.OperationType>
-        /// A filter on the change event; an empty one matches all.
-        public var match: Document
+        /// A filter on the change event; `nil` matches all.
+        public var match: Filter?
         /// A projection of the change event; `nil` passes all of it.
-        public var projection: Document?
+        public var projection: Projection?
         /// Whether an `update` event carries the document.
         public var wantsFullDocument: Bool
         /// Whether the event carries the document as it was.

@@ -55,9 +55,6 @@ struct DefinitionCheck {
                     .serviceUnknown, file: file, pointer: "/config/service_name",
                     "the app has no data source \(event.service)")
             }
-            if let message = MatchCheck.problem(in: event.match) {
-                log.add(.matchInvalid, file: file, pointer: "/config/match", message)
-            }
         }
     }
 

@@ -95,7 +95,8 @@ extension DefinitionReader {
             filters: node.child("filters")?.elements.map { filter in
                 RuleFilter(
                     name: filter.string("name") ?? "", applyWhen: filter.rule("apply_when") ?? .always,
-                    query: filter.document("query"), projection: filter.optionalDocument("projection"))
+                    query: filter.document("query"),
+                    projection: filter.optionalDocument("projection") ?? filter.optionalDocument("project"))
             } ?? [])
     }
 

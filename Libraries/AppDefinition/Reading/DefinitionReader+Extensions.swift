@@ -4,12 +4,13 @@ extension DefinitionReader {
     /// `partita.json`: what Partita adds to the export format. The page in `AppDefinition.docc` describes it.
     func readExtensions(into definition: inout AppDefinition) {
         guard let node = json("partita.json") else { return }
-        for (key, entry) in node.entries where !["presence", "media"].contains(key) {
-            entry.problem(.fieldValue, "\(key) isn't known; presence and media are")
+        for (key, entry) in node.entries where !["presence", "media", "indexes"].contains(key) {
+            entry.problem(.fieldValue, "\(key) isn't known; presence, media and indexes are")
         }
         let database = definition.sync?.database
         definition.presence = node.child("presence").flatMap { presence($0, database: database) }
         definition.media = node.child("media")?.elements.compactMap { media($0, database: database) } ?? []
+        definition.indexes = node.child("indexes")?.elements.compactMap { index($0, database: database) } ?? []
     }
 
     private func place(_ node: ConfigNode, database: String?) -> (database: String, collection: String)? {
@@ -38,5 +39,17 @@ extension DefinitionReader {
             thumbnailField: node.string("thumbnailField"),
             thumbnailPixels: node.integer("thumbnailPixels", default: 320, in: 16...2048),
             minimumBytes: node.integer("minimumBytes", default: 0, in: 0...16_777_216))
+    }
+
+    private func index(_ node: ConfigNode, database: String?) -> IndexDefinition? {
+        guard let place = place(node, database: database) else { return nil }
+        guard !node.document("key").isEmpty else {
+            node.problem(.fieldMissing, "key is missing: the paths of the index, as in {\"author\": 1, \"sent\": -1}")
+            return nil
+        }
+        let options = node.entries.filter { !["database", "collection"].contains($0.key) }
+        return IndexDefinition(
+            database: place.database, collection: place.collection,
+            specification: Document(options.map { ($0.key, $0.node.value) }))
     }
 }

@@ -92,4 +92,27 @@ extension DefinitionReader {
                 isDisabled: node.bool("disabled"), returnType: node.string("return_type") ?? "JSON")
         }
     }
+
+    /// `http_endpoints/data_api_config.json`, in the newer layout only. What would restrict it in a way that isn't supported closes it.
+    func dataAPI() -> DataAPI {
+        guard let node = json("http_endpoints/data_api_config.json") else { return DataAPI() }
+        var isDisabled = node.bool("disabled")
+        for key in ["validation_method", "verification_method"] {
+            guard let method = node.string(key), !["", "NO_VALIDATION"].contains(method) else { continue }
+            node.problem(
+                .fieldValue, severity: .warning, at: key, "\(method) is not supported: the data API stays disabled")
+            isDisabled = true
+        }
+        if let script = node.string("run_as_user_id_script_source"), !script.isEmpty {
+            node.problem(
+                .fieldValue, severity: .warning, at: "run_as_user_id_script_source",
+                "a script that chooses the user is not supported: the data API stays disabled")
+            isDisabled = true
+        }
+        let user = node.string("run_as_user_id") ?? ""
+        return DataAPI(
+            isDisabled: isDisabled,
+            canEvaluate: node.child("can_evaluate").map { _ in node.rule("can_evaluate") ?? .never },
+            returnsExtendedJSON: node.string("return_type") == "EJSON", runAsUserId: user.isEmpty ? nil : user)
+    }
 }

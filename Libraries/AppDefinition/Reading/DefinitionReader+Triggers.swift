@@ -1,4 +1,5 @@
 import DocumentModel
+import QueryLanguage
 
 extension DefinitionReader {
     /// `triggers/<name>.json`, in both layouts.
@@ -51,15 +52,30 @@ extension DefinitionReader {
                 "operation_types needs INSERT, UPDATE, REPLACE or DELETE")
         }
         let collection = config.string("collection") ?? ""
-        let projection = config.optionalDocument("project")
         return .database(
             TriggerDefinition.Database(
                 service: config.string("service_name") ?? "mongodb-atlas", database: database,
                 collection: collection.isEmpty ? nil : collection, operationTypes: operations,
-                match: config.document("match"), projection: projection?.fields.isEmpty == true ? nil : projection,
+                match: parsed(config, "match", "a filter") { document throws(QueryError) in try Filter(document) },
+                projection: parsed(config, "project", "a projection") { document throws(QueryError) in
+                    try Projection(document)
+                },
                 wantsFullDocument: config.bool("full_document"),
                 wantsDocumentBeforeChange: config.bool("full_document_before_change"),
                 isUnordered: config.bool("unordered"), skipsCatchUpEvents: config.bool("skip_catchup_events")))
+    }
+
+    /// What a document of the configuration means; `nil` when there is none or an empty one.
+    private func parsed<Meaning>(
+        _ config: ConfigNode, _ key: String, _ kind: String, _ parse: (Document) throws(QueryError) -> Meaning
+    ) -> Meaning? {
+        guard let document = config.optionalDocument(key), !document.fields.isEmpty else { return nil }
+        do {
+            return try parse(document)
+        } catch {
+            config.problem(.matchInvalid, at: key, "not \(kind): \(error.message)")
+            return nil
+        }
     }
 
     private func authenticationEvent(_ config: ConfigNode) -> TriggerDefinition.Event? {

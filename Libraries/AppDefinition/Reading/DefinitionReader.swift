@@ -35,6 +35,7 @@ struct DefinitionReader {
         definition.values = values()
         definition.environments = environments()
         definition.httpEndpoints = httpEndpoints()
+        definition.dataAPI = dataAPI()
         readExtensions(into: &definition)
         return definition
     }

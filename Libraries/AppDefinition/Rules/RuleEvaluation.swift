@@ -45,6 +45,14 @@ extension RuleExpression {
     }
 }
 
+extension RuleOperand {
+    /// Its value for a request; `nil` when it is missing.
+    func value(in request: RuleRequest) async throws -> Value? {
+        var evaluation = RuleEvaluation(context: request.context)
+        return try await evaluation.value(of: self, request.callFunction)
+    }
+}
+
 /// One evaluation. A missing value equals nothing but a literal `null`: two missing values must never open a door.
 private struct RuleEvaluation {
     let context: RuleContext
@@ -120,7 +128,7 @@ private struct RuleEvaluation {
         return items.contains { $0 == subject }
     }
 
-    private mutating func value(
+    mutating func value(
         of operand: RuleOperand, _ call: RuleExpression.FunctionCall
     ) async throws -> Value? {
         switch operand {

@@ -31,6 +31,9 @@ public struct RuleExpression: Sendable {
 
     /// The names of the functions that it may call, in no particular order.
     public var functionNames: Set<String> { node.functionNames }
+
+    /// Whether it speaks of what was before a write.
+    var looksAtPast: Bool { !node.expansionRoots.isDisjoint(with: [.prevRoot, .prev]) }
 }
 
 /// What is wrong with a rule expression.
@@ -141,6 +144,43 @@ extension RuleTest {
             operand.functionNames
         case .all(let tests), .any(let tests): tests.reduce(into: []) { $0.formUnion($1.functionNames) }
         case .not(let test): test.functionNames
+        }
+    }
+}
+
+extension RuleNode {
+    /// The expansions that it may look at.
+    var expansionRoots: Set<RuleExpansion.Root> {
+        switch self {
+        case .constant: []
+        case .all(let nodes), .any(let nodes): nodes.reduce(into: []) { $0.formUnion($1.expansionRoots) }
+        case .not(let node), .embedded(_, let node): node.expansionRoots
+        case .test(let subject, let test): subject.expansionRoots.union(test.expansionRoots)
+        }
+    }
+}
+
+extension RuleOperand {
+    fileprivate var expansionRoots: Set<RuleExpansion.Root> {
+        switch self {
+        case .literal: []
+        case .expansion(let expansion): [expansion.root]
+        case .array(let items): items.reduce(into: []) { $0.formUnion($1.expansionRoots) }
+        case .document(let fields): fields.reduce(into: []) { $0.formUnion($1.value.expansionRoots) }
+        case .function(_, let arguments): arguments.reduce(into: []) { $0.formUnion($1.expansionRoots) }
+        case .convert(_, let operand): operand.expansionRoots
+        }
+    }
+}
+
+extension RuleTest {
+    fileprivate var expansionRoots: Set<RuleExpansion.Root> {
+        switch self {
+        case .equals(let operand), .differs(let operand), .ordered(_, let operand), .contained(let operand),
+            .notContained(let operand), .exists(let operand):
+            operand.expansionRoots
+        case .all(let tests), .any(let tests): tests.reduce(into: []) { $0.formUnion($1.expansionRoots) }
+        case .not(let test): test.expansionRoots
         }
     }
 }

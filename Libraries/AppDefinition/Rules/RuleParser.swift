@@ -151,7 +151,7 @@ struct RuleParser {
 
     // MARK: Operands
 
-    private mutating func operand(_ value: Value, at pointer: String) -> RuleOperand {
+    mutating func operand(_ value: Value, at pointer: String) -> RuleOperand {
         depth += 1
         defer { depth -= 1 }
         guard depth <= depthLimit else {

@@ -13,5 +13,7 @@ public enum DocumentStoreMigrations {
             (2, "functions", functions),
             (3, "folding", folding),
             (4, "other-hands", otherHands),
+            (5, "indexes", indexes),
+            (6, "schemas", schemas),
         ])
 }

@@ -95,7 +95,7 @@ public final class OutboxRelay: Service {
         let listener = PostgresListener(
             configuration: store.client.configuration, channels: [CommitNotifier.channel], on: loop, logger: logger)
         try await cancelWhenGracefulShutdown {
-            await withTaskExecutorPreference(self.loop) { await self.work(listener) }
+            await withTaskExecutorPreference(self.loop.taskExecutor) { await self.work(listener) }
         }
         await leave()
     }

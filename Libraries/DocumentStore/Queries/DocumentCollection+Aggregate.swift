@@ -3,65 +3,109 @@ import Foundation
 import QueryLanguage
 
 extension DocumentCollection {
-    /// Runs an aggregation pipeline.
+    /// Runs an aggregation pipeline and returns its results; see ``forEachResult(of:collation:maxTimeMS:_:)`` for more of them.
     ///
-    /// A leading `$match` is looked for by Postgres; the other stages run over the documents as they come, with bounded memory.
-    /// `$out`, `$merge` and `$search` are refused by name.
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage or the result has more than 100 MiB.
-    public func aggregate(_ stages: [Document], collation: Document? = nil) async throws -> [Document] {
-        let pipeline: Pipeline
-        let parsedCollation: Collation?
-        do {
-            pipeline = try Pipeline(stages)
-            parsedCollation = try collation.flatMap { try Collation($0) }
-        } catch {
-            throw DocumentStoreError(query: error, .badFilter)
+    public func aggregate(
+        _ stages: [Document], collation: Document? = nil, maxTimeMS: Int? = nil
+    ) async throws -> [Document] {
+        var results: [Document] = []
+        var bytes = 0
+        try await forEachResult(of: stages, collation: collation, maxTimeMS: maxTimeMS) { document in
+            bytes += Value.document(document).approximateSize
+            if bytes > Self.maximumCollectedBytes { throw DocumentStoreError.tooMuch }
+            results.append(document)
+            return true
         }
-        for case .output(let name, _) in pipeline.stages {
-            throw DocumentStoreError(.notSupported, "\(name) is not supported", mongoCode: 115)
-        }
-        let context = PipelineContext(
-            now: Int64(Date().timeIntervalSince1970 * 1000), collation: parsedCollation,
-            memoryLimit: Self.maximumCollectedBytes
-        ) { name, filter in
-            try await sibling(name).find(filter.document)
-        }
-        if case .match(let filter) = pipeline.stages.first, filter.nearness == nil {
-            return try await run(pipeline.dropFirst(1), over: filter.document, context, collation: collation)
-        }
-        if case .documents = pipeline.stages.first {
-            var run = PipelineRun(pipeline, context: context)
-            do {
-                return try await run.finish()
-            } catch let error as QueryError {
-                throw DocumentStoreError(query: error, .badFilter)
+        return results
+    }
+
+    /// Runs an aggregation pipeline and gives its results one after the other, with bounded memory.
+    ///
+    /// A leading `$match` is looked for by Postgres, which also groups where that gives the same (`GroupTranslation`); the other
+    /// stages run over the documents as they come. `$out` and `$merge` are
+    /// refused by name. `$search`, `$searchMeta` and `$text` are Postgres' own search.
+    /// - Parameters:
+    ///   - maxTimeMS: After how many milliseconds it fails with MongoDB's code 50; `nil` or 0: the server's own limit.
+    ///   - body: returns whether it wants more.
+    /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage holds more than 100 MiB.
+    public func forEachResult(
+        of stages: [Document], collation: Document? = nil, maxTimeMS: Int? = nil,
+        _ body: (Document) async throws -> Bool
+    ) async throws {
+        let limit = TimeLimit(maxTimeMS)
+        if try await search(stages, collation: collation, within: limit, body) { return }
+        let pipeline = try pipeline(stages)
+        if session == nil, collation == nil, let (groups, rest) = try await grouped(stages, within: limit) {
+            return try await run(self.pipeline(rest), collation: nil, within: limit, body) { take in
+                for group in groups { guard try await take(group) else { return } }
             }
         }
-        return try await run(pipeline, over: [:], context, collation: collation)
+        let options = FindOptions(collation: collation, maxTimeMS: maxTimeMS)
+        switch pipeline.stages.first {
+        case .match(let filter) where filter.nearness == nil:
+            try await run(pipeline.dropFirst(1), collation: collation, within: limit, body) { take in
+                try await forEach(filter.document, options: options, take)
+            }
+        case .documents:
+            try await run(pipeline, collation: collation, within: limit, body) { _ in }
+        default:
+            try await run(pipeline, collation: collation, within: limit, body) { take in
+                try await forEach(options: options, take)
+            }
+        }
     }
 
     /// Another collection of the database, in the same session.
-    private func sibling(_ name: String) -> DocumentCollection {
+    public func sibling(_ name: String) -> DocumentCollection {
         DocumentCollection(
             store: store, app: app, namespace: .init(database: namespace.database, collection: name), session: session)
     }
 
-    private func run(
-        _ pipeline: Pipeline, over filter: Document, _ context: PipelineContext, collation: Document?
-    ) async throws -> [Document] {
-        var run = PipelineRun(pipeline, context: context)
-        var results: [Document] = []
-        var batch: [Document] = []
+    // MARK: How
+
+    func pipeline(_ stages: [Document], variables: Set<String> = []) throws -> Pipeline {
         do {
-            try await forEach(filter, options: FindOptions(collation: collation)) { document in
+            let pipeline = try Pipeline(stages, variables: variables)
+            for case .output(let name, _) in pipeline.stages {
+                throw DocumentStoreError(.notSupported, "\(name) is not supported", mongoCode: 115)
+            }
+            return pipeline
+        } catch let error as QueryError {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+    }
+
+    /// Feeds a pipeline with the documents of a source, until it wants no more, and gives what comes out.
+    func run(
+        _ pipeline: Pipeline, collation: Document?, variables: [String: Value] = [:], within limit: TimeLimit,
+        _ body: (Document) async throws -> Bool,
+        over source: @escaping ((Document) async throws -> Bool) async throws -> Void
+    ) async throws {
+        do {
+            let context = PipelineContext(
+                now: Int64(Date().timeIntervalSince1970 * 1000), variables: variables,
+                collation: try collation.flatMap { try Collation($0) }, memoryLimit: Self.maximumCollectedBytes
+            ) { name, filter in
+                try limit.check()
+                return try await sibling(name).find(filter.document)
+            }
+            var run = PipelineRun(pipeline, context: context)
+            var batch: [Document] = []
+            var isWanted = true
+            func give(_ results: [Document]) async throws {
+                try limit.check()
+                for document in results where isWanted { isWanted = try await body(document) }
+            }
+            try await source { document in
                 batch.append(document)
                 guard batch.count == PipelineContext.batchSize else { return true }
-                results += try await run.process(batch)
+                try await give(run.process(batch))
                 batch.removeAll(keepingCapacity: true)
-                return !run.isDone
+                return isWanted && !run.isDone
             }
-            results += try await run.process(batch)
-            return results + (try await run.finish())
+            if isWanted { try await give(run.process(batch)) }
+            if isWanted { try await give(run.finish()) }
         } catch let error as QueryError {
             throw DocumentStoreError(query: error, .badFilter)
         }

@@ -11,20 +11,51 @@ extension DocumentCollection {
         _ writes: [WriteModel], ordered: Bool = true, beforeCommit: CommitHook? = nil
     ) async throws -> BulkWriteResult {
         let table = try await ensuredTable()
-        let prepared = try await prepare(writes)
+        let bulk = Bulk(
+            table: table, writes: writes, prepared: try await prepare(writes), ordered: ordered, hook: beforeCommit)
+        // In a session a row that an index refuses would end the transaction.
+        if session != nil, table.indexes.contains(where: \.model.isUnique) { return try await run(bulk, one: true) }
+        do {
+            return try await run(bulk, one: false)
+        } catch let error as DocumentStoreError where error.isOfUniqueIndex && session == nil {
+            // Nothing is written: each for itself shows which ones are to blame.
+            return try await run(bulk, one: true)
+        }
+    }
+
+    private struct Bulk: Sendable {
+        let table: CollectionTable
+        let writes: [WriteModel]
+        let prepared: [PreparedWrite]
+        let ordered: Bool
+        let hook: CommitHook?
+    }
+
+    /// - Parameter one: Whether each write reaches Postgres for itself, so that one that an index refuses leaves the others.
+    private func run(_ bulk: Bulk, one: Bool) async throws -> BulkWriteResult {
+        let table = bulk.table
         // Inserts alone read nothing that was written before.
-        let onlyInserts = writes.allSatisfy { if case .insertOne = $0 { true } else { false } }
-        let (result, failures) = try await write(flushes: !onlyInserts, beforeCommit: beforeCommit) { session in
-            if onlyInserts { try await session.lockExisting(writes, in: table) }
+        let onlyInserts = !one && bulk.writes.allSatisfy { if case .insertOne = $0 { true } else { false } }
+        let (result, failures) = try await write(flushes: !onlyInserts, beforeCommit: bulk.hook) { session in
+            if onlyInserts { try await session.lockExisting(bulk.writes, in: table) }
             var result = BulkWriteResult()
             var failures: [Int: DocumentStoreError] = [:]
-            for (place, write) in prepared.enumerated() {
+            for (place, write) in bulk.prepared.enumerated() {
                 do {
-                    try await session.run(write, at: place, in: table, isLocked: onlyInserts, into: &result)
-                    if !onlyInserts { try await session.flush() }
-                } catch let error as DocumentStoreError where error.isOfOneWrite {
+                    if one {
+                        let before = result
+                        result = try await session.atomically { session in
+                            var result = before
+                            try await session.run(write, at: place, in: table, isLocked: false, into: &result)
+                            return result
+                        }
+                    } else {
+                        try await session.run(write, at: place, in: table, isLocked: onlyInserts, into: &result)
+                        if !onlyInserts { try await session.flush() }
+                    }
+                } catch let error as DocumentStoreError where error.isOfOneWrite || one && error.isOfUniqueIndex {
                     failures[place] = error
-                    if ordered { break }
+                    if bulk.ordered { break }
                 }
             }
             return (result, failures)
@@ -62,6 +93,11 @@ extension DocumentCollection {
 }
 
 extension DocumentStoreError {
+    /// Whether an index of Postgres refused a row.
+    fileprivate var isOfUniqueIndex: Bool {
+        underlyingError != nil && (code == .duplicateKey || code == .notSupported)
+    }
+
     /// Whether it is about one write, and the transaction goes on.
     fileprivate var isOfOneWrite: Bool {
         underlyingError == nil

@@ -38,11 +38,14 @@ extension DocumentCollection {
     /// How many documents match.
     public func countDocuments(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Int {
         guard let table = try await table() else { return 0 }
-        let parsed = try self.filter(filter, collation: options.collation)
-        let (condition, parameters) = try translation(of: parsed)
+        let found = try translation(
+            of: parse(filter, collation: options.collation), on: table, hint: options.hint)
+        let (condition, parameters) = (found.condition, found.parameters)
         if condition.isExact {
             let sql = "select count(*) from \(table.name) t where \(condition.sql)"
-            let count = try await query(PostgresStatement(sql, parameters)).first?.decode(0, as: Int.self) ?? 0
+            let count =
+                try await query(PostgresStatement(sql, parameters), within: TimeLimit(options.maxTimeMS))
+                .first?.decode(0, as: Int.self) ?? 0
             return min(max(count - options.skip, 0), options.limit ?? .max)
         }
         var options = options
@@ -60,35 +63,21 @@ extension DocumentCollection {
 
     /// The values that stand at a path in the documents that match, each once; an array stands for its elements.
     public func distinct(_ path: String, _ filter: Document = [:]) async throws -> [Value] {
-        var seen: Set<Value> = []
-        var values: [Value] = []
-        let path = Path(path)
+        var values = DistinctValues(path)
         try await forEach(filter) { document in
-            for value in Value.document(document).reached(by: path.components[...]) where seen.insert(value).inserted {
-                values.append(value)
-            }
+            values.add(document)
             return true
         }
-        return values.sorted { Value.compare($0, $1) < 0 }
-    }
-
-    /// Which part of a filter Postgres evaluates, and how.
-    public func explain(_ filter: Document) async throws -> Document {
-        let parsed = try self.filter(filter)
-        let (condition, parameters) = try translation(of: parsed)
-        guard let table = try await table() else { return ["table": .null] }
-        let plan = try await query(
-            PostgresStatement("explain select body from \(table.name) t where \(condition.sql)", parameters))
-        return [
-            "sql": .string(condition.sql), "exact": .bool(condition.isExact),
-            "plan": .array(try plan.map { .string(try $0.decode(0)) }),
-        ]
+        return values.result
     }
 
     // MARK: How
 
-    private func query(_ statement: PostgresStatement) async throws -> PostgresRows {
+    func query(_ statement: PostgresStatement, within limit: TimeLimit = TimeLimit(nil)) async throws -> PostgresRows {
         do {
+            if limit.statement != nil {
+                return try await snapshot(within: limit) { try await $0.query(statement) }
+            }
             if let session { return try await session.run(statement) }
             return try await store.client.query(statement)
         } catch let error as PostgresError {
@@ -101,23 +90,48 @@ extension DocumentCollection {
         _ body: (Document, Int) async throws -> Bool
     ) async throws {
         guard let table = try await table() else { return }
-        let filter = try self.filter(document, collation: options.collation)
-        let output = try ReadOutput(filter: filter, options: options)
-        let (condition, parameters) = try translation(of: filter)
-        let sql = "select t.body from \(table.name) t where \(condition.sql)"
+        var options = options
+        let parsed = try parse(document, collation: options.collation)
+        if parsed.text != nil, let sort = options.sort {
+            options.sort = DocumentMetadata.rewritten(["$sort": .document(sort)])["$sort"]?.documentValue
+        }
+        let filter = parsed.filter
+        let output = try ReadOutput(filter: filter, options: options, hasScore: parsed.text != nil, in: self)
+        let limit = TimeLimit(options.maxTimeMS)
+        if let sort = try Self.sort(options.sort, collation: filter.collation), parsed.text == nil,
+            let read = OrderedRead(
+                sort, filter: filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
+                hint: try hinted(options.hint, on: table))
+        {
+            return try await self.read(
+                read, options: options, output: output, isStreamed: isStreamed, within: limit, body)
+        }
+        let found = try translation(of: parsed, on: table, hint: options.hint)
+        let (condition, parameters) = (found.condition, found.parameters)
+        let columns = found.score.map { "t.body, \($0)" } ?? "t.body"
+        let sql = "select \(columns) from \(table.name) t where \(condition.sql)"
         // What Postgres cuts to size itself, or is one document at most, needs no cursor.
-        if options.sort == nil, filter.nearness == nil, condition.isExact, let limit = options.limit, limit <= 256 {
+        if options.sort == nil, filter.nearness == nil, condition.isExact, let wanted = options.limit, wanted <= 256 {
             let rows = try await query(
-                PostgresStatement("\(sql) limit \(limit) offset \(options.skip)", parameters))
+                PostgresStatement("\(sql) limit \(wanted) offset \(options.skip)", parameters), within: limit)
             for row in rows {
                 guard let document = try output.document(of: row) else { continue }
                 guard try await body(output.projected(document), 0) else { return }
             }
             return
         }
+        // The first documents that an index finds are seldom others than those that match.
+        if options.sort == nil, filter.nearness == nil, options.skip == 0, let wanted = options.limit, wanted <= 16 {
+            let rows = try await query(PostgresStatement("\(sql) limit \(wanted)", parameters), within: limit)
+            let documents = try rows.compactMap { try output.document(of: $0) }
+            if documents.count == rows.count {
+                for document in documents { guard try await body(output.projected(document), 0) else { return } }
+                return
+            }
+        }
         if let order = try TopDocuments.Order(options: options, filter: filter) {
             var top = TopDocuments(order: order, skip: options.skip, limit: options.limit)
-            try await eachRow(sql, parameters) { row in
+            try await eachRow(sql, parameters, within: limit) { row in
                 if let document = try output.document(of: row) { try top.add(document, size: try row.size(0)) }
                 return true
             }
@@ -126,7 +140,7 @@ extension DocumentCollection {
         }
         var place = 0
         var bytes = 0
-        try await eachRow(sql, parameters) { row in
+        try await eachRow(sql, parameters, within: limit) { row in
             guard let document = try output.document(of: row) else { return true }
             place += 1
             if place <= options.skip { return true }
@@ -138,21 +152,33 @@ extension DocumentCollection {
     }
 
     /// Rows of a cursor, in a snapshot.
-    private func eachRow(
-        _ sql: String, _ parameters: [PostgresValue], _ body: (PostgresRow) async throws -> Bool
+    func eachRow(
+        _ sql: String, _ parameters: [PostgresValue], within limit: TimeLimit,
+        _ body: (PostgresRow) async throws -> Bool
     ) async throws {
+        try await snapshot(within: limit) { transaction in
+            for try await row in transaction.stream(sql, parameters) {
+                try limit.check()
+                guard try await body(row) else { return }
+            }
+        }
+    }
+
+    /// Runs reads that see one state of the database: that of the session, or a snapshot of their own.
+    func snapshot<R>(within limit: TimeLimit, _ body: (PostgresTransaction) async throws -> R) async throws -> R {
         do {
-            if let session {
-                for try await row in session.transaction.stream(sql, parameters) {
-                    guard try await body(row) else { return }
-                }
-                return
-            }
-            try await store.client.withTransaction { transaction in
-                for try await row in transaction.stream(sql, parameters) {
-                    guard try await body(row) else { return }
+            guard let session else {
+                return try await store.client.withTransaction(isolation: .snapshotReadOnly) { transaction in
+                    if let statement = limit.statement { _ = try await transaction.send(statement) }
+                    return try await body(transaction)
                 }
             }
+            try await session.prepare()
+            guard let statement = limit.statement else { return try await body(session.transaction) }
+            _ = try await session.run(statement)
+            let result = try await body(session.transaction)
+            _ = try await session.run(TimeLimit.end)
+            return result
         } catch let error as PostgresError {
             throw DocumentStoreError(error)
         }
@@ -165,65 +191,6 @@ extension DocumentStoreError {
     )
 }
 
-extension Value {
-    /// All values that a path leads to through arrays; a final array stands for its elements.
-    fileprivate func reached(by path: ArraySlice<Path.Component>) -> [Value] {
-        if case .array(let elements) = self {
-            let below = elements.flatMap { element -> [Value] in
-                // An array directly inside an array is not searched.
-                if case .array = element { return path.isEmpty ? [element] : [] }
-                return element.reached(by: path)
-            }
-            guard let index = path.first?.index, elements.indices.contains(index) else { return below }
-            return below + elements[index].reached(by: path.dropFirst())
-        }
-        guard let first = path.first else { return [self] }
-        guard case .document(let document) = self, let value = document[first.name] else { return [] }
-        return value.reached(by: path.dropFirst())
-    }
-}
-
 extension PostgresRow {
     func size(_ index: Int) throws -> Int { try withBytes(index) { $0?.count ?? 0 } }
-}
-
-/// What becomes of the rows that Postgres returns.
-struct ReadOutput {
-    let filter: Filter
-    private let projection: Projection?
-
-    init(filter: Filter, options: FindOptions) throws {
-        self.filter = filter
-        do {
-            projection = try options.projection.flatMap { $0.fields.isEmpty ? nil : try Projection($0) }
-        } catch {
-            throw DocumentStoreError(query: error, .badFilter)
-        }
-    }
-
-    /// The row's document if it matches.
-    func document(of row: PostgresRow) throws -> Document? {
-        let document = try row.withBytes(0) { bytes -> Document in
-            guard let bytes else { throw DocumentStoreError(.corruptRow, "a body is null") }
-            do {
-                return try ExtendedJSON.parseDocument(bytes)
-            } catch {
-                throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
-            }
-        }
-        do {
-            return try filter.evaluate(document) ? document : nil
-        } catch {
-            throw DocumentStoreError(query: error, .badFilter)
-        }
-    }
-
-    func projected(_ document: Document) throws -> Document {
-        guard let projection else { return document }
-        do {
-            return try projection.apply(to: document, filter: filter)
-        } catch {
-            throw DocumentStoreError(query: error, .badFilter)
-        }
-    }
 }

@@ -177,7 +177,7 @@ extension DocumentCollection {
         }
     }
 
-    private static func sort(_ document: Document?, collation: Collation?) throws -> Sort? {
+    static func sort(_ document: Document?, collation: Collation?) throws -> Sort? {
         do {
             return try document.flatMap { $0.fields.isEmpty ? nil : try Sort($0, collation: collation) }
         } catch {
@@ -190,10 +190,12 @@ extension DocumentCollection {
     }
 
     func target(_ document: Document, collation: Document?) async throws -> DocumentSession.Target {
-        let filter = try filter(document, collation: collation)
-        let (condition, parameters) = try translation(of: filter)
+        let parsed = try parse(document, collation: collation)
+        let table = try await ensuredTable()
+        let found = try translation(of: parsed, on: table)
         return DocumentSession.Target(
-            table: try await ensuredTable(), filter: filter, condition: condition, parameters: parameters)
+            table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters,
+            hasText: parsed.text != nil)
     }
 
     private func updateFirst(
@@ -201,10 +203,28 @@ extension DocumentCollection {
         beforeCommit: CommitHook?
     ) async throws -> UpdateResult {
         let target = try await target(filter, collation: collation)
+        if session == nil, beforeCommit == nil,
+            let updated = try await updateUnlocked(target, update, operation: operation),
+            updated.before != nil || !upsert
+        {
+            return UpdateResult(
+                matchedCount: updated.before == nil ? 0 : 1, modifiedCount: updated.isModified ? 1 : 0)
+        }
         return try await racing(upsert: upsert) {
             try await write(beforeCommit: beforeCommit) { session in
                 try await session.updateFirst(target, update, upsert: upsert, operation: operation)
             }
+        }
+    }
+
+    private func updateUnlocked(
+        _ target: DocumentSession.Target, _ update: Update, operation: ChangeEvent.OperationType
+    ) async throws -> DocumentSession.Updated? {
+        do {
+            return try await UnlockedUpdate(store: store, storage: store.storage(of: app), target: target)
+                .run(update, operation: operation)
+        } catch let error as PostgresError {
+            throw await store.translated(error)
         }
     }
 

@@ -31,16 +31,19 @@ public struct DocumentCollection: Sendable {
             try await session.flush()
             return result
         } catch let error as PostgresError {
-            throw DocumentStoreError(error)
+            throw await store.translated(error)
         }
     }
 
     /// The table; `nil` for a collection that nothing was written to yet.
-    func table() async throws -> CollectionTable? { try await store.tables.existing(namespace, of: app) }
+    func table() async throws -> CollectionTable? {
+        guard let table = try await store.tables.existing(namespace, of: app) else { return nil }
+        return try await store.tables.indexed(table)
+    }
 
     /// The table, made if there is none.
     func ensuredTable() async throws -> CollectionTable {
-        try await store.tables.ensured(namespace, of: store.storage(of: app))
+        try await store.tables.indexed(store.tables.ensured(namespace, of: store.storage(of: app)))
     }
 
     func filter(_ document: Document, collation: Document? = nil) throws -> Filter {
@@ -51,12 +54,52 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    func translation(of filter: Filter) throws -> (condition: FilterTranslation.Condition, parameters: [PostgresValue])
-    {
-        var translation = FilterTranslation(partitionKey: try store.storage(of: app).partitionKey)
-        let condition = translation.translate(filter)
-        return (condition, translation.parameters)
+    /// The name of the index that a hint means; `$natural`, which no index has, where none is to be used.
+    func hinted(_ hint: Value?, on table: CollectionTable) throws(DocumentStoreError) -> String? {
+        guard let hint else { return nil }
+        switch hint {
+        case .string("$natural"): return "$natural"
+        case .document(let keys) where keys["$natural"] != nil: return "$natural"
+        case .string("_id_"), .document(["_id": 1]): return "_id_"
+        case .string(let name) where table.indexes.contains { $0.model.name == name }: return name
+        case .document(let keys):
+            if let index = table.indexes.first(where: { $0.model.keyPattern == keys }) { return index.model.name }
+        default: break
+        }
+        throw DocumentStoreError(
+            .badFilter, "hint provided does not correspond to an existing index", mongoCode: 2)
     }
+
+    /// A filter with its `$text` apart, which only Postgres can evaluate.
+    func parse(_ document: Document, collation: Document? = nil) throws -> (filter: Filter, text: TextQuery?) {
+        var document = document
+        let text = try TextQuery.extract(from: &document)
+        return (try filter(document, collation: collation), text)
+    }
+
+    func translation(
+        of parsed: (filter: Filter, text: TextQuery?), on table: CollectionTable, hint: Value? = nil
+    ) throws -> TranslatedFilter {
+        var translation = FilterTranslation(
+            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes,
+            hint: try hinted(hint, on: table))
+        var condition = translation.translate(parsed.filter)
+        let text = try parsed.text?.sql(by: table.indexes) { translation.bind($0) }
+        if let text { condition.sql = "\(text.condition) and (\(condition.sql))" }
+        return TranslatedFilter(
+            condition: condition, parameters: translation.parameters, score: text?.score,
+            indexes: translation.used.map(\.index.model.name) + (text.map { [$0.index] } ?? []))
+    }
+}
+
+/// A filter as Postgres evaluates it.
+struct TranslatedFilter: Sendable {
+    let condition: FilterTranslation.Condition
+    let parameters: [PostgresValue]
+    /// The score of a `$text`.
+    let score: String?
+    /// The names of the indexes that conditions were made for.
+    let indexes: [String]
 }
 
 extension DocumentStoreError {
@@ -69,9 +112,14 @@ extension DocumentStoreError {
         }
     }
 
-    init(_ error: PostgresError) {
+    /// - Parameter table: the one that was written to, where it is known: its indexes tell which key is a duplicate.
+    init(_ error: PostgresError, in table: CollectionTable? = nil) {
         if error.isUniqueViolation {
-            self.init(.duplicateKey, "E11000 duplicate key error", mongoCode: 11000, underlying: error)
+            self.init(duplicate: error, in: table)
+        } else if error.sqlstate == "PT115" {
+            self.init(.notSupported, error.message, mongoCode: 115, path: error.column, underlying: error)
+        } else if error.sqlstate == "57014" {
+            self.init(.timeLimit, "operation exceeded time limit", mongoCode: 50, underlying: error)
         } else if error.sqlstate == "55P03" || error.sqlstate == "40P01" || error.sqlstate == "40001" {
             self.init(.busy, "a document is locked by another transaction", mongoCode: 112, underlying: error)
         } else {

@@ -9,6 +9,8 @@ extension DocumentSession {
         let filter: Filter
         let condition: FilterTranslation.Condition
         let parameters: [PostgresValue]
+        /// Whether the condition has a `$text`, which the filter doesn't know of.
+        let hasText: Bool
     }
 
     /// Locks the next documents that match, in the order of their `_id`s.
@@ -57,23 +59,44 @@ extension DocumentSession {
     }
 
     private func lockFirst(of target: Target, sortedBy sort: Sort) async throws -> WritePlan.Key? {
-        let output = try ReadOutput(filter: target.filter, options: FindOptions())
-        let sql = "select t.body, t._id from \(target.table.name) t where (\(target.condition.sql))"
+        let ordered =
+            target.hasText
+            ? nil
+            : OrderedRead(
+                sort, filter: target.filter, table: target.table, partitionKey: storage.partitionKey, hint: nil)
+        let all = PostgresStatement(
+            "select t.body from \(target.table.name) t where (\(target.condition.sql))", target.parameters)
         for _ in 0..<10 {
-            var best: (id: String, document: Document)?
-            for try await row in transaction.stream(sql, target.parameters) {
-                guard let document = try output.document(of: row) else { continue }
-                if let present = best, sort.compare(present.document, document) <= 0 { continue }
-                best = (try row.decode(1), document)
+            var best = try await first(in: ordered?.irregular ?? (ordered == nil ? all : nil), of: target, by: sort)
+            for part in ordered?.regular ?? [] {
+                // They come in order: the first that matches is the one.
+                guard let document = try await first(in: part, of: target, by: nil) else { continue }
+                if best.map({ sort.compare(document, $0) < 0 }) ?? true { best = document }
+                break
             }
-            guard let best else { return nil }
-            if let key = try await lock(target.table, id: best.id), try matches(key, target.filter),
-                plan[key]?.current?.stored.document.isIdentical(to: best.document) == true
+            guard let best, let id = best["_id"]?.storableKey else { return nil }
+            if let key = try await lock(target.table, id: id), try matches(key, target.filter),
+                plan[key]?.current?.stored.document.isIdentical(to: best) == true
             {
                 return key
             }
         }
         throw DocumentStoreError(.conflict, "others kept changing the first document of the order", mongoCode: 112)
+    }
+
+    /// The first of what matches; by what comes first where there is no sort.
+    private func first(in statement: PostgresStatement?, of target: Target, by sort: Sort?) async throws -> Document? {
+        guard let statement else { return nil }
+        try await prepare()
+        let output = try ReadOutput(filter: target.filter, options: FindOptions())
+        var best: Document?
+        for try await row in transaction.stream(statement.sql, statement.parameters, batch: sort == nil ? 4 : 256) {
+            guard let document = try output.document(of: row) else { continue }
+            guard let sort else { return document }
+            if let present = best, sort.compare(present, document) <= 0 { continue }
+            best = document
+        }
+        return best
     }
 
     func matches(_ key: WritePlan.Key, _ filter: Filter) throws -> Bool {

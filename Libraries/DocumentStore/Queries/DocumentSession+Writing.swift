@@ -14,19 +14,7 @@ extension DocumentSession {
     func update(
         _ key: WritePlan.Key, of target: Target, with update: Update, operation: ChangeEvent.OperationType
     ) throws -> Updated {
-        guard let before = plan[key]?.current?.stored.document else {
-            return Updated(before: nil, after: nil, isModified: false)
-        }
-        var after = before
-        let description: UpdateDescription
-        do {
-            description = try update.apply(to: &after, filter: target.filter, now: now)
-        } catch {
-            throw DocumentStoreError(query: error, .badUpdate)
-        }
-        let isModified = try write(
-            after, over: key, in: target.table, description: description, operation: operation)
-        return Updated(before: before, after: after, isModified: isModified)
+        try plan.update(key, of: target, with: update, operation: operation, now: now)
     }
 
     /// Inserts what an upsert makes where nothing matched.
@@ -46,25 +34,11 @@ extension DocumentSession {
     /// - Returns: the document as it is stored, `_id` first.
     @discardableResult
     func insert(_ document: Document, into table: CollectionTable, isChecked: Bool) async throws -> Document {
-        var document = document
-        let value = document["_id"] ?? .objectId(ObjectId())
-        guard let id = value.storableKey else {
-            throw DocumentStoreError(
-                .badId, "an _id is a string of at most 1,024 bytes, ObjectId, UUID or integer", mongoCode: 2,
-                path: "_id")
-        }
-        if document.fields.first?.key != "_id" {
-            document["_id"] = nil
-            document.fields.insert(.init("_id", value), at: 0)
-        }
+        let (document, id) = try document.storable()
         let key = WritePlan.Key(table.namespace, id: id)
         if isChecked { _ = try await lock(table, id: id) }
         if plan[key]?.current != nil {
-            throw DocumentStoreError(
-                .duplicateKey,
-                "E11000 duplicate key error collection: \(table.namespace.database).\(table.namespace.collection) "
-                    + "index: _id_ dup key: { _id: \(ExtendedJSON.print(value, mode: .relaxed)) }",
-                mongoCode: 11000, path: "_id")
+            throw DocumentStoreError(duplicateId: document, in: table)
         }
         plan.hold(table, id: id, row: nil)
         _ = try write(document, over: key, in: table, description: UpdateDescription(), operation: .insert)

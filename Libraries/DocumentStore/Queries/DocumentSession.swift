@@ -17,11 +17,23 @@ public actor DocumentSession {
     private let flushes: Bool
     var plan: WritePlan
     let now: Int64
-    var stamp: WriteStamp { WriteStamp(author: WriteStamp.serverAuthor, time: HybridTime(milliseconds: now)) }
+    var stamp: WriteStamp { .server(at: now) }
     private var isPrepared = false
     private(set) var isEnded = false
+    /// What the writes under review met; `nil` where nobody reviews them.
+    var met: [MetDocument]?
 
-    init(store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool) {
+    /// What was read in this transaction, as it was then.
+    nonisolated let reads = ReadTrace()
+    private let lifetime: Duration
+    private let deadline: ContinuousClock.Instant
+
+    init(
+        store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool,
+        lifetime: Duration = DocumentStore.transactionLifetime
+    ) {
+        self.lifetime = lifetime
+        deadline = .now + lifetime
         self.store = store
         self.storage = storage
         self.transaction = transaction
@@ -40,11 +52,35 @@ public actor DocumentSession {
     private var preparation: [PostgresStatement] {
         if isPrepared { return [] }
         isPrepared = true
-        return [PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.milliseconds)ms")])]
+        var statements = [
+            PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.milliseconds)ms")])
+        ]
+        if flushes {
+            // So that nothing stays locked by somebody who has forgotten it.
+            statements.append(
+                PostgresStatement(
+                    "select set_config('idle_in_transaction_session_timeout', $1, true)",
+                    [.text("\(lifetime.milliseconds)ms")]))
+        }
+        return statements
+    }
+
+    /// To be called before each use of the transaction.
+    func checkLifetime() throws(DocumentStoreError) {
+        if isEnded { throw DocumentStoreError(.sessionEnded, "the transaction has ended") }
+        if ContinuousClock.now > deadline {
+            throw DocumentStoreError(.conflict, "the transaction exceeded its lifetime and was aborted", mongoCode: 290)
+        }
+    }
+
+    /// Before a cursor is opened in the transaction.
+    func prepare() async throws {
+        try checkLifetime()
+        for statement in preparation { _ = try await transaction.send(statement) }
     }
 
     func run(_ statement: PostgresStatement) async throws -> PostgresRows {
-        if isEnded { throw DocumentStoreError(.sessionEnded, "the transaction has ended") }
+        try checkLifetime()
         let first = preparation
         return try await transaction.pipeline(first + [statement])[first.count]
     }
@@ -58,8 +94,7 @@ public actor DocumentSession {
     func lock(
         _ table: CollectionTable, where condition: String, _ parameters: [PostgresValue], after: String?, limit: Int
     ) async throws -> [WritePlan.Key] {
-        let columns = "t._id, t.partition, t.epoch, t.revision, t.incarnation_epoch, t.incarnation, t.clocks, t.body"
-        var sql = "select \(columns) from \(table.name) t where (\(condition))"
+        var sql = "select \(DocumentRow.columns) from \(table.name) t where (\(condition))"
         var parameters = parameters
         if let after {
             parameters.append(.text(after))
@@ -70,7 +105,15 @@ public actor DocumentSession {
         for row in try await run(PostgresStatement(sql, parameters)) {
             let id = try row.decode(0, as: String.self)
             let key = WritePlan.Key(table.namespace, id: id)
-            if plan[key] == nil { plan.hold(table, id: id, row: try DocumentRow(row)) }
+            if plan[key] == nil {
+                let found = try DocumentRow(row)
+                if let found, reads.isOutdated(key, by: found.body) {
+                    throw DocumentStoreError(
+                        .conflict, "WriteConflict: a document that this transaction has read was changed meanwhile",
+                        mongoCode: 112)
+                }
+                plan.hold(table, id: id, row: found)
+            }
             keys.append(key)
         }
         return keys
@@ -93,32 +136,28 @@ public actor DocumentSession {
         operation: ChangeEvent.OperationType
     ) throws -> Bool {
         let before = plan[key]?.current
-        guard let document else {
-            guard before != nil else { return false }
-            plan.record(key, as: nil, body: [], by: stamp)
-            return true
+        if document != nil || before != nil {
+            met?.append(MetDocument(namespace: table.namespace, before: before?.stored.document, after: document))
         }
-        var stored: StoredDocument
-        if let before {
-            if before.stored.document.isIdentical(to: document) { return false }
-            stored = before.stored
-            stored.clocks.record(description, in: document, by: stamp, revision: WritePlan.pending)
-            stored.document = document
-        } else {
-            stored = StoredDocument(
-                document: document, incarnation: WritePlan.pending, revision: WritePlan.pending,
-                clocks: FieldClocks(inserted: stamp, revision: WritePlan.pending))
+        return try plan.write(
+            document, over: key, in: table, description: description, operation: operation, by: stamp)
+    }
+
+    /// Runs one of several writes: when it is refused nothing is left of it, and the transaction goes on.
+    func atomically<R: Sendable>(_ body: @Sendable (isolated DocumentSession) async throws -> R) async throws -> R {
+        let before = plan
+        _ = try await run("savepoint one_write")
+        do {
+            let result = try await body(self)
+            try await flush()
+            _ = try await run("release savepoint one_write")
+            return result
+        } catch {
+            _ = try await run("rollback to savepoint one_write")
+            plan = before
+            guard let error = error as? PostgresError else { throw error }
+            throw await store.translated(error)
         }
-        if let violation = storage.validate(table.namespace, document) {
-            throw DocumentStoreError(.schemaViolation, violation.reason, mongoCode: 121, path: violation.path)
-        }
-        var body: [UInt8] = []
-        ExtendedJSON.append(document, mode: .canonical, to: &body)
-        if body.count > DocumentStore.maximumDocumentBytes {
-            throw DocumentStoreError(.documentTooLarge, "a document has at most 16 MiB", mongoCode: 10334)
-        }
-        plan.record(key, as: stored, body: body, operation: operation, by: stamp)
-        return true
     }
 
     /// Makes what was written readable by the statements that follow, if any may follow.
@@ -131,15 +170,11 @@ public actor DocumentSession {
         plan.markFlushed()
     }
 
-    /// Numbers and writes everything, without waiting for the answers; the transaction's owner commits.
-    func finish() async throws -> [PostgresReply] {
+    /// What numbers and writes everything, for the transaction's owner to send with the commit.
+    func finish() -> (statements: [PostgresStatement], numbering: Int) {
         isEnded = true
-        if plan.isEmpty { return [] }
-        var replies: [PostgresReply] = []
-        for statement in preparation { _ = try await transaction.send(statement) }
-        for statement in [plan.numbering] + plan.statements() {
-            replies.append(try await transaction.send(statement))
-        }
-        return replies
+        if plan.isEmpty { return ([], 0) }
+        let first = preparation
+        return (first + [plan.numbering] + plan.statements(), first.count)
     }
 }

@@ -12,28 +12,44 @@ extension DocumentStore {
             store: self, app: app, namespace: .init(database: database, collection: name), session: nil)
     }
 
+    /// How long a transaction may take, as MongoDB has it.
+    public static let transactionLifetime = Duration.seconds(60)
+
     /// Runs `body` in a transaction: its writes commit together when it returns, and none does when it throws.
     ///
-    /// When a lock or another transaction was in the way, `body` is run again, up to five times in all.
+    /// Each read in it sees what is committed then, and what the transaction itself has written. A write locks its document; one
+    /// that others have changed since the transaction read it is a conflict (MongoDB's 112, label `TransientTransactionError`). After
+    /// a conflict, or when a lock was in the way, `body` is run again, up to five times in all. Beyond `lifetime` nothing more is
+    /// done (290), and a transaction that does nothing for so long is ended by Postgres.
     public func withTransaction<R: Sendable>(
-        app: String, beforeCommit: CommitHook? = nil, _ body: @Sendable (DocumentSession) async throws -> R
+        app: String, lifetime: Duration = DocumentStore.transactionLifetime, beforeCommit: CommitHook? = nil,
+        _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
-        try await run(app: app, flushes: true, beforeCommit: beforeCommit, body)
+        do {
+            return try await run(app: app, flushes: true, lifetime: lifetime, beforeCommit: beforeCommit, body)
+        } catch let error as PostgresError where error.isUniqueViolation {
+            throw await translated(error)
+        }
     }
 
     /// - Parameter flushes: whether later statements read what earlier ones wrote.
     func run<R: Sendable>(
-        app: String, flushes: Bool, beforeCommit: CommitHook?, _ body: @Sendable (DocumentSession) async throws -> R
+        app: String, flushes: Bool, lifetime: Duration = DocumentStore.transactionLifetime,
+        beforeCommit: CommitHook?, _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         let storage = try storage(of: app)
         var attempt = 0
         while true {
             attempt += 1
             do {
-                return try await runOnce(storage, flushes: flushes, beforeCommit: beforeCommit, body)
+                return try await runOnce(
+                    storage, flushes: flushes, lifetime: lifetime, beforeCommit: beforeCommit, body)
+            } catch let error as DocumentStoreError where flushes && error.mongoCode == 112 && attempt < 5 {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
             } catch let error as PostgresError where error.isWorthAnotherAttempt && !error.isUniqueViolation {
                 guard attempt < 5 else {
-                    throw DocumentStoreError(.conflict, "others kept writing the same documents", underlying: error)
+                    throw DocumentStoreError(
+                        .conflict, "others kept writing the same documents", mongoCode: 112, underlying: error)
                 }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
             }
@@ -41,25 +57,28 @@ extension DocumentStore {
     }
 
     private func runOnce<R: Sendable>(
-        _ storage: AppStorage, flushes: Bool, beforeCommit: CommitHook?,
+        _ storage: AppStorage, flushes: Bool, lifetime: Duration, beforeCommit: CommitHook?,
         _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         var replies: [PostgresReply] = []
-        let result: R
         do {
-            result = try await client.withTransaction { transaction in
-                let session = DocumentSession(store: self, storage: storage, transaction: transaction, flushes: flushes)
+            let (result, heads) = try await client.withTransaction { transaction -> (R, PostgresRows?) in
+                let session = DocumentSession(
+                    store: self, storage: storage, transaction: transaction, flushes: flushes, lifetime: lifetime)
                 let result = try await body(session)
-                replies = try await session.finish()
-                try await beforeCommit?(transaction)
-                return result
+                let (statements, numbering) = await session.finish()
+                guard let beforeCommit else {
+                    let rows = try await transaction.commit(with: statements)
+                    return (result, statements.isEmpty ? nil : rows[numbering])
+                }
+                replies = try await transaction.send(statements)
+                try await beforeCommit(transaction)
+                return (result, statements.isEmpty ? nil : try await replies[numbering].rows())
             }
+            if let heads { committed(try CommittedHead.all(from: heads), app: storage.app) }
+            return result
         } catch {
             throw await PostgresReply.cause(of: error, in: replies)
         }
-        if let numbering = replies.first {
-            committed(try await CommittedHead.all(from: numbering), app: storage.app)
-        }
-        return result
     }
 }

@@ -17,21 +17,51 @@ struct FilterTranslation: Sendable {
 
     private(set) var parameters: [PostgresValue]
     private let partitionKey: String?
+    private let indexes: [CollectionIndex]
+    private let hint: String?
+    /// The indexes that conditions were made for.
+    private(set) var used: [IndexPlan] = []
 
-    /// - Parameter parameters: Those that the statement has already.
-    init(partitionKey: String?, parameters: [PostgresValue] = []) {
+    /// - Parameters:
+    ///   - indexes: Those of the collection.
+    ///   - parameters: Those that the statement has already.
+    ///   - hint: The name of the only index to use.
+    init(
+        partitionKey: String?, indexes: [CollectionIndex] = [], parameters: [PostgresValue] = [], hint: String? = nil
+    ) {
         self.partitionKey = partitionKey
+        self.indexes = indexes
         self.parameters = parameters
+        self.hint = hint
     }
 
     /// The condition of a filter; `true` where nothing of it can be said in SQL.
     mutating func translate(_ filter: Filter) -> Condition {
         // A collation changes what strings are equal.
         if filter.collation != nil { return Condition(sql: "true", isExact: false) }
-        return translate(filter.node) ?? Condition(sql: "true", isExact: false)
+        return translateConjunction(filter.node) ?? Condition(sql: "true", isExact: false)
     }
 
-    private mutating func bind(_ value: PostgresValue) -> String {
+    /// The condition of a filter or a branch of `$or`, with that of an index that helps to find what meets it.
+    private mutating func translateConjunction(_ node: FilterNode) -> Condition? {
+        let nodes = if case .and(let nodes) = node { nodes } else { [node] }
+        guard let plan = IndexPlan.best(of: indexes, for: nodes, hint: hint) else { return translate(node) }
+        used.append(plan)
+        let found = plan.condition { bind($0) }
+        // What the index finds needs no second look, which would mislead the planner about how many there are.
+        let rest = nodes.filter { !plan.covers($0) }
+        let plain = rest.isEmpty ? nil : translate(.and(rest))
+        return Condition(sql: plain.map { "\(found) and (\($0.sql))" } ?? found, isExact: false)
+    }
+
+    /// The condition of the conjuncts that are about other paths than those.
+    mutating func translate(_ filter: Filter, except paths: Set<String>) -> String {
+        let nodes = if case .and(let nodes) = filter.node { nodes } else { [filter.node] }
+        let rest = nodes.filter { if case .field(let path, _) = $0 { !paths.contains(path.description) } else { true } }
+        return translate(.and(rest))?.sql ?? "true"
+    }
+
+    mutating func bind(_ value: PostgresValue) -> String {
         parameters.append(value)
         return "$\(parameters.count)"
     }
@@ -57,7 +87,7 @@ struct FilterTranslation: Sendable {
         case .or(let nodes):
             var parts: [Condition] = []
             for node in nodes {
-                guard let part = translate(node) else { return nil }
+                guard let part = translateConjunction(node) else { return nil }
                 parts.append(part)
             }
             if parts.isEmpty { return nil }

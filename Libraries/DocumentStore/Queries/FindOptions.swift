@@ -10,15 +10,22 @@ public struct FindOptions: Sendable {
     public var projection: Document?
     /// How strings compare, as MongoDB's collation document says.
     public var collation: Document?
+    /// The only index to use, by its name or its keys; `$natural` for none.
+    public var hint: Value?
+    /// After how many milliseconds the operation fails with MongoDB's code 50; `nil` or 0: the server's own limit.
+    public var maxTimeMS: Int?
 
     public init(
-        sort: Document? = nil, skip: Int = 0, limit: Int? = nil, projection: Document? = nil, collation: Document? = nil
+        sort: Document? = nil, skip: Int = 0, limit: Int? = nil, projection: Document? = nil,
+        collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil
     ) {
         self.sort = sort
         self.skip = max(skip, 0)
         self.limit = limit.flatMap { $0 == 0 ? nil : abs($0) }
         self.projection = projection
         self.collation = collation
+        self.hint = hint
+        self.maxTimeMS = maxTimeMS
     }
 }
 

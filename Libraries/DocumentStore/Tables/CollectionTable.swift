@@ -1,10 +1,13 @@
 import DocumentModel
+import EventLoop
 import Postgres
 
 /// The table of a collection, and the statements that are about it alone.
 final class CollectionTable: Sendable {
     let app: String
     let namespace: ChangeEvent.Namespace
+    /// Quoted.
+    let schema: String
     /// Schema and table, quoted.
     let name: String
     let lockStatement: String
@@ -12,10 +15,19 @@ final class CollectionTable: Sendable {
     let updateStatement: String
     let deleteStatement: String
     let numberStatement: String
+    let updateOneStatement: String
+    private let knownIndexes = Locked<[CollectionIndex]>([])
+
+    /// The indexes as they were last seen. Postgres decides about each statement: one that is gone makes it slow, not wrong.
+    var indexes: [CollectionIndex] {
+        get { knownIndexes.withLock { $0 } }
+        set { knownIndexes.withLock { $0 = newValue } }
+    }
 
     init(app: String, namespace: ChangeEvent.Namespace, schema: String, table: String) {
         self.app = app
         self.namespace = namespace
+        self.schema = schema.postgresIdentifier
         name = "\(schema.postgresIdentifier).\(table.postgresIdentifier)"
         let sql = CollectionSQL(table: name)
         lockStatement = sql.lock
@@ -23,6 +35,7 @@ final class CollectionTable: Sendable {
         updateStatement = sql.update
         deleteStatement = sql.delete
         numberStatement = sql.number
+        updateOneStatement = sql.updateOne
     }
 }
 
@@ -95,6 +108,38 @@ private struct CollectionSQL {
             coalesce(own_incarnation, incarnation),
             coalesce(before::json, old_body), body::json, origin_user, origin_device, origin_version
         from written where operation is not null
+        """
+    }
+
+    /// Numbers and writes one document, if it is still at the revision that it was read at: `$1` app, `$2` database,
+    /// `$3` collection, `$4` id, `$5` epoch and `$6` number of that revision, `$7` partition, `$8` clocks, `$9` body,
+    /// `$10` document, `$11` operation, `$12` lock timeout. Returns the partition's head as ``CommitSQL/number`` does, or no row.
+    ///
+    /// The partition is locked behind the document, since its row comes of the document's.
+    var updateOne: String {
+        """
+        with settings as materialized (
+            select set_config('partita.writer', 'library', true), set_config('lock_timeout', $12, true)
+        ), locked as (
+            select o.body, o.incarnation_epoch, o.incarnation from settings, \(table) o
+            where o._id = $4 and o.epoch = $5 and o.revision = $6 for no key update of o
+        ), head as (
+            insert into partita.partitions as p (app, partition, epoch, head)
+            select $1, $7, partita.current_epoch(), 1 from locked
+            on conflict (app, partition) do update set epoch = excluded.epoch, head = p.head + 1
+            returning epoch, head
+        ), stored as (
+            update \(table) t set epoch = head.epoch, revision = head.head, clocks = $8::json, body = $9::json,
+                document = $10::jsonb, updated_at = now()
+            from head where t._id = $4
+        )
+        insert into partita.changes (
+            app, partition, epoch, revision, database, collection, _id, operation, incarnation_epoch, incarnation,
+            before, after)
+        select $1, $7, head.epoch, head.head, $2, $3, $4, $11, locked.incarnation_epoch, locked.incarnation,
+            locked.body, $9::json
+        from head, locked
+        returning partition, epoch, revision
         """
     }
 

@@ -10,8 +10,12 @@ final class CollectionTables: Sendable {
         var collection: ExactText
     }
 
+    /// How long the indexes of a table are taken to be as they were.
+    private static let indexLifetime = Duration.seconds(10)
+
     private let client: PostgresClient
     private let known = Locked<[Key: CollectionTable]>([:])
+    private let refreshed = Locked<[String: ContinuousClock.Instant]>([:])
 
     init(client: PostgresClient) { self.client = client }
 
@@ -44,6 +48,52 @@ final class CollectionTables: Sendable {
             throw DocumentStoreError(.corruptRow, "ensure_collection returned nothing")
         }
         return try remember(row, app: storage.app, namespace: namespace)
+    }
+
+    /// The table with its indexes as they were a few seconds ago, at the earliest.
+    func indexed(_ table: CollectionTable) async throws -> CollectionTable {
+        let now = ContinuousClock.now
+        // One caller looks; the others go on with what is known.
+        let isDue = refreshed.withLock { refreshed in
+            if let last = refreshed[table.name], now - last < Self.indexLifetime { return false }
+            refreshed[table.name] = now
+            return true
+        }
+        if isDue { try await refreshIndexes(of: table) }
+        return table
+    }
+
+    /// Looks a table's indexes up.
+    func refreshIndexes(of table: CollectionTable) async throws {
+        let rows = try await client.query(
+            """
+            select specification::text, relation, elements from partita.indexes
+            where app = $1 and database = $2 and collection = $3 and is_ready order by created_at, name
+            """,
+            [.text(table.app), .text(table.namespace.database), .text(table.namespace.collection)])
+        var indexes = try rows.map { row in
+            let (text, relation, elements) = try row.decode((String, String, String?).self)
+            return try CollectionIndex(
+                IndexModel(ExtendedJSON.parseDocument(text)), relation: relation, elements: elements)
+        }
+        let places = indexes.indices.filter { indexes[$0].elements != nil }
+        let looks = places.map { place in
+            let index = indexes[place]
+            let condition = index.predicate.map { " and (\($0))" } ?? ""
+            return PostgresStatement(
+                "select exists (select from \(table.name) where \(index.expression(0)) = '\\xff'\(condition))")
+        }
+        for (place, rows) in zip(places, looks.isEmpty ? [] : try await client.pipeline(looks)) {
+            indexes[place].hasArrays = try rows.first?.decode(0) ?? false
+        }
+        table.indexes = indexes
+        refreshed.withLock { $0[table.name] = .now }
+    }
+
+    /// The table with this name in Postgres, if it was met before.
+    func known(schema: String, table: String) -> CollectionTable? {
+        let name = "\(schema.postgresIdentifier).\(table.postgresIdentifier)"
+        return known.withLock { known in known.values.first { $0.name.hasSameBytes(as: name) } }
     }
 
     /// Looks the tables of an app up anew.

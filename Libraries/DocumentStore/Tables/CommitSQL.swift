@@ -4,10 +4,14 @@ enum CommitSQL {
     static let begin = "select set_config('partita.writer', 'library', true), set_config('lock_timeout', $1, true)"
 
     /// Locks the partitions in their order and moves their heads: `$1` app, `$2` partitions in order, `$3` how many revisions each.
+    ///
+    /// The statements behind it are planned once per connection: looking at the arrays each time costs more than the writing.
     static let number = """
         insert into partita.partitions as p (app, partition, epoch, head)
         select $1, w.partition, e.epoch, w.count
-        from (select partita.current_epoch() as epoch offset 0) e, unnest($2::text[], $3::bigint[]) w(partition, count)
+        from (
+            select partita.current_epoch() as epoch, set_config('plan_cache_mode', 'force_generic_plan', true) offset 0
+        ) e, unnest($2::text[], $3::bigint[]) w(partition, count)
         order by w.partition collate "C"
         on conflict (app, partition) do update set epoch = excluded.epoch, head = p.head + excluded.head
         returning partition, epoch, head

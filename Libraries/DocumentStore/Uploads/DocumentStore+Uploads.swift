@@ -71,9 +71,12 @@ extension DocumentStore {
     private func refuse(_ batch: UploadBatch, for error: PostgresError) async throws -> UploadResult? {
         logger.warning("changeset can't be stored", metadata: ["error": "\(error)"])
         var batch = batch
+        let cause = await translated(error)
+        let isExplained = cause.code == .duplicateKey || cause.code == .notSupported
         batch.refusal = OperationRejection(
             code: error.isUniqueViolation ? .duplicateKey : .notStorable,
-            reason: "the database refused it, SQLSTATE \(error.sqlstate ?? "unknown")")
+            reason: isExplained ? cause.message : "the database refused it, SQLSTATE \(error.sqlstate ?? "unknown")",
+            path: cause.path)
         return try await commit(batch)[0]
     }
 
@@ -116,7 +119,7 @@ extension PostgresError {
     fileprivate var isAboutData: Bool {
         guard let sqlstate else { return false }
         if isUniqueViolation { return constraint.map { !$0.hasSuffix("_pkey") } ?? false }
-        return sqlstate.hasPrefix("22") || sqlstate.hasPrefix("54") || sqlstate.hasPrefix("23")
+        return sqlstate == "PT115" || sqlstate.hasPrefix("22") || sqlstate.hasPrefix("54") || sqlstate.hasPrefix("23")
     }
 
     /// Whether the same transaction, begun anew, may succeed: locked, raced by another write of the same row, or a grant

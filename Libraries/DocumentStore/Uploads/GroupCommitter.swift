@@ -96,7 +96,7 @@ public final class GroupCommitter: Service {
 
     /// Commits until graceful shutdown or cancellation; what waits then is still committed, at most for the patience.
     public func run() async throws {
-        await withTaskExecutorPreference(loop) {
+        await withTaskExecutorPreference(loop?.taskExecutor) {
             await withDiscardingTaskGroup { group in
                 await withGracefulShutdownHandler {
                     await withTaskCancellationHandler {

@@ -33,7 +33,7 @@ public enum UploadResult: Sendable {
     case rejected(OperationRejection)
     /// The server knows this version with other content, or is ahead of the device: the device was restored or cloned.
     case forked
-    /// Versions before it are missing; the device sends again from `expected`.
+    /// Versions before it are missing: the device has to hear again what the server has.
     case outOfOrder(expected: Int64)
 }
 

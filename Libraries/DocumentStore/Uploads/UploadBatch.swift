@@ -8,7 +8,7 @@ import SyncEngine
 ///    leave the batch and are tried again, so an open transaction stalls itself and not the others.
 /// 2. Applies the changesets one after the other in memory (``UploadWork``); a rejected one leaves no trace but its refusal.
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and
-///    commits without waiting for the answers.
+///    commits, all in one write.
 struct UploadBatch {
     let storage: AppStorage
     let uploads: [Upload]
@@ -21,19 +21,12 @@ struct UploadBatch {
     /// - Returns: the results, `nil` for an upload that needs something that is locked, of which nothing is committed.
     /// - Throws: what Postgres throws; then nothing is committed, unless the outcome is unknown.
     func commit(on client: PostgresClient) async throws -> (results: [UploadResult?], heads: [CommittedHead]) {
-        var replies: [PostgresReply] = []
-        let work: UploadWork
-        do {
-            work = try await client.withTransaction { transaction in
-                var work = try await read(in: transaction)
-                for index in uploads.indices { work.apply(uploads[index], at: index, refusal: refusal) }
-                for statement in work.statements { replies.append(try await transaction.send(statement)) }
-                return work
-            }
-        } catch {
-            throw await PostgresReply.cause(of: error, in: replies)
+        let (work, rows) = try await client.withTransaction { transaction in
+            var work = try await read(in: transaction)
+            for index in uploads.indices { work.apply(uploads[index], at: index, refusal: refusal) }
+            return (work, try await transaction.commit(with: work.statements))
         }
-        let heads = work.plan.isEmpty ? [] : try await CommittedHead.all(from: replies[0])
+        let heads = work.plan.isEmpty ? [] : try CommittedHead.all(from: rows[0])
         return (work.results(heads: heads), heads)
     }
 
@@ -144,8 +137,8 @@ public struct CommittedHead: Hashable, Sendable {
     }
 
     /// Reads the answer to ``CommitSQL/number``.
-    static func all(from reply: PostgresReply) async throws -> [CommittedHead] {
-        try await reply.rows().map { row in
+    static func all(from rows: PostgresRows) throws -> [CommittedHead] {
+        try rows.map { row in
             let (partition, epoch, number) = try row.decode((String, Int32, Int64).self)
             return CommittedHead(
                 partition: Partition(text: partition), revision: Revision(epoch: epoch, number: number))

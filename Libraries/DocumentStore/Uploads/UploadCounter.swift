@@ -1,4 +1,5 @@
 import DocumentModel
+import SyncEngine
 
 /// How far a device's uploads to a partition have come: a row of `partita.uploads`.
 struct UploadCounter: Sendable {
@@ -22,9 +23,9 @@ struct UploadCounter: Sendable {
         var revision: Revision
     }
 
-    /// How many are kept. An older version that is sent again still is no write, but a fork isn't noticed by it, and the ack
-    /// names the revision of the oldest entry.
-    static let kept = 16
+    /// How many are kept: as many as a device may have unanswered. An older version that is sent again is refused, since nobody
+    /// knows any more whether it is the same changeset.
+    static let kept = DevicePartition.uploadWindow
 
     var lastVersion: Int64 = 0
     /// Newest last; the last is that of `lastVersion`.
@@ -57,9 +58,6 @@ struct UploadCounter: Sendable {
         let index = Int64(all.count) - 1 - (lastVersion - version)
         return index >= 0 && index < all.count ? all[Int(index)] : nil
     }
-
-    /// The oldest that is known.
-    var oldest: Entry? { recent.first ?? added.first }
 
     mutating func add(_ entry: Entry) {
         lastVersion += 1

@@ -151,9 +151,12 @@ struct UploadWork: Sendable {
 
     /// The answer to a version that was committed before; `nil` when that was in this very batch, and has no revision yet.
     private func known(_ upload: Upload, at index: Int, digest: UInt64, counter: UploadCounter) -> Draft? {
-        let entry = counter.entry(of: upload.changeset.version)
-        if let entry, entry.digest != digest { return .done(.forked) }
-        let revision = entry?.revision ?? counter.oldest?.revision ?? head(of: upload.partition)
+        guard let entry = counter.entry(of: upload.changeset.version) else {
+            let reason = "the server has had version \(upload.changeset.version) for too long to tell what it was"
+            return .done(.rejected(OperationRejection(code: .outcomeUnknown, reason: reason)))
+        }
+        if entry.digest != digest { return .done(.forked) }
+        let revision = entry.revision
         if revision.isProvisional { return nil }
         switch knownOutcomes[index] {
         case .rejected(let rejection): return .done(.rejected(rejection))

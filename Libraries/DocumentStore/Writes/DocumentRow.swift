@@ -8,6 +8,10 @@ struct DocumentRow: Sendable {
     var body: [UInt8]
     var stored: StoredDocument
 
+    /// What ``init(_:offset:)`` reads, of the table `t`.
+    static let columns =
+        "t._id, t.partition, t.epoch, t.revision, t.incarnation_epoch, t.incarnation, t.clocks, t.body"
+
     /// The columns from the second on: partition, epoch, revision, incarnation_epoch, incarnation, clocks, body.
     init?(_ row: PostgresRow, offset: Int = 1) throws {
         guard let partition = try row.decode(offset, as: String?.self) else { return nil }

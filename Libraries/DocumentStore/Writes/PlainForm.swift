@@ -8,6 +8,12 @@ import DocumentModel
 enum PlainForm {
     private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
 
+    static func bytes(of value: Value) -> [UInt8] {
+        var bytes: [UInt8] = []
+        append(value, to: &bytes)
+        return bytes
+    }
+
     static func append(_ document: Document, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "{"))
         var isFirst = true

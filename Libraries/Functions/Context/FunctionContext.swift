@@ -20,13 +20,17 @@ public struct FunctionContext: Sendable {
 
     public var document: Document {
         var document: Document = [
-            "app": .document(["id": .string(app.id), "name": .string(app.name)]),
+            "app": .document([
+                "id": .string(app.id), "clientAppId": .string(app.id), "name": .string(app.name),
+                "deployment": ["providerRegion": .string(app.location), "model": .string(app.deploymentModel)],
+            ]),
             "environment": .document(["tag": .string(app.environmentTag), "values": .document(app.environmentValues)]),
             "values": .document(
                 Document(fields: app.values.filter { !$0.isFromSecret }.map { .init($0.name, $0.value) })),
             "user": .document(
                 user?.document ?? ["id": .string(""), "type": .string("system"), "data": .document([:])]),
             "runningAsSystem": .bool(isSystem),
+            "systemFunctions": .array(app.functions.filter(\.runsAsSystem).map { .string($0.name) }),
             "services": .document(
                 Document(fields: app.dataSources.map { .init($0.name, .string("mongodb-atlas")) })),
         ]

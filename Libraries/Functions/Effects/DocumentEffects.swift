@@ -9,6 +9,7 @@ public import Postgres
 public actor DocumentEffects {
     private let store: DocumentStore
     private let app: String
+    private let access: @Sendable (FunctionEffect) -> DataAccess
     /// Called before each read and write with what it looks for: what an answer depends on.
     private let observe: @Sendable (DocumentCall) async throws -> Void
     /// Runs in the transaction of each write, with its result: what has to commit together with it.
@@ -20,12 +21,18 @@ public actor DocumentEffects {
     public private(set) var outage: DocumentStoreError?
     private var transactions: [Int64: ScriptTransaction] = [:]
 
+    /// - Parameters:
+    ///   - access: as whom an effect is carried out.
+    ///   - alongside: for the system's writes.
     public init(
-        store: DocumentStore, app: String, observe: @escaping @Sendable (DocumentCall) async throws -> Void = { _ in },
+        store: DocumentStore, app: String,
+        access: @escaping @Sendable (FunctionEffect) -> DataAccess = { _ in .system },
+        observe: @escaping @Sendable (DocumentCall) async throws -> Void = { _ in },
         alongside: Alongside? = nil
     ) {
         self.store = store
         self.app = app
+        self.access = access
         self.observe = observe
         self.alongside = alongside
     }
@@ -53,20 +60,18 @@ public actor DocumentEffects {
         }
         let call = try DocumentCall(action: effect.action, arguments: effect.arguments)
         try await observe(call)
+        let access = access(effect)
         if let number = call.session, let transaction = transactions[number] {
-            return try await transaction.perform(call, effect)
+            return try await transaction.perform(call, effect, as: access)
         }
-        let namespace = call.namespace
-        guard call.isWrite, let alongside else {
-            return try await call.perform(
-                on: store.collection(namespace.collection, database: namespace.database, app: app))
+        guard call.isWrite, let alongside, case .system = access else {
+            return try await access.perform(call, on: store, app: app)
         }
         let result = Locked(Value.undefined)
         return try await store.withTransaction(
             app: app, beforeCommit: { try await alongside($0, effect, result.withLock { $0 }) }
         ) { session in
-            let value = try await call.perform(
-                on: session.collection(namespace.collection, database: namespace.database))
+            let value = try await access.perform(call, in: session)
             result.withLock { $0 = value }
             return value
         }
@@ -83,18 +88,6 @@ public actor DocumentEffects {
         default: await transactions.removeValue(forKey: session)?.abort()
         }
         return .null
-    }
-}
-
-extension EffectFailure {
-    /// What a script sees of an error: MongoDB's name and number where there is one.
-    public init(_ error: any Error) {
-        switch error {
-        case let failure as EffectFailure: self = failure
-        case let error as DocumentStoreError:
-            self.init(name: "MongoDBError", message: error.message, code: error.mongoCode)
-        default: self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
-        }
     }
 }
 

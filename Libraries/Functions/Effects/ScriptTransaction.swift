@@ -9,7 +9,7 @@ import FunctionProtocol
 /// other.
 final class ScriptTransaction: Sendable {
     private enum Step: Sendable {
-        case perform(DocumentCall, FunctionEffect, CheckedContinuation<Value, any Error>)
+        case perform(DocumentCall, FunctionEffect, DataAccess, CheckedContinuation<Value, any Error>)
         case commit
         case abort
     }
@@ -45,11 +45,9 @@ final class ScriptTransaction: Sendable {
                 }
                 for await step in stream {
                     switch step {
-                    case .perform(let call, let effect, let answer):
+                    case .perform(let call, let effect, let access, let answer):
                         do {
-                            let namespace = call.namespace
-                            let value = try await call.perform(
-                                on: session.collection(namespace.collection, database: namespace.database))
+                            let value = try await access.perform(call, in: session)
                             if call.isWrite { written.withLock { $0.append((effect, value)) } }
                             answer.resume(returning: value)
                         } catch {
@@ -65,9 +63,9 @@ final class ScriptTransaction: Sendable {
         }
     }
 
-    func perform(_ call: DocumentCall, _ effect: FunctionEffect) async throws -> Value {
+    func perform(_ call: DocumentCall, _ effect: FunctionEffect, as access: DataAccess) async throws -> Value {
         try await withCheckedThrowingContinuation { answer in
-            if case .terminated = steps.yield(.perform(call, effect, answer)) {
+            if case .terminated = steps.yield(.perform(call, effect, access, answer)) {
                 answer.resume(
                     throwing: EffectFailure(
                         name: "MongoDBError", message: "the transaction has been aborted", code: 251))

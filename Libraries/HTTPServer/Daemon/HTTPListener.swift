@@ -268,7 +268,7 @@ actor HTTPListener: LoopActor {
         exchange.request?.body = []
         exchange.phase = .running
         deadlines.answers(exchange.carrier)
-        exchange.task = Task.immediate(executorPreference: loop) {
+        exchange.task = Task.immediate(executorPreference: loop.taskExecutor) {
             let response = await self.pipeline.respond(to: request, routed)
             self.completed(exchange, response)
         }

@@ -41,7 +41,7 @@ final class ResponseStream: @unchecked Sendable {
     func startIfNeeded(_ listener: HTTPListener) {
         guard !isStarted, end == nil else { return }
         isStarted = true
-        task = Task(executorPreference: listener.loop) { [self, produce] in
+        task = Task(executorPreference: listener.loop.taskExecutor) { [self, produce] in
             do {
                 try await produce(HTTPBodyWriter(listener: listener, stream: self))
                 await listener.finish(self, failed: false)

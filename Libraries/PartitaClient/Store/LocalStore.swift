@@ -97,12 +97,14 @@ struct LocalStore: Sendable {
         _ partition: Partition, in database: isolated SQLiteDatabase
     ) throws -> [PendingChangeset] {
         let sql = """
-            SELECT changeset, revision, contained, reofferable FROM pending WHERE partition = ? ORDER BY version
+            SELECT changeset, revision, contained, reofferable, version FROM pending WHERE partition = ? ORDER BY version
             """
         return try database.query(sql, [.text(partition.text)]).map { row in
             let revision: String? = try row.decode(1)
+            var changeset = try ChangesetText.decode(try row.decode(0))
+            changeset.version = try row.decode(4)
             return PendingChangeset(
-                changeset: try ChangesetText.decode(try row.decode(0)),
+                changeset: changeset,
                 state: try revision.map { .acknowledged(try Revision.stored($0)) } ?? .waiting,
                 isContained: try row.decode(2), isReofferable: try row.decode(3))
         }
@@ -111,8 +113,11 @@ struct LocalStore: Sendable {
 
 /// A changeset as it is kept: the upload frame that carries it.
 enum ChangesetText {
+    /// Versions below 1, of acknowledged changesets of a former id, stand beside the frame only.
     static func encode(_ changeset: Changeset, _ partition: Partition) -> [UInt8] {
-        DeviceFrame.upload(.init(partition: partition, sentAt: 0, changesets: [changeset])).encoded()
+        var changeset = changeset
+        changeset.version = max(changeset.version, 1)
+        return DeviceFrame.upload(.init(partition: partition, sentAt: 0, changesets: [changeset])).encoded()
     }
 
     static func decode(_ bytes: [UInt8]) throws -> Changeset {

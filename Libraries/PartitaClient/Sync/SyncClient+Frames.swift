@@ -8,7 +8,12 @@ extension SyncClient {
     func take(_ frame: GatewayFrame, number: Int) throws {
         switch frame {
         case .welcome, .pong: break
-        case .subscribed(let subscribed): try take(subscribed, number: number)
+        case .subscribed(let subscribed): try take(subscribed)
+        case .access(let partition, let access):
+            try step(partition) { bookkeeping in
+                bookkeeping.accessChanged(to: access)
+                return []
+            }
         case .ack(let ack):
             uploads.answered(ack.partition, ack.version)
             try step(ack.partition) { bookkeeping in
@@ -30,32 +35,39 @@ extension SyncClient {
                 bookkeeping.revoke(OperationRejection(code: .notPermitted, reason: reason))
             }
             events.send(.revoked(partition, reason: reason))
-        case .forked: try fork(number: number)
+        case .forked(let partition, let version):
+            uploads.answered(partition, version)
+            partitions[partition]?.bookkeeping.foreign(version: version)
+            flush()
         case .presence(let report): presences.send(UserPresence(report))
         case .error(let report):
             events.send(.error(code: report.code.rawValue, message: report.message))
             take(report, number: number)
         }
+        try forkIfDue(number: number)
     }
 
     private func take(_ report: GatewayFrame.ErrorReport, number: Int) {
+        if report.action == .wait { return }
         guard let partition = report.partition, report.action != .reauthenticate else {
             return reconnect(report.action, number: number)
         }
         partitions[partition]?.isRequested = false
+        if report.code == .versionGap {
+            partitions[partition]?.bookkeeping.missedVersions()
+        } else {
+            partitions[partition]?.bookkeeping.disconnected()
+        }
+        uploads.forget(partition)
         if report.action == .retry { tryLater(partition) }
     }
 
-    private func take(_ subscribed: GatewayFrame.Subscribed, number: Int) throws {
+    private func take(_ subscribed: GatewayFrame.Subscribed) throws {
         let partition = subscribed.partition
         let retained = try store.retained(partition, after: subscribed.lastVersion)
-        do {
-            try step(partition) { bookkeeping in
-                try bookkeeping.subscribed(
-                    access: subscribed.access, lastVersion: subscribed.lastVersion, retained: retained)
-            }
-        } catch DevicePartition.Fault.forked {
-            return try fork(number: number)
+        try step(partition) { bookkeeping in
+            bookkeeping.subscribed(
+                access: subscribed.access, lastVersion: subscribed.lastVersion, retained: retained)
         }
         partitions[partition]?.backoff.succeed()
         flush()
@@ -145,14 +157,15 @@ extension SyncClient {
 
     private func nextUpload(of partition: Partition) -> Changeset? {
         guard let sent = partitions[partition]?.bookkeeping.sentCount else { return nil }
-        return partitions[partition]?.bookkeeping.takeUploads(window: sent + 1).first
+        let isForking = isForking
+        return partitions[partition]?.bookkeeping.takeUploads(window: sent + 1, isForking: isForking).first
     }
 
     /// What doesn't fit in a frame would never arrive: it is rejected here.
     private func refuse(_ changeset: Changeset, of partition: Partition) {
         let reason = OperationRejection(code: .documentTooLarge, reason: "the changeset is larger than a frame may be")
         do {
-            try step(partition) { $0.reject(version: changeset.version, reason) }
+            try step(partition) { $0.refuse(version: changeset.version, reason) }
         } catch {
             events.send(.error(code: "store", message: "\(error)"))
         }
@@ -160,7 +173,19 @@ extension SyncClient {
 
     // MARK: A new id
 
-    /// The device was restored from a backup or cloned: it takes a new id, in one transaction with all of its versions.
+    /// Whether the device was restored from a backup or cloned, and waits until it may take a new id.
+    private var isForking: Bool { partitions.values.contains(where: \.bookkeeping.isForked) }
+
+    /// Takes a new id if there is need, once every open partition knows what the server has under the present one.
+    private func forkIfDue(number: Int) throws {
+        guard isForking else { return }
+        let isDue = partitions.values.allSatisfy { open in
+            open.bookkeeping.isSubscribed ? open.bookkeeping.isReadyToFork : !open.isRequested || open.revoked != nil
+        }
+        if isDue { try fork(number: number) }
+    }
+
+    /// The device takes a new id, in one transaction with all of its versions.
     private func fork(number: Int) throws {
         let store = store
         let fresh = UUID().uuidString.lowercased()

@@ -5,19 +5,21 @@ enum ComputedBounds {
     /// Deeper than what is stored, as MongoDB allows it for what is only computed.
     static let bounds = ValueBounds(maximumDepth: 180, maximumBytes: 16 << 20)
 
-    @inline(__always)
-    static func check(_ value: Value?) throws(QueryError) {
+    /// - Returns: about how many bytes the value has, where they were counted.
+    @inline(__always) @discardableResult
+    static func check(_ value: Value?) throws(QueryError) -> Int {
         switch value {
         case .document?, .array?, .string?: try checkLarge(value ?? .null)
-        default: break
+        default: 0
         }
     }
 
-    static func check(_ document: Document) throws(QueryError) { try checkLarge(.document(document)) }
+    static func check(_ document: Document) throws(QueryError) { _ = try checkLarge(.document(document)) }
 
-    private static func checkLarge(_ value: Value) throws(QueryError) {
-        switch bounds.excess(of: value) {
-        case nil: break
+    private static func checkLarge(_ value: Value) throws(QueryError) -> Int {
+        var size = 0
+        switch bounds.excess(of: value, size: &size) {
+        case nil: return size
         case .depth?:
             throw QueryError(
                 code: 15, message: "the computed value is nested deeper than \(bounds.maximumDepth) levels")

@@ -14,7 +14,7 @@ enum DateUnit: String {
     }
 
     /// The length of a unit that always has the same.
-    private var milliseconds: Int64? {
+    var milliseconds: Int64? {
         switch self {
         case .millisecond: 1
         case .second: 1_000

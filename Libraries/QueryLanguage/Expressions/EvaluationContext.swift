@@ -11,6 +11,8 @@ public struct EvaluationContext: Sendable {
     /// `$$NOW`, in milliseconds since 1970.
     public let now: Int64
     let collation: Collation?
+    /// What the loops around may still do.
+    private(set) var budget: EvaluationBudget?
 
     /// A context for a value that stands for the document.
     init(value: Value, _ other: EvaluationContext) {
@@ -19,6 +21,7 @@ public struct EvaluationContext: Sendable {
         variables = other.variables
         now = other.now
         collation = other.collation
+        budget = other.budget
     }
 
     /// A context for one document.
@@ -28,6 +31,14 @@ public struct EvaluationContext: Sendable {
         self.variables = variables
         self.now = now
         self.collation = collation
+    }
+
+    /// The context with a budget, for a loop.
+    func limited() -> EvaluationContext {
+        if budget != nil { return self }
+        var context = self
+        context.budget = EvaluationBudget()
+        return context
     }
 
     func binding(_ name: String, to value: Value?) -> EvaluationContext {

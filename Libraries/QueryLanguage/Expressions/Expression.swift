@@ -49,11 +49,18 @@ extension ExpressionNode {
             var values: [Value?] = []
             values.reserveCapacity(arguments.count)
             for argument in arguments { values.append(try argument.evaluate(context)) }
-            return try `operator`.body(values, context)
+            let result = try `operator`.body(values, context)
+            try context.budget?.spend(on: values, result, factor: 1)
+            return result
         case .named(let `operator`, let arguments):
             var values: [String: Value] = [:]
             for (name, argument) in arguments { values[name] = try argument.evaluate(context) }
-            return try `operator`.body(NamedOperator.Arguments(given: Set(arguments.keys), values: values), context)
+            let result = try `operator`.body(
+                NamedOperator.Arguments(given: Set(arguments.keys), values: values), context)
+            // A regular expression may take long before its own limit ends it.
+            try context.budget?.spend(
+                on: Array(values.values), result, factor: `operator`.name.hasPrefix("$regex") ? 200 : 1)
+            return result
         default: return try evaluateControl(context)
         }
     }
@@ -89,7 +96,8 @@ extension ExpressionNode {
             var inner = context
             for field in fields {
                 let value = try field.value.evaluate(context)
-                try ComputedBounds.check(value)
+                let size = try ComputedBounds.check(value)
+                try context.budget?.spend(size >> 6)
                 inner = inner.binding(field.name, to: value)
             }
             return try body.evaluate(inner)
@@ -102,7 +110,11 @@ extension ExpressionNode {
             }
             var results: [Value] = []
             results.reserveCapacity(elements.count)
-            for element in elements { results.append(try body.evaluate(context.binding(name, to: element)) ?? .null) }
+            let context = context.limited()
+            for element in elements {
+                try context.budget?.spend(1)
+                results.append(try body.evaluate(context.binding(name, to: element)) ?? .null)
+            }
             return .array(results)
         case .filter(let input, let name, let condition, let limit):
             return try Self.filter(input, name, condition, limit, context)
@@ -113,9 +125,11 @@ extension ExpressionNode {
                     QueryError(code: 40080, message: "$reduce requires that 'input' be an array, found:"))
             else { return .null }
             var result = try initial.evaluate(context)
+            let context = context.limited()
             for element in elements {
                 result = try body.evaluate(context.binding("this", to: element).binding("value", to: result))
-                try ComputedBounds.check(result)
+                // The check goes through all of the value.
+                try context.budget?.spend(1 + ComputedBounds.check(result) >> 6)
             }
             return result
         case .sortArray(let input, let sort):
@@ -158,8 +172,10 @@ extension ExpressionNode {
             most = number
         }
         var kept: [Value] = []
+        let context = context.limited()
         for element in elements {
             if kept.count == most { break }
+            try context.budget?.spend(1)
             if try condition.evaluate(context.binding(name, to: element)).isTruthy { kept.append(element) }
         }
         return .array(kept)

@@ -134,7 +134,7 @@ enum ExpressionOperators {
     }()
 
     static let named: [String: NamedOperator] = {
-        let all = namedArray + namedString + namedObject + namedType + namedDate
+        let all = namedArray + namedString + namedObject + namedType + namedDate + percentiles
         return Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }()
 
@@ -142,7 +142,7 @@ enum ExpressionOperators {
     static let unsupported: Set<String> = [
         "$function", "$accumulator", "$meta", "$sampleRate", "$toHashedIndexKey", "$encStrContains", "$encStrEndsWith",
         "$encStrStartsWith",
-        "$encStrNormalizedEq", "$median", "$percentile", "$toUUID", "$createObjectId",
+        "$encStrNormalizedEq", "$createObjectId",
     ]
 }
 

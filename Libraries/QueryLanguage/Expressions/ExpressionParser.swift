@@ -80,7 +80,9 @@ struct ExpressionParser {
         }
         guard isVariable else { return .path(variable: "CURRENT", path: components) }
         let name = components.removeFirst().name
-        if name == "CLUSTER_TIME" || name == "USER_ROLES" || name == "SEARCH_META" { throw .notSupported("$$\(name)") }
+        if !variables.contains(name), ["CLUSTER_TIME", "USER_ROLES", "SEARCH_META"].contains(name) {
+            throw .notSupported("$$\(name)")
+        }
         guard Self.system.contains(name) || variables.contains(name) else {
             throw QueryError(code: 17276, message: "Use of undefined variable: \(name)")
         }
@@ -183,9 +185,11 @@ struct ExpressionParser {
             throw QueryError(
                 code: Self.codes[name].map { $0 + 1 } ?? 9, message: "Unrecognized parameter to \(name): \(field.key)")
         }
-        for key in required where document[key] == nil {
+        for (place, key) in required.enumerated() where document[key] == nil {
+            // MongoDB's numbers follow each other, but for that of the `as` that has become optional.
+            let gap = place > 0 && (name == "$map" || name == "$filter") ? place + 1 : place
             throw QueryError(
-                code: Self.codes[name].map { $0 + 2 } ?? 9, message: "Missing '\(key)' parameter to \(name)")
+                code: Self.codes[name].map { $0 + 2 + gap } ?? 9, message: "Missing '\(key)' parameter to \(name)")
         }
         return document
     }

@@ -5,7 +5,11 @@ struct FilterParser {
     /// The one `$near` that a filter may have.
     var nearness: (path: Path, condition: GeoCondition)?
     private var depth = 0
+    private var conditionCount = 0
     private let variables: Set<String>
+
+    /// Each condition looks at each element of an array, so that their number multiplies the work on one document.
+    private static let maximumConditions = 20_000
 
     init(variables: Set<String> = []) { self.variables = variables }
 
@@ -15,6 +19,7 @@ struct FilterParser {
         guard depth <= 100 else { throw .badValue("the filter is nested too deeply") }
         var nodes: [FilterNode] = []
         for field in document.fields {
+            try count()
             if field.key.utf8.first == UInt8(ascii: "$") {
                 if let node = try topLevel(field.key, field.value) { nodes.append(node) }
             } else {
@@ -23,6 +28,13 @@ struct FilterParser {
             }
         }
         return nodes.count == 1 ? nodes[0] : .and(nodes)
+    }
+
+    private mutating func count() throws(QueryError) {
+        conditionCount += 1
+        guard conditionCount <= Self.maximumConditions else {
+            throw .badValue("the filter has more than \(Self.maximumConditions) conditions")
+        }
     }
 
     private mutating func topLevel(_ name: String, _ value: Value) throws(QueryError) -> FilterNode? {
@@ -38,7 +50,12 @@ struct FilterParser {
         case "$alwaysTrue", "$alwaysFalse":
             guard value.int64Value == 1 else { throw .failedToParse("\(name) must be an integer value of 1") }
             return .constant(name == "$alwaysTrue")
-        case "$text", "$where", "$sampleRate": throw .notSupported(name)
+        case "$sampleRate":
+            guard let rate = value.doubleValue, (0...1).contains(rate) else {
+                throw .badValue("numeric argument to $sampleRate must be in [0, 1]")
+            }
+            return .expression(try Expression(["$lt": [["$rand": [:]], .double(rate)]]))
+        case "$text", "$where": throw .notSupported(name)
         default:
             throw .badValue(
                 "unknown top level operator: \(name). If you have a field name that starts with a '$' symbol, consider using $getField or $setField."
@@ -77,6 +94,7 @@ struct FilterParser {
         guard depth <= 100 else { throw .badValue("the filter is nested too deeply") }
         var conditions: [FieldCondition] = []
         for field in operators.fields {
+            try count()
             if let condition = try condition(field.key, field.value, operators, path) { conditions.append(condition) }
         }
         return conditions
@@ -163,6 +181,7 @@ struct FilterParser {
         let isElementMatch = elements[0]["$elemMatch"] != nil
         var conditions: [FieldCondition] = []
         for element in elements {
+            try count()
             if isElementMatch {
                 guard case .document(let document) = element, document.fields.first?.key == "$elemMatch" else {
                     throw .badValue("$all/$elemMatch has to be consistent")

@@ -3,8 +3,8 @@ import DocumentModel
 /// The state of one accumulator of a group.
 struct Accumulator: Sendable {
     private enum State: Sendable {
-        case sum(Sum)
-        case average(Sum, count: Int64)
+        case sum(NumericSum)
+        case average(NumericSum, count: Int64)
         case extreme(Value?, sign: Int)
         case first(Value?, isSet: Bool)
         case last(Value?)
@@ -15,62 +15,6 @@ struct Accumulator: Sendable {
         case count(Int64)
     }
 
-    /// A sum that keeps the type of what it added: exact in integers, compensated in doubles.
-    private struct Sum: Sendable {
-        var integers: Int64 = 0
-        var double = 0.0
-        var compensation = 0.0
-        var decimal: Decimal128?
-        var hasDouble = false
-        var hasLong = false
-
-        mutating func add(_ value: Value) {
-            switch value {
-            case .int32(let number): add(integer: Int64(number))
-            case .int64(let number):
-                hasLong = true
-                add(integer: number)
-            case .double(let number):
-                hasDouble = true
-                add(double: number)
-            case .decimal128(let number): decimal = decimal?.adding(number) ?? number
-            default: break
-            }
-        }
-
-        private mutating func add(integer: Int64) {
-            let (sum, overflow) = integers.addingReportingOverflow(integer)
-            if overflow {
-                hasDouble = true
-                add(double: Double(integers))
-                integers = integer
-            } else {
-                integers = sum
-            }
-        }
-
-        /// Neumaier's compensated summation.
-        private mutating func add(double number: Double) {
-            let sum = double + number
-            if sum.isFinite {
-                compensation += abs(double) >= abs(number) ? (double - sum) + number : (number - sum) + double
-            }
-            double = sum
-        }
-
-        var doubleTotal: Double { double.isFinite ? double + compensation + Double(integers) : double }
-
-        var value: Value {
-            if let decimal {
-                var total = decimal.adding(Decimal128(integers))
-                if hasDouble { total = total.adding(Decimal128(rounding: doubleTotal - Double(integers))) }
-                return .decimal128(total)
-            }
-            if hasDouble { return .double(doubleTotal) }
-            return hasLong ? .int64(integers) : .integer(integers)
-        }
-    }
-
     private var state: State
     private let collation: Collation?
 
@@ -78,8 +22,8 @@ struct Accumulator: Sendable {
     init(_ name: String, _ collation: Collation?) throws(QueryError) {
         self.collation = collation
         switch name {
-        case "$sum": state = .sum(Sum())
-        case "$avg": state = .average(Sum(), count: 0)
+        case "$sum": state = .sum(NumericSum())
+        case "$avg": state = .average(NumericSum(), count: 0)
         case "$min": state = .extreme(nil, sign: -1)
         case "$max": state = .extreme(nil, sign: 1)
         case "$first": state = .first(nil, isSet: false)
@@ -126,7 +70,7 @@ struct Accumulator: Sendable {
                     code: 40400, message: "$mergeObjects requires object inputs, but input is of type \(value.typeName)"
                 )
             }
-            for field in other.fields { document[field.key] = field.value }
+            document.merge(other.fields)
             state = .merge(document)
         case .count(let count): state = .count(count + 1)
         }

@@ -10,6 +10,8 @@ struct GroupAccumulator: Sendable {
         case extremes([Value], count: Int, isAscending: Bool)
         /// The first or last by an order.
         case sorted([(keys: [Value], value: Value)], sort: Sort, count: Int, isTop: Bool, isSingle: Bool)
+        /// The numbers of which `$percentile` and `$median` pick some.
+        case percentiles(Percentiles, [Double])
     }
 
     private var kind: Kind
@@ -29,6 +31,9 @@ struct GroupAccumulator: Sendable {
                 [], sort: sort, count: isSingle ? 1 : try Self.count(specification, context),
                 isTop: specification.name.hasPrefix("$top"),
                 isSingle: isSingle)
+        case "$percentile", "$median":
+            guard let percentiles = specification.percentiles else { throw .missingField("\(specification.name).p") }
+            kind = .percentiles(percentiles, [])
         default: kind = .plain(try Accumulator(specification.name, context.collation))
         }
     }
@@ -36,10 +41,7 @@ struct GroupAccumulator: Sendable {
     private static func count(_ specification: AccumulatorSpecification, _ context: EvaluationContext)
         throws(QueryError) -> Int
     {
-        guard let count = try specification.count?.evaluate(context)?.intValue, count > 0 else {
-            throw QueryError(code: 5_787_908, message: "'n' must be greater than 0")
-        }
-        return count
+        try ExpressionOperators.elementCount(try specification.count?.evaluate(context))
     }
 
     mutating func add(_ specification: AccumulatorSpecification, _ context: EvaluationContext) throws(QueryError) {
@@ -72,6 +74,11 @@ struct GroupAccumulator: Sendable {
             entries.insert((keys, value ?? .null), at: place)
             if entries.count > count { if isTop { entries.removeLast() } else { entries.removeFirst() } }
             kind = .sorted(entries, sort: sort, count: count, isTop: isTop, isSingle: isSingle)
+        case .percentiles(let percentiles, var numbers):
+            guard let number = value?.doubleValue else { return }
+            kind = .elements([], count: 0, keepsLast: false)
+            numbers.append(number)
+            kind = .percentiles(percentiles, numbers)
         }
     }
 
@@ -79,6 +86,7 @@ struct GroupAccumulator: Sendable {
         switch kind {
         case .plain(let accumulator): accumulator.result
         case .elements(let elements, _, _), .extremes(let elements, _, _): .array(elements)
+        case .percentiles(let percentiles, let numbers): percentiles.result(numbers)
         case .sorted(let entries, _, _, _, let isSingle):
             isSingle ? entries.first?.value ?? .null : .array(entries.map(\.value))
         }

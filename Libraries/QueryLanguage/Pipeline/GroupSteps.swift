@@ -30,6 +30,9 @@ struct GroupStep: PipelineStep {
     private var groups: [(id: Value?, state: GroupState)] = []
     private var budget = MemoryBudget()
 
+    /// Accumulators that keep what they are given.
+    private static let keeping: Set<String> = ["$push", "$addToSet", "$percentile", "$median"]
+
     init(_ specification: GroupSpecification) { self.specification = specification }
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
@@ -48,7 +51,7 @@ struct GroupStep: PipelineStep {
                 groups.append((id ?? .null, try GroupState(specification.fields, evaluation)))
             }
             try groups[place].state.add(specification.fields, evaluation)
-            if specification.fields.contains(where: { ["$push", "$addToSet"].contains($0.accumulator.name) }) {
+            if specification.fields.contains(where: { Self.keeping.contains($0.accumulator.name) }) {
                 try budget.add(document, context)
             }
         }
@@ -112,7 +115,9 @@ struct BucketAutoStep: PipelineStep {
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         for document in batch {
             try budget.add(document, context)
-            documents.append((try specification.groupBy.evaluate(context.evaluation(document)) ?? .null, document))
+            let value = try specification.groupBy.evaluate(context.evaluation(document)) ?? .null
+            if specification.granularity != nil { try Granularity.check(value) }
+            documents.append((value, document))
         }
         return []
     }
@@ -123,14 +128,19 @@ struct BucketAutoStep: PipelineStep {
         let size = max(1, Int((Double(sorted.count) / Double(specification.buckets)).rounded()))
         var results: [Document] = []
         var start = 0
+        var lower = sorted.first.map { entry in specification.granularity?.below(entry.value) ?? entry.value } ?? .null
         while start < sorted.count {
             var end = results.count == specification.buckets - 1 ? sorted.count : min(start + size, sorted.count)
-            // Equal values stay in one bucket.
-            while end < sorted.count, sorted[end].value == sorted[end - 1].value { end += 1 }
+            // Equal values stay in one bucket, and with a granularity all up to the rounded bound.
+            let bound = specification.granularity?.above(sorted[end - 1].value)
+            while end < sorted.count,
+                bound.map({ Value.compare(sorted[end].value, $0) < 0 }) ?? (sorted[end].value == sorted[end - 1].value)
+            { end += 1 }
             var state = try GroupState(specification.fields, context.evaluation(sorted[start].document))
             for entry in sorted[start..<end] { try state.add(specification.fields, context.evaluation(entry.document)) }
-            let upper = end < sorted.count ? sorted[end].value : sorted[sorted.count - 1].value
-            var document: Document = ["_id": ["min": sorted[start].value, "max": upper]]
+            let upper = bound ?? (end < sorted.count ? sorted[end].value : sorted[sorted.count - 1].value)
+            var document: Document = ["_id": ["min": lower, "max": upper]]
+            lower = upper
             state.write(specification.fields, to: &document)
             results.append(document)
             start = end

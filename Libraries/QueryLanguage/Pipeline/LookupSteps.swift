@@ -30,7 +30,7 @@ struct LookupStep: PipelineStep {
         let filter = try Filter(
             Document(fields: [Document.Field(fields.foreign.description, ["$in": .array(distinct)])]),
             collation: context.collation)
-        let foreign = try await context.source(specification.collection, filter)
+        let foreign = try await context.documents(of: specification.collection, filter)
         let index = Self.index(foreign, by: fields.foreign)
         var results: [Document] = []
         for (document, values) in zip(batch, wanted) {
@@ -43,7 +43,7 @@ struct LookupStep: PipelineStep {
 
     private func source(_ filter: Filter, _ context: PipelineContext, known: [Document]?) async throws -> [Document] {
         if let known { return known }
-        return try await context.source(specification.collection, filter)
+        return try await context.documents(of: specification.collection, filter)
     }
 
     private func joined(_ document: Document, _ foreign: [Document], _ context: PipelineContext) async throws
@@ -89,13 +89,13 @@ struct LookupStep: PipelineStep {
 
 /// `$unionWith`.
 struct UnionStep: PipelineStep {
-    let collection: String
+    let collection: String?
     let pipeline: Pipeline
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) -> [Document] { batch }
 
     mutating func finish(_ context: PipelineContext) async throws -> [Document] {
-        try await pipeline.run(try await context.source(collection, Filter.all), context: context)
+        try await pipeline.run(try await context.documents(of: collection, Filter.all), context: context)
     }
 }
 

@@ -109,6 +109,11 @@ public struct PipelineContext: Sendable {
         self.source = source
     }
 
+    func documents(of collection: String?, _ filter: Filter) async throws -> [Document] {
+        guard let collection else { return [] }
+        return try await source(collection, filter)
+    }
+
     func evaluation(_ document: Document) -> EvaluationContext {
         EvaluationContext(root: document, variables: variables, now: now, collation: collation)
     }
@@ -149,9 +154,29 @@ public struct PipelineRun: Sendable {
         var batch = batch
         for index in first..<steps.count {
             if batch.isEmpty { break }
+            try QueryError.throwIfCancelled()
+            if steps[index].multiplies { return try await expand(batch, at: index) }
             batch = try await steps[index].process(batch, context)
         }
         return batch
+    }
+
+    /// Lets a step that makes many documents of one see them one by one, and gives on what it makes in batches: two such steps behind each
+    /// other never hold more than what one document has become.
+    private mutating func expand(_ batch: [Document], at index: Int) async throws -> [Document] {
+        var results: [Document] = []
+        var budget = MemoryBudget()
+        for document in batch {
+            var made = try await steps[index].process([document], context)[...]
+            while !made.isEmpty, !isDone {
+                let part = Array(made.prefix(PipelineContext.batchSize))
+                made = made.dropFirst(PipelineContext.batchSize)
+                let passed = try await pass(part, from: index + 1)
+                for result in passed { try budget.add(result, context) }
+                results += passed
+            }
+        }
+        return results
     }
 
     private static func step(for stage: Stage, followedBy next: ArraySlice<Stage>) -> any PipelineStep {
@@ -174,6 +199,7 @@ public struct PipelineRun: Sendable {
         case .unionWith(let collection, let pipeline): UnionStep(collection: collection, pipeline: pipeline)
         case .redact(let expression): RedactStep(expression: expression)
         case .window(let window): WindowStep(specification: window)
+        case .densify(let densify): DensifyStep(specification: densify)
         case .geoNear(let near): GeoNearStep(specification: near)
         case .documents(let expression): DocumentsStep(expression: expression)
         case .search(let name, _): UnsupportedStep(name: name)
@@ -202,12 +228,15 @@ public struct PipelineRun: Sendable {
 protocol PipelineStep: Sendable {
     /// Whether it needs no further documents.
     var isDone: Bool { get }
+    /// Whether it makes many documents of one.
+    var multiplies: Bool { get }
     mutating func process(_ batch: [Document], _ context: PipelineContext) async throws -> [Document]
     mutating func finish(_ context: PipelineContext) async throws -> [Document]
 }
 
 extension PipelineStep {
     var isDone: Bool { false }
+    var multiplies: Bool { false }
     mutating func finish(_ context: PipelineContext) async throws -> [Document] { [] }
 }
 
@@ -227,7 +256,7 @@ struct MemoryBudget: Sendable {
 
 extension Value {
     /// About how much memory a value takes.
-    var approximateSize: Int {
+    package var approximateSize: Int {
         switch self {
         case .string(let text), .symbol(let text): 24 + text.utf8.count
         case .document(let document):

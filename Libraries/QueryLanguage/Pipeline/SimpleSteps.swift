@@ -80,6 +80,7 @@ struct ReplaceRootStep: PipelineStep {
 
 struct UnwindStep: PipelineStep {
     let specification: UnwindSpecification
+    var multiplies: Bool { true }
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) -> [Document] { batch.flatMap(unwind) }
 

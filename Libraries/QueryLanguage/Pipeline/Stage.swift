@@ -20,9 +20,11 @@ public indirect enum Stage: Sendable {
     /// `$replaceRoot`, `$replaceWith`.
     case replaceRoot(Expression)
     case sample(Int)
-    case unionWith(collection: String, pipeline: Pipeline)
+    /// Without a collection the pipeline brings its own documents.
+    case unionWith(collection: String?, pipeline: Pipeline)
     case redact(Expression)
     case window(WindowSpecification)
+    case densify(DensifySpecification)
     case geoNear(GeoNearSpecification)
     /// `$documents`.
     case documents(Expression)
@@ -52,6 +54,7 @@ public indirect enum Stage: Sendable {
         case .unionWith: "$unionWith"
         case .redact: "$redact"
         case .window: "$setWindowFields"
+        case .densify: "$densify"
         case .geoNear: "$geoNear"
         case .documents: "$documents"
         case .search(let name, _), .output(let name, _): name
@@ -77,6 +80,18 @@ public struct AccumulatorSpecification: Sendable {
     public let count: Expression?
     /// The order of `$top` and its siblings.
     public let sort: Sort?
+    /// The percentiles that `$percentile` and `$median` ask for.
+    public let percentiles: Percentiles?
+
+    init(
+        name: String, argument: Expression, count: Expression? = nil, sort: Sort? = nil, percentiles: Percentiles? = nil
+    ) {
+        self.name = name
+        self.argument = argument
+        self.count = count
+        self.sort = sort
+        self.percentiles = percentiles
+    }
 }
 
 /// `$unwind`.
@@ -91,8 +106,8 @@ public struct UnwindSpecification: Sendable {
 
 /// `$lookup`.
 public struct LookupSpecification: Sendable {
-    /// The other collection.
-    public let collection: String
+    /// The other collection; `nil` where the pipeline brings its own documents.
+    public let collection: String?
     /// The paths that are compared, unless only the pipeline decides.
     public let fields: (local: Path, foreign: Path)?
     /// Variables of the pipeline.
@@ -143,6 +158,8 @@ public struct BucketAutoSpecification: Sendable {
     public let buckets: Int
     /// The fields of a bucket.
     public let fields: [(name: String, accumulator: AccumulatorSpecification)]
+    /// The series of preferred numbers that bounds are rounded to.
+    public let granularity: Granularity?
 }
 
 /// `$geoNear`.
@@ -186,6 +203,23 @@ public struct WindowSpecification: Sendable {
         case shift(Expression, by: Int, otherwise: Value)
         /// `$locf`: the last value that is not null.
         case lastObserved(Expression)
+        /// `$linearFill`: nulls between two numbers become what lies on the line between them.
+        case linearFill(Expression)
+        /// `$derivative` and `$integral` by the value that is sorted by; milliseconds of the unit if that is a date.
+        case derivative(Expression, unit: Int64?)
+        case integral(Expression, unit: Int64?)
+        /// `$expMovingAvg` with the weight of the newest value.
+        case movingAverage(Expression, weight: MovingWeight)
+        /// `$covariancePop`, `$covarianceSamp`.
+        case covariance(Expression, Expression, isSample: Bool)
+    }
+
+    /// The weight of the newest value of `$expMovingAvg`.
+    public enum MovingWeight: Sendable {
+        /// `N`: two of `N + 1`.
+        case count(Int64)
+        /// `alpha`.
+        case fraction(Value)
     }
 
     /// Which documents around the present one.

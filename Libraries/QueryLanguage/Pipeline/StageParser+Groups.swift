@@ -5,7 +5,7 @@ extension StageParser {
     private static let accumulators: Set<String> = [
         "$sum", "$avg", "$min", "$max", "$first", "$last", "$push", "$addToSet", "$stdDevPop", "$stdDevSamp",
         "$mergeObjects", "$count",
-        "$firstN", "$lastN", "$minN", "$maxN", "$top", "$bottom", "$topN", "$bottomN",
+        "$firstN", "$lastN", "$minN", "$maxN", "$top", "$bottom", "$topN", "$bottomN", "$percentile", "$median",
     ]
 
     func group(_ value: Value) throws(QueryError) -> GroupSpecification {
@@ -49,7 +49,7 @@ extension StageParser {
                 throw .typeMismatch("$count takes no arguments, i.e. $count:{}")
             }
             return AccumulatorSpecification(
-                name: "$count", argument: Expression(node: .literal(.null)), count: nil, sort: nil)
+                name: "$count", argument: Expression(node: .literal(.null)))
         case "$firstN", "$lastN", "$minN", "$maxN":
             guard let input = operation.value["input"], let count = operation.value["n"] else {
                 throw QueryError(code: 5_787_906, message: "\(operation.key) needs 'input' and 'n'")
@@ -69,6 +69,10 @@ extension StageParser {
             }
             return AccumulatorSpecification(
                 name: operation.key, argument: try expression(output), count: count, sort: try Sort(order))
+        case "$percentile", "$median":
+            let (input, percentiles) = try Percentiles.parse(operation.key, operation.value)
+            return AccumulatorSpecification(
+                name: operation.key, argument: try expression(input), percentiles: percentiles)
         default:
             var argument = operation.value
             if case .array(let elements) = argument {
@@ -78,14 +82,14 @@ extension StageParser {
                 argument = elements[0]
             }
             return AccumulatorSpecification(
-                name: operation.key, argument: try expression(argument), count: nil, sort: nil)
+                name: operation.key, argument: try expression(argument))
         }
     }
 
     private func fields(_ value: Value?) throws(QueryError) -> [(name: String, accumulator: AccumulatorSpecification)] {
         guard let value else {
             let count = AccumulatorSpecification(
-                name: "$sum", argument: Expression(node: .literal(1)), count: nil, sort: nil)
+                name: "$sum", argument: Expression(node: .literal(1)))
             return [("count", count)]
         }
         guard case .document(let document) = value else {
@@ -96,6 +100,17 @@ extension StageParser {
         return fields
     }
 
+    private func requireExpression(_ name: String, _ value: Value, _ code: Int) throws(QueryError) {
+        switch value {
+        case .document: return
+        case .string(let path) where path.hasPrefix("$"): return
+        default:
+            throw QueryError(
+                code: code, message: "The \(name) 'groupBy' field must be defined as a $-prefixed path or an expression"
+            )
+        }
+    }
+
     func bucket(_ value: Value) throws(QueryError) -> BucketSpecification {
         let document = try object("$bucket", value, 40201)
         for field in document.fields where !["groupBy", "boundaries", "default", "output"].contains(field.key) {
@@ -104,6 +119,7 @@ extension StageParser {
         guard let groupBy = document["groupBy"], let bounds = document["boundaries"] else {
             throw QueryError(code: 40198, message: "$bucket requires 'groupBy' and 'boundaries' to be specified.")
         }
+        try requireExpression("$bucket", groupBy, 40202)
         guard case .array(let elements) = bounds else {
             throw QueryError(code: 40200, message: "The $bucket 'boundaries' field must be an array")
         }
@@ -147,106 +163,25 @@ extension StageParser {
         for field in document.fields where !["groupBy", "buckets", "output", "granularity"].contains(field.key) {
             throw QueryError(code: 40245, message: "Unrecognized option to $bucketAuto: \(field.key)")
         }
-        if document["granularity"] != nil { throw .notSupported("$bucketAuto.granularity") }
+        let granularity = try document["granularity"].map { (value) throws(QueryError) in try Granularity(value) }
         guard let groupBy = document["groupBy"], let buckets = document["buckets"] else {
             throw QueryError(code: 40246, message: "$bucketAuto requires 'groupBy' and 'buckets' to be specified")
+        }
+        try requireExpression("$bucketAuto", groupBy, 40239)
+        guard buckets.isNumber else {
+            throw QueryError(
+                code: 40241,
+                message: "The $bucketAuto 'buckets' field must be a numeric value, but found \(buckets.typeName)")
+        }
+        guard buckets.int64Value.flatMap({ Int32(exactly: $0) }) != nil else {
+            throw QueryError(
+                code: 40242, message: "The $bucketAuto 'buckets' field must be representable as a 32-bit integer")
         }
         guard let count = buckets.intValue, count > 0 else {
             throw QueryError(code: 40243, message: "The $bucketAuto 'buckets' field must be greater than 0")
         }
         return BucketAutoSpecification(
-            groupBy: try expression(groupBy), buckets: count, fields: try fields(document["output"]))
-    }
-
-    func window(_ value: Value) throws(QueryError) -> WindowSpecification {
-        let document = try object("$setWindowFields", value, 9)
-        for field in document.fields where !["partitionBy", "sortBy", "output"].contains(field.key) {
-            throw .failedToParse("BSON field '$setWindowFields.\(field.key)' is an unknown field.")
-        }
-        guard case .document(let outputs)? = document["output"] else {
-            throw .failedToParse("BSON field '$setWindowFields.output' is missing but a required field")
-        }
-        var sort: Sort?
-        if case .document(let order)? = document["sortBy"] { sort = try Sort(order) }
-        var partition: Expression?
-        if let value = document["partitionBy"] { partition = try expression(value) }
-        var parsed: [WindowSpecification.Output] = []
-        for field in outputs.fields { parsed.append(try windowOutput(field, sort)) }
-        return WindowSpecification(partition: partition, sort: sort, outputs: parsed)
-    }
-
-    private func windowOutput(_ field: Document.Field, _ sort: Sort?) throws(QueryError) -> WindowSpecification.Output {
-        guard case .document(let document) = field.value,
-            let operation = document.fields.first(where: { $0.key != "window" })
-        else {
-            throw .failedToParse("Expected a $-prefixed window function, in \(field.key)")
-        }
-        let function: WindowSpecification.Function
-        switch operation.key {
-        case "$rank": function = .rank
-        case "$denseRank": function = .denseRank
-        case "$documentNumber": function = .documentNumber
-        case "$shift":
-            guard let output = operation.value["output"], let by = operation.value["by"]?.intValue,
-                Int32(exactly: by) != nil
-            else {
-                throw .failedToParse("$shift requires 'output' and an integer 'by'")
-            }
-            function = .shift(try expression(output), by: by, otherwise: operation.value["default"] ?? .null)
-        case "$locf": function = .lastObserved(try expression(operation.value))
-        case "$derivative", "$integral", "$expMovingAvg", "$covariancePop", "$covarianceSamp", "$linearFill":
-            throw .notSupported(operation.key)
-        default: function = .accumulator(try accumulator(operation: operation))
-        }
-        if sort == nil {
-            switch function {
-            case .accumulator, .lastObserved: break
-            default:
-                throw QueryError(
-                    code: 5_371_602, message: "\(operation.key) must be specified with a top level sortBy expression")
-            }
-        }
-        return WindowSpecification.Output(
-            path: Path(field.key), function: function, window: try window(of: document, sort))
-    }
-
-    private func window(of document: Document, _ sort: Sort?) throws(QueryError) -> WindowSpecification.Window {
-        guard let value = document["window"] else { return .documents(lower: nil, upper: nil) }
-        guard case .document(let window) = value else { throw .failedToParse("'window' field must be an object") }
-        if window.isEmpty { return .documents(lower: nil, upper: nil) }
-        let isRange = window["range"] != nil
-        guard case .array(let bounds)? = window["documents"] ?? window["range"], bounds.count == 2 else {
-            throw .failedToParse("Window bounds must be a 2-element array")
-        }
-        guard !isRange else {
-            guard sort?.keys.count == 1, sort?.keys[0].ascending == true else {
-                throw QueryError(
-                    code: 5_339_902, message: "Range-based bounds require a sortBy a single field, ascending")
-            }
-            let offsets = bounds.map { $0.isNumber ? $0 : nil }
-            for bound in bounds where !bound.isNumber && bound != "unbounded" && bound != "current" {
-                throw .failedToParse("Range-based bounds expression must be a number")
-            }
-            return .range(
-                lower: offsets[0], upper: offsets[1], isCurrentLower: bounds[0] == "current",
-                isCurrentUpper: bounds[1] == "current",
-                unit: window["unit"]?.stringValue)
-        }
-        var places: [Int?] = []
-        for bound in bounds {
-            switch bound {
-            case "unbounded": places.append(nil)
-            case "current": places.append(0)
-            default:
-                guard let number = bound.intValue, Int32(exactly: number) != nil else {
-                    throw .failedToParse("Numeric document-based bounds must be an integer")
-                }
-                places.append(number)
-            }
-        }
-        if sort == nil, places[0] != nil || places[1] != nil {
-            throw QueryError(code: 5_339_901, message: "Document-based bounds require a sortBy")
-        }
-        return .documents(lower: places[0], upper: places[1])
+            groupBy: try expression(groupBy), buckets: count, fields: try fields(document["output"]),
+            granularity: granularity)
     }
 }

@@ -3,7 +3,7 @@ import DocumentModel
 /// Stages that look at other collections or run pipelines of their own.
 extension StageParser {
     private static let known: Set<String> = [
-        "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$densify", "$fill", "$indexStats",
+        "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$indexStats",
         "$listLocalSessions",
         "$listSessions", "$planCacheStats", "$querySettings", "$rankFusion", "$scoreFusion", "$vectorSearch",
         "$listSampledQueries",
@@ -19,6 +19,7 @@ extension StageParser {
         case "$unionWith": return try union(value)
         case "$setWindowFields": return .window(try window(value))
         case "$geoNear": return .geoNear(try geoNear(value))
+        case "$densify": return .densify(try densify(value))
         default:
             if Self.known.contains(name) { throw .notSupported(name) }
             throw QueryError(code: 40324, message: "Unrecognized pipeline stage name: '\(name)'")
@@ -64,8 +65,11 @@ extension StageParser {
                 Path(try text("$lookup", "localField", document)), Path(try text("$lookup", "foreignField", document))
             )
         }
+        // A pipeline that begins with `$documents` needs no collection.
+        let begins = if case .documents? = inner?.stages.first { true } else { false }
         return LookupSpecification(
-            collection: try text("$lookup", "from", document), fields: fields, variables: variables, pipeline: inner,
+            collection: begins && document["from"] == nil ? nil : try text("$lookup", "from", document), fields: fields,
+            variables: variables, pipeline: inner,
             output: Path(try text("$lookup", "as", document)))
     }
 
@@ -83,8 +87,15 @@ extension StageParser {
         }
         var maximumDepth: Int?
         if let value = document["maxDepth"] {
-            guard let number = value.intValue, number >= 0 else {
+            guard value.isNumber else {
+                throw QueryError(code: 40100, message: "maxDepth must be numeric, found type: \(value.typeName)")
+            }
+            guard value.doubleValue.map({ $0 >= 0 }) == true else {
                 throw QueryError(code: 40101, message: "maxDepth requires a nonnegative argument, found: \(value)")
+            }
+            guard let number = value.intValue else {
+                throw QueryError(
+                    code: 40102, message: "maxDepth could not be represented as a long long: \(value)")
             }
             maximumDepth = number
         }
@@ -108,10 +119,11 @@ extension StageParser {
         }
         var facets: [(name: String, pipeline: Pipeline)] = []
         for field in document.fields {
-            let inner = try pipeline(field.value)
+            let inner = try Pipeline(
+                try Pipeline.documents(field.value), variables: variables, depth: depth + 1)
             for stage in inner.stages {
                 switch stage {
-                case .facet, .search, .geoNear, .documents:
+                case .output, .facet, .search, .geoNear, .documents:
                     throw QueryError(
                         code: 40600, message: "\(stage.name) is not allowed to be used within a $facet stage")
                 default: break
@@ -128,11 +140,13 @@ extension StageParser {
         }
         let document = try object("$unionWith", value, 9)
         for field in document.fields where field.key != "coll" && field.key != "pipeline" {
-            throw .failedToParse("BSON field '$unionWith.\(field.key)' is an unknown field.")
+            throw .unknownField("$unionWith.\(field.key)")
         }
+        let inner = try pipeline(document["pipeline"] ?? .array([]))
+        let begins = if case .documents? = inner.stages.first { true } else { false }
         return .unionWith(
-            collection: try text("$unionWith", "coll", document),
-            pipeline: try pipeline(document["pipeline"] ?? .array([])))
+            collection: begins && document["coll"] == nil ? nil : try text("$unionWith", "coll", document),
+            pipeline: inner)
     }
 
     private func geoNear(_ value: Value) throws(QueryError) -> GeoNearSpecification {

@@ -26,8 +26,11 @@ struct StageParser {
                 throw QueryError(code: 15976, message: "$sort stage must have at least one sort key")
             }
             return [.sort(try Sort(order))]
-        case "$skip": return [.skip(try count("$skip", value, 15972, minimum: 0))]
-        case "$limit": return [.limit(try count("$limit", value, 15957, minimum: 1))]
+        case "$skip": return [.skip(try count("$skip", value, 5_107_200))]
+        case "$limit":
+            let count = try count("$limit", value, 5_107_201)
+            guard count > 0 else { throw QueryError(code: 15958, message: "the limit must be positive") }
+            return [.limit(count)]
         case "$count": return [.count(try countField(value))]
         case "$sortByCount": return try sortByCount(value)
         case "$unwind": return [.unwind(try unwind(value))]
@@ -38,12 +41,8 @@ struct StageParser {
             }
             return [.replaceRoot(try expression(newRoot))]
         case "$replaceWith": return [.replaceRoot(try expression(value))]
-        case "$sample":
-            let sample = try object("$sample", value, 28745)
-            guard let size = sample["size"] else {
-                throw QueryError(code: 28749, message: "$sample stage must specify a size")
-            }
-            return [.sample(try count("$sample size", size, 28747, minimum: 1))]
+        case "$sample": return [.sample(try sampleSize(value))]
+        case "$fill": return try fill(value)
         case "$redact": return [.redact(try expression(value))]
         case "$documents": return [.documents(try expression(value))]
         case "$search", "$searchMeta": return [.search(name: field.key, try object(field.key, value, 9))]
@@ -61,18 +60,26 @@ struct StageParser {
         return document
     }
 
-    private func count(_ name: String, _ value: Value, _ code: Int, minimum: Int) throws(QueryError) -> Int {
-        guard value.isNumber, let count = value.intValue else {
+    private func count(_ name: String, _ value: Value, _ code: Int) throws(QueryError) -> Int {
+        guard value.isNumber, let count = value.intValue, count >= 0 else {
             throw QueryError(
-                code: code, message: "invalid argument to \(name) stage: Expected an integer: \(name): \(value)")
+                code: code, message: "invalid argument to \(name) stage: Expected a non-negative integer: \(value)")
         }
-        guard count >= minimum else {
-            throw QueryError(
-                code: minimum == 0 ? code : 15958,
-                message: minimum == 0
-                    ? "invalid argument to \(name) stage: Expected a non-negative number" : "the limit must be positive"
-            )
+        return count
+    }
+
+    private func sampleSize(_ value: Value) throws(QueryError) -> Int {
+        let sample = try object("$sample", value, 28745)
+        for field in sample.fields where field.key != "size" {
+            throw QueryError(code: 28748, message: "unrecognized option to $sample: \(field.key)")
         }
+        guard let size = sample["size"] else {
+            throw QueryError(code: 28749, message: "$sample stage must specify a size")
+        }
+        guard size.isNumber, let count = size.intValue else {
+            throw QueryError(code: 28746, message: "size argument to $sample must be a number")
+        }
+        guard count > 0 else { throw QueryError(code: 28747, message: "size argument to $sample must be positive") }
         return count
     }
 
@@ -95,6 +102,10 @@ struct StageParser {
         switch value {
         case .string: elements = [value]
         case .array(let list) where !list.isEmpty: elements = list
+        case .array:
+            throw QueryError(
+                code: 31119,
+                message: "$unset specification must be a string or an array with at least one field")
         default:
             throw QueryError(
                 code: 31002, message: "$unset specification must be a string or an array with at least one field")
@@ -118,12 +129,18 @@ struct StageParser {
         switch value {
         case .string(let path) where path.hasPrefix("$"): break
         case .document where FilterParser.isOperators(value): break
+        case .document:
+            throw QueryError(
+                code: 40147, message: "the sortByCount field must be defined as a $-prefixed path or an expression")
+        case .string:
+            throw QueryError(
+                code: 40148, message: "the sortByCount field must be defined as a $-prefixed path or an expression")
         default:
             throw QueryError(
                 code: 40149, message: "the sortByCount field must be defined as a $-prefixed path or an expression")
         }
         let count = AccumulatorSpecification(
-            name: "$sum", argument: Expression(node: .literal(1)), count: nil, sort: nil)
+            name: "$sum", argument: Expression(node: .literal(1)))
         return [
             .group(GroupSpecification(id: try expression(value), fields: [("count", count)])),
             .sort(try Sort(["count": -1])),
@@ -163,9 +180,12 @@ struct StageParser {
                 }
             }
         }
+        guard text != nil else { throw QueryError(code: 28812, message: "no path specified to $unwind stage") }
         guard case .string(let path)? = text else {
+            let isOption = if case .document = value { true } else { false }
             throw QueryError(
-                code: 28808, message: "expected a string as the path for $unwind stage, got \(text.typeName)")
+                code: isOption ? 28808 : 15981,
+                message: "expected a string as the path for $unwind stage, got \(text.typeName)")
         }
         guard path.hasPrefix("$"), path.count > 1 else {
             throw QueryError(
@@ -186,15 +206,34 @@ struct StageParser {
                 }
             } else {
                 guard document["into"] != nil else {
-                    throw .failedToParse("BSON field '$merge.into' is missing but a required field")
+                    throw .missingField("$merge.into")
                 }
                 for field in document.fields
                 where !["into", "on", "let", "whenMatched", "whenNotMatched"].contains(field.key) {
-                    throw .failedToParse("BSON field '$merge.\(field.key)' is an unknown field.")
+                    throw .unknownField("$merge.\(field.key)")
                 }
+                try checkModes(document)
             }
             return value
-        default: throw QueryError(code: 51182, message: "\(name) only supports a string or object argument")
+        default:
+            throw QueryError(
+                code: name == "$out" ? 16990 : 51182, message: "\(name) only supports a string or object argument")
+        }
+    }
+
+    private func checkModes(_ document: Document) throws(QueryError) {
+        let modes = [
+            "whenMatched": ["replace", "keepExisting", "merge", "fail"],
+            "whenNotMatched": ["insert", "discard", "fail"],
+        ]
+        for (name, allowed) in modes {
+            switch document[name] {
+            case .array? where name == "whenMatched": continue
+            case .string(let mode)? where allowed.contains(mode): continue
+            case nil: continue
+            default:
+                throw .badValue("Enumeration value for field '$merge.\(name)' is not a valid value.")
+            }
         }
     }
 }

@@ -84,26 +84,49 @@ struct WindowStep: PipelineStep {
                 values.append(last)
             }
             return values
-        case .accumulator(let accumulator): return try accumulate(accumulator, output.window, contexts, keys)
+        case .accumulator(let accumulator):
+            return try eachWindow(output.window, contexts, keys, running: accumulator) {
+                (contexts, _) throws(QueryError) in try total(accumulator, contexts)
+            }
+        case .linearFill(let expression): return try WindowMathematics.linearFill(expression, contexts, keys)
+        case .movingAverage(let expression, let weight):
+            return try WindowMathematics.movingAverage(expression, weight, contexts)
+        case .derivative(let expression, let unit):
+            return try eachWindow(output.window, contexts, keys) { (contexts, keys) throws(QueryError) in
+                try WindowMathematics.derivative(expression, unit, contexts, keys)
+            }
+        case .integral(let expression, let unit):
+            return try eachWindow(output.window, contexts, keys) { (contexts, keys) throws(QueryError) in
+                try WindowMathematics.integral(expression, unit, contexts, keys)
+            }
+        case .covariance(let a, let b, let isSample):
+            return try eachWindow(output.window, contexts, keys) { (contexts, _) throws(QueryError) in
+                try WindowMathematics.covariance(a, b, isSample: isSample, contexts)
+            }
         }
     }
 
-    private func accumulate(
-        _ specification: AccumulatorSpecification, _ window: WindowSpecification.Window,
-        _ contexts: [EvaluationContext], _ keys: [[Value]]
+    /// A value for the window of each document.
+    /// - Parameter running: the accumulator that may go on from one window to the next where only the end moves.
+    private func eachWindow(
+        _ window: WindowSpecification.Window, _ contexts: [EvaluationContext], _ keys: [[Value]],
+        running specification: AccumulatorSpecification? = nil,
+        _ value: (ArraySlice<EvaluationContext>, ArraySlice<[Value]>) throws(QueryError) -> Value?
     ) throws(QueryError) -> [Value?] {
         var values: [Value?] = []
         var whole: Value??
         var running: GroupAccumulator?
         for index in contexts.indices {
+            try QueryError.throwIfCancelled()
             switch window {
             case .documents(nil, nil):
                 // The same for all.
                 if let whole { values.append(whole); continue }
-                let value = try total(specification, contexts[...])
+                let value = try value(contexts[...], keys[...])
                 whole = .some(value)
                 values.append(value)
-            case .documents(nil, 0):
+            case .documents(nil, 0) where specification != nil:
+                guard let specification else { continue }
                 var accumulator: GroupAccumulator
                 if let present = running {
                     accumulator = present
@@ -117,10 +140,11 @@ struct WindowStep: PipelineStep {
             case .documents(let lower, let upper):
                 let first = lower.map { max(0, index + $0) } ?? 0
                 let last = upper.map { min(contexts.count - 1, index + $0) } ?? contexts.count - 1
-                values.append(try total(specification, first <= last ? contexts[first...last] : []))
+                let places = first <= last ? first..<last + 1 : 0..<0
+                values.append(try value(contexts[places], keys[places]))
             case .range:
                 let members = try rangeMembers(window, at: index, keys)
-                values.append(try total(specification, ArraySlice(members.map { contexts[$0] })))
+                values.append(try value(contexts[members], keys[members]))
             }
         }
         return values
@@ -130,8 +154,11 @@ struct WindowStep: PipelineStep {
         throws(QueryError) -> Value?
     {
         guard let first = contexts.first else {
-            return ["$push", "$addToSet"].contains(specification.name)
-                ? .array([]) : ["$sum", "$count"].contains(specification.name) ? .int32(0) : .null
+            switch specification.name {
+            case "$push", "$addToSet", "$firstN", "$lastN", "$minN", "$maxN", "$topN", "$bottomN": return .array([])
+            case "$sum", "$count": return .int32(0)
+            default: return specification.percentiles?.result([]) ?? .null
+            }
         }
         var accumulator = try GroupAccumulator(specification, first)
         for context in contexts { try accumulator.add(specification, context) }
@@ -139,11 +166,11 @@ struct WindowStep: PipelineStep {
     }
 
     private func rangeMembers(_ window: WindowSpecification.Window, at index: Int, _ keys: [[Value]]) throws(QueryError)
-        -> [Int]
+        -> Range<Int>
     {
         guard case .range(let lower, let upper, let isCurrentLower, let isCurrentUpper, let unit) = window,
             let own = keys[index].first
-        else { return [] }
+        else { return 0..<0 }
         func bound(_ offset: Value?, _ isCurrent: Bool) throws(QueryError) -> Value? {
             if isCurrent { return own }
             guard let offset else { return nil }
@@ -161,9 +188,25 @@ struct WindowStep: PipelineStep {
             return try Arithmetic.add(own, offset)
         }
         let from = try bound(lower, isCurrentLower), to = try bound(upper, isCurrentUpper)
-        return keys.indices.filter { place in
-            guard let key = keys[place].first, key.typeRank == own.typeRank else { return false }
-            return from.map { Value.compare(key, $0) >= 0 } ?? true && to.map { Value.compare(key, $0) <= 0 } ?? true
+        // The keys ascend, so that the members stand together, among those of the same type.
+        let first = Self.place(in: keys) { key in
+            key.typeRank > own.typeRank
+                || key.typeRank == own.typeRank && from.map { Value.compare(key, $0) >= 0 } ?? true
         }
+        let last = Self.place(in: keys) { key in
+            key.typeRank > own.typeRank
+                || key.typeRank == own.typeRank && to.map { Value.compare(key, $0) > 0 } ?? false
+        }
+        return first..<max(first, last)
+    }
+
+    /// The first place whose key has a property that all behind it have too.
+    private static func place(in keys: [[Value]], where isReached: (Value) -> Bool) -> Int {
+        var low = 0, high = keys.count
+        while low < high {
+            let middle = (low + high) / 2
+            if isReached(keys[middle].first ?? .null) { high = middle } else { low = middle + 1 }
+        }
+        return low
     }
 }

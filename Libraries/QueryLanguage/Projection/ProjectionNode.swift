@@ -25,6 +25,9 @@ public indirect enum ProjectionNode: Sendable {
         public var node: ProjectionNode
     }
 
+    /// Whether fields below are named.
+    var isParent: Bool { if case .children = self { true } else { false } }
+
     var hasComputed: Bool {
         switch self {
         case .computed: true

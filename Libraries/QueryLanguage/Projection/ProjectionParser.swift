@@ -6,6 +6,9 @@ struct ProjectionParser {
     let variables: Set<String>
     private var includes: String?
     private var excludes: String?
+    private var firstIsInclusion: Bool?
+    private var includesIsComputed = false
+    private var hasPositional = false
     private var keepsOthers = false
     private var keepsId: Bool?
 
@@ -26,11 +29,7 @@ struct ProjectionParser {
             }
             try add(field.value, at: field.key, to: &children)
         }
-        if let includes, let excludes {
-            throw QueryError(
-                code: 31254,
-                message: "Cannot do exclusion on field \(excludes) in inclusion projection (of \(includes))")
-        }
+        if let includes, let excludes { throw mixture(includes, excludes, document) }
         // Without other fields `_id` decides; otherwise it has a say of its own. `$slice` alone keeps everything.
         let isInclusion = includes != nil || excludes == nil && !keepsOthers && keepsId == true
         if isInclusion {
@@ -39,6 +38,31 @@ struct ProjectionParser {
         }
         if keepsId == false { children.append(ProjectionNode.Child(name: "_id", node: .exclude)) }
         return (children, .exclusion)
+    }
+
+    private func mixture(_ includes: String, _ excludes: String, _ document: Document) -> QueryError {
+        let isInclusion = firstIsInclusion ?? true
+        if isInclusion {
+            return QueryError(code: 31254, message: "Cannot do exclusion on field \(excludes) in inclusion projection")
+        }
+        return QueryError(
+            code: includesIsComputed ? 31252 : 31253,
+            message: includesIsComputed
+                ? "Cannot use an expression \(includes) in an exclusion projection"
+                : "Cannot do inclusion on field \(includes) in exclusion projection")
+    }
+
+    private mutating func include(_ path: String, isComputed: Bool = false) {
+        if includes == nil {
+            includes = path
+            includesIsComputed = isComputed
+        }
+        firstIsInclusion = firstIsInclusion ?? true
+    }
+
+    private mutating func exclude(_ path: String) {
+        excludes = excludes ?? path
+        firstIsInclusion = firstIsInclusion ?? false
     }
 
     mutating func parseAddition(_ document: Document) throws(QueryError) -> [ProjectionNode.Child] {
@@ -78,10 +102,15 @@ struct ProjectionParser {
                 guard flag else {
                     throw QueryError(code: 31395, message: "positional projection cannot be used with exclusion")
                 }
-                includes = includes ?? path
+                guard !hasPositional else {
+                    throw QueryError(
+                        code: 31276, message: "Cannot specify more than one positional projection per query.")
+                }
+                hasPositional = true
+                include(path)
                 return try insert(.positional, at: String(path.dropLast(2)), into: &children)
             }
-            if flag { includes = includes ?? path } else { excludes = excludes ?? path }
+            if flag { include(path) } else { exclude(path) }
             return try insert(flag ? .include : .exclude, at: path, into: &children)
         }
         if case .document(let document) = value, let first = document.fields.first {
@@ -95,8 +124,17 @@ struct ProjectionParser {
             throw QueryError(
                 code: 51270, message: "An empty sub-projection is not a valid value. Found empty object at path")
         }
-        includes = includes ?? path
-        try insert(.computed(try Expression(value, variables: variables)), at: path, into: &children)
+        include(path, isComputed: true)
+        try insert(.computed(try computed(value)), at: path, into: &children)
+    }
+
+    /// - Throws: 31325 for an operator that no expression knows, in a `find`.
+    private func computed(_ value: Value) throws(QueryError) -> Expression {
+        do throws(QueryError) {
+            return try Expression(value, variables: variables)
+        } catch  where error.code == 168 && !isStage {
+            throw QueryError(code: 31325, message: "Unknown expression in projection: \(error.message)")
+        }
     }
 
     private mutating func addOperator(
@@ -130,7 +168,7 @@ struct ProjectionParser {
             }
             var parser = FilterParser()
             guard let condition = try parser.conditions(document, at: nil).first else { return false }
-            includes = includes ?? path
+            include(path)
             try insert(.elementMatch(condition), at: path, into: &children)
             return true
         case "$meta": throw .notSupported("$meta")
@@ -169,7 +207,9 @@ struct ProjectionParser {
             return
         }
         guard !rest.isEmpty, case .children(var below) = children[index].node else {
-            throw QueryError(code: 31250, message: "Path collision at \(text)")
+            throw QueryError(
+                code: rest.isEmpty && children[index].node.isParent ? 31249 : 31250,
+                message: "Path collision at \(text)")
         }
         try insert(node, rest, text, into: &below)
         children[index].node = .children(below)

@@ -21,7 +21,8 @@ public struct Sort: Sendable {
             if case .document(let meta) = field.value, meta["$meta"] != nil { throw .notSupported("$meta in a sort") }
             guard let direction = field.value.int64Value, direction == 1 || direction == -1 else {
                 throw QueryError(
-                    code: 15975, message: "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
+                    code: field.value.isNumber ? 15975 : 15974,
+                    message: "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
             }
             guard !field.key.isEmpty, !field.key.split(separator: ".", omittingEmptySubsequences: false).contains("")
             else {

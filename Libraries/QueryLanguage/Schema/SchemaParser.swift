@@ -33,7 +33,10 @@ struct SchemaParser {
             guard siblings["type"] == nil else {
                 throw .failedToParse("Cannot specify both $jsonSchema keywords 'type' and 'bsonType'")
             }
-            return .types(try TypeSet(value).codes)
+            switch value {
+            case .string, .array: return .types(try TypeSet(value).codes)
+            default: throw .typeMismatch("$jsonSchema keyword 'bsonType' must be a string or an array of strings")
+            }
         case "type": return .types(try jsonTypes(value))
         case "enum": return .enumeration(try array(name, value))
         case "properties", "patternProperties", "additionalProperties": return try properties(name, siblings)

@@ -136,7 +136,8 @@ enum UpdateArithmetic {
             for element in elements where try !condition.matches(element) { kept.append(element) }
             return keep(kept, in: &elements)
         case .pullAll(let values):
-            return keep(elements.filter { element in !values.contains { $0 == element } }, in: &elements)
+            let removed = Set(values)
+            return keep(elements.filter { !removed.contains($0) }, in: &elements)
         case .pop(let first):
             if elements.isEmpty { return .nothing }
             if first { elements.removeFirst() } else { elements.removeLast() }

@@ -3,7 +3,7 @@ import DocumentModel
 /// The conflict rules: one per kind of operation, pure, the same wherever they run.
 ///
 /// They decide against the document as it is when the operation arrives; the order of arrival is the server's order. All
-/// devices take the results in that order and so agree. ``UpdateRules`` has the rules of single paths.
+/// devices take the results in that order and so agree. `UpdateRules` has the rules of single paths.
 public enum ConflictRules {
     /// Decides an operation against the document as it is.
     ///

@@ -62,6 +62,8 @@ public struct OperationRejection: Error, Hashable, Sendable {
         public static let wrongPartition = Code(rawValue: "wrongPartition")
         /// The document would grow beyond the limit.
         public static let documentTooLarge = Code(rawValue: "documentTooLarge")
+        /// The server has a changeset under this version for so long that it can't tell whether it is this one.
+        public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
     }
 
     /// A stable word for programs.

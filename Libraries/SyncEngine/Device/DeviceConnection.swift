@@ -46,6 +46,8 @@ public struct DeviceConnection: Sendable {
         case reauthenticate
         /// Don't connect again by itself.
         case close
+        /// Nothing: it goes on by itself.
+        case wait
     }
 
     /// How long things may take.
@@ -182,6 +184,7 @@ public struct DeviceConnection: Sendable {
     public mutating func failed(connection: Int, remedy: Remedy, now: Duration) -> [Action] {
         guard connection == self.connection, isOpen else { return [] }
         switch remedy {
+        case .wait: return []
         case .retry: return fail(now: now)
         case .reauthenticate:
             needsFreshToken = true

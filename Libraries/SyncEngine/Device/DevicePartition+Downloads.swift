@@ -61,7 +61,8 @@ extension DevicePartition {
         var keys: Set<DocumentKey> = []
         var kept: [PendingChangeset] = []
         for var pending in pending {
-            var isCommitted = pending.changeset.version <= containedVersion
+            // Versions of a former id say nothing about those of the present one.
+            var isCommitted = pending.isReofferable && pending.changeset.version <= containedVersion
             if case .acknowledged(let revision) = pending.state { isCommitted = isCommitted || revision <= checkpoint }
             if isCommitted && !pending.isContained { keys.formUnion(pending.keys) }
             pending.isContained = pending.isContained || isCommitted

@@ -4,19 +4,21 @@ extension DevicePartition {
     /// The gateway has answered `subscribe`.
     ///
     /// Acknowledged changesets behind `lastVersion` are offered again: the server was restored from a backup that doesn't
-    /// have them.
+    /// have them. A `lastVersion` that the device never gave means that it was restored or cloned itself.
     ///
     /// - Parameters:
     ///   - lastVersion: The last version of this device that the server has.
     ///   - retained: The changesets kept by `Effect.retain`, those after `lastVersion`, in order.
-    /// - Throws: `forked`.
-    public mutating func subscribed(
-        access: Access, lastVersion: Int64, retained: [Changeset]
-    ) throws(Fault) -> [Effect] {
-        if lastVersion >= nextVersion { throw .forked }
+    public mutating func subscribed(access: Access, lastVersion: Int64, retained: [Changeset]) -> [Effect] {
         self.access = access
         isSubscribed = true
+        serverVersion = lastVersion
+        guard lastVersion < nextVersion else {
+            isForked = true
+            return []
+        }
         containedVersion = min(containedVersion, lastVersion)
+        stagedVersion = min(stagedVersion, lastVersion)
         // The state that is shown still contains them, until the catch-up that replaces it is complete.
         var offered = retained.map { PendingChangeset(changeset: $0, isContained: true) }
         var isOffering = !offered.isEmpty
@@ -27,11 +29,28 @@ extension DevicePartition {
             }
             offered.append(pending)
         }
-        guard isOffering else { return [] }
-        offered.sort { $0.changeset.version < $1.changeset.version }
-        pending = offered
-        followOwnInserts(after: lastVersion)
-        return [.forgetRetained(after: lastVersion), .rebase(overlaidKeys)]
+        if isOffering {
+            offered.sort { $0.changeset.version < $1.changeset.version }
+            pending = offered
+            followOwnInserts(after: lastVersion)
+        }
+        renumber(after: lastVersion)
+        return isOffering ? [.forgetRetained(after: lastVersion), .rebase(overlaidKeys)] : []
+    }
+
+    /// The user's right has changed while the partition is open.
+    public mutating func accessChanged(to access: Access) {
+        if isSubscribed { self.access = access }
+    }
+
+    /// The server takes versions without a gap only: what it doesn't have follows what it has. There is a gap where it forgot
+    /// a rejection or what the device no longer keeps, and where a revocation took away what was never sent.
+    private mutating func renumber(after version: Int64) {
+        nextVersion = version + 1
+        for index in pending.indices where pending[index].changeset.version > version {
+            pending[index].changeset.version = nextVersion
+            nextVersion += 1
+        }
     }
 
     /// An insert that is offered again makes another incarnation; what was written to the document since is about that one.
@@ -50,33 +69,15 @@ extension DevicePartition {
     /// The connection is gone: what was sent and not answered will be sent again.
     public mutating func disconnected() {
         isSubscribed = false
-        for index in pending.indices where pending[index].state == .sent { pending[index].state = .waiting }
-    }
-
-    /// The device took a new id, under which its versions begin anew.
-    ///
-    /// What was acknowledged stays acknowledged, and can't be offered again under the new id.
-    public mutating func fork() -> [Effect] {
-        isSubscribed = false
-        containedVersion = 0
-        stagedVersion = 0
-        nextVersion = 1
-        for index in pending.indices {
-            pending[index].changeset.version = nextVersion
-            nextVersion += 1
-            if pending[index].isUnresolved {
-                pending[index].state = .waiting
-                pending[index].isContained = false
-            } else {
-                pending[index].isReofferable = false
-            }
-        }
-        return [.forgetRetained(after: 0), .rebase(overlaidKeys)]
+        serverVersion = 0
+        isForked = false
+        for index in pending.indices where pending[index].isUnresolved { pending[index].state = .waiting }
     }
 
     /// The user may no longer read the partition: its data goes. Writes that the server doesn't have are rejected.
     public mutating func revoke(_ rejection: OperationRejection) -> [Effect] {
         let refused = pending.filter(\.isUnresolved).map { Effect.reject($0.changeset, rejection) }
+        // The server may have had some of them: it says so when the partition is opened again.
         self = DevicePartition(nextVersion: nextVersion)
         return refused + [.wipe]
     }

@@ -32,15 +32,27 @@ extension DevicePartition {
     /// How many changesets were sent on the present connection and not answered.
     public var sentCount: Int { pending.count { $0.state == .sent } }
 
+    /// How many changesets of a partition may be unanswered at once: the server can tell so many of the last ones from others
+    /// under the same versions.
+    public static let uploadWindow = 16
+
     /// The changesets to upload now, which count as sent.
     ///
-    /// - Parameter window: How many may be unanswered at once.
-    public mutating func takeUploads(window: Int) -> [Changeset] {
+    /// What the server may have already goes first and alone: nothing new is committed before it is certain that the versions
+    /// are this device's.
+    ///
+    /// - Parameters:
+    ///   - window: How many may be unanswered at once, if fewer than `uploadWindow`.
+    ///   - isForking: Whether the device is about to take a new id, because of this partition or another one.
+    public mutating func takeUploads(window: Int, isForking: Bool = false) -> [Changeset] {
         guard isSubscribed else { return [] }
-        var free = window - sentCount
+        var free = min(window, Self.uploadWindow) - sentCount
         var taken: [Changeset] = []
+        let isAsking =
+            isForked || isForking
+            || pending.contains { $0.isUnresolved && $0.changeset.version <= serverVersion }
         for index in pending.indices where pending[index].state == .waiting {
-            if free <= 0 { break }
+            if free <= 0 || isAsking && pending[index].changeset.version > serverVersion { break }
             free -= 1
             pending[index].state = .sent
             taken.append(pending[index].changeset)
@@ -51,6 +63,7 @@ extension DevicePartition {
     /// The server has committed a changeset.
     public mutating func acknowledge(version: Int64, revision: Revision, lost: [LostWrite]) -> [Effect] {
         guard let index = unresolvedIndex(of: version) else { return [] }
+        hasMetGap = false
         pending[index].state = .acknowledged(revision)
         let settled = settle()
         var effects: [Effect] = lost.isEmpty ? [] : [.report(version: version, lost: lost)]
@@ -61,11 +74,23 @@ extension DevicePartition {
     /// The server has refused a changeset. Those behind it go on.
     public mutating func reject(version: Int64, _ rejection: OperationRejection) -> [Effect] {
         guard let index = unresolvedIndex(of: version) else { return [] }
+        hasMetGap = false
         let rejected = pending.remove(at: index)
         return [.reject(rejected.changeset, rejection), .rebase(rejected.keys)]
     }
 
-    private func unresolvedIndex(of version: Int64) -> Int? {
+    /// Refuses a changeset that the device itself can't send. Nothing behind it was sent either: it moves up.
+    public mutating func refuse(version: Int64, _ rejection: OperationRejection) -> [Effect] {
+        let effects = reject(version: version, rejection)
+        guard !effects.isEmpty, version > serverVersion else { return effects }
+        for index in pending.indices where pending[index].changeset.version > version {
+            pending[index].changeset.version -= 1
+        }
+        nextVersion -= 1
+        return effects
+    }
+
+    func unresolvedIndex(of version: Int64) -> Int? {
         pending.firstIndex { $0.changeset.version == version && $0.isUnresolved }
     }
 }

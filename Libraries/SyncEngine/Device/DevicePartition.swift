@@ -35,13 +35,10 @@ public struct DevicePartition: Sendable {
         case wipe
     }
 
-    /// What is wrong with a download or a subscription.
+    /// What is wrong with a download.
     public enum Fault: Error, Hashable, Sendable {
         /// Changes are missing between what the device has and what came: subscribe again.
         case gap
-        /// The server has changesets of this device that the device doesn't know: it was restored from a backup or cloned, and
-        /// needs a new id.
-        case forked
     }
 
     /// Up to where the device shows the partition. Number 0 stands for nothing yet.
@@ -64,6 +61,13 @@ public struct DevicePartition: Sendable {
     public internal(set) var access: Access
     /// Whether the gateway has answered a `subscribe` on the present connection.
     public internal(set) var isSubscribed = false
+    /// The last version that the server had when it answered: what is not behind it may be there already.
+    public internal(set) var serverVersion: Int64 = 0
+    /// Whether the server has another's changesets under this device's versions: the device was restored from a backup or
+    /// cloned, and takes a new id as soon as `isReadyToFork`.
+    public internal(set) var isForked = false
+    /// Whether the server missed versions, and has answered nothing since.
+    var hasMetGap = false
 
     /// The bookkeeping of a partition as it was saved; the defaults are those of one that was never opened.
     public init(

@@ -8,6 +8,8 @@ public struct PendingChangeset: Sendable {
         case waiting
         /// Uploaded on the present connection.
         case sent
+        /// The server has another's changeset under its version: it waits for the device's new id.
+        case foreign
         /// Committed; the partition was at this revision then.
         case acknowledged(Revision)
     }

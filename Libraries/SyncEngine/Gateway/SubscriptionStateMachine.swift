@@ -4,6 +4,8 @@ import DocumentModel
 ///
 /// waiting for the grant → attaching to the feed → catching up ⇄ live ⇄ lagging → closed
 ///
+/// While the gateway can't be sure of its grants, a subscription is suspended: it sends nothing, and catches up afterwards.
+///
 /// - Nothing is sent before the grant is known, nothing after `revoked`.
 /// - The feed is attached, with its position known, before the first chunk is read: what commits after the read comes from it.
 /// - Live frames continue the last chunk without a gap. Frames that come during a catch-up are held up to a bound; beyond it
@@ -14,10 +16,14 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     public enum Action: Sendable {
         /// Find the user's grant for the partition, then call `granted`, `grantUnavailable` or `revoked`.
         case requestGrant
-        /// Tell the device what it may do; `head` and `lastVersion` come with the first answer.
+        /// Tell the device that the partition is open, and what it may do.
         case sendSubscribed(access: Access, head: Revision, lastVersion: Int64)
+        /// Tell the device what it may do from now on.
+        case sendAccess(Access)
         /// Tell the device to try again later: permissions can't be decided now.
         case sendUnavailable
+        /// Tell the device that nothing comes for now, and that it goes on by itself.
+        case sendSuspended
         /// Receive the partition's live frames, then call `attached` once the feed's position is known.
         case attach
         /// Read what changed after the revision, in one snapshot and cut by size, then call `chunkRead`.
@@ -49,7 +55,10 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
 
     private var state = State.waitingForGrant
     private var cursor: Revision
-    private var announced: (head: Revision, lastVersion: Int64)?
+    private var isAnnounced = false
+    private var isSuspended = false
+    /// Reads that were under way when it was suspended: as many chunks are passed over.
+    private var givenUpReads = 0
     private var held = HeldFrames<Payload>()
     private let window: Int
 
@@ -86,8 +95,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
             state = .attaching
             return [.attach]
         }
-        guard access != before, let announced else { return [] }
-        return [.sendSubscribed(access: access, head: max(announced.head, cursor), lastVersion: announced.lastVersion)]
+        return access != before && isAnnounced ? [.sendAccess(access)] : []
     }
 
     /// The grant can't be decided now.
@@ -103,16 +111,42 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         return catchUp()
     }
 
+    /// The gateway can't be sure of its grants any more.
+    public mutating func suspend() -> [Action] {
+        if isClosed || isSuspended { return [] }
+        isSuspended = true
+        switch state {
+        case .catchingUp(let catchUp):
+            if catchUp.isReading { givenUpReads += 1 }
+            lag()
+        case .live: lag()
+        case .waitingForGrant, .attaching, .lagging, .closed: break
+        }
+        return [.sendSuspended]
+    }
+
+    /// The gateway is sure of its grants again.
+    public mutating func resume() -> [Action] {
+        guard isSuspended else { return [] }
+        isSuspended = false
+        if case .lagging = state { return catchUp() }
+        return []
+    }
+
     /// A chunk was read.
     ///
     /// - Parameter queued: Bytes that wait in the device's socket, without the chunk.
     public mutating func chunkRead(_ chunk: CatchUpChunk<Payload>, queued: Int) -> [Action] {
+        if givenUpReads > 0 {
+            givenUpReads -= 1
+            return []
+        }
         guard case .catchingUp(var catchUp) = state else { return [] }
         var actions: [Action] = []
-        if announced == nil {
+        if !isAnnounced {
+            isAnnounced = true
             actions.append(.sendSubscribed(access: access, head: chunk.head, lastVersion: chunk.lastVersion))
         }
-        announced = (chunk.head, chunk.lastVersion)
         catchUp.total = max(catchUp.total, catchUp.done + chunk.remaining)
         catchUp.done += chunk.count
         actions.append(.sendChunk(chunk, CatchUpProgress(done: catchUp.done, total: catchUp.total)))
@@ -150,7 +184,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     /// The device's socket has taken all that waited.
     public mutating func drained() -> [Action] {
         switch state {
-        case .lagging: return catchUp()
+        case .lagging where !isSuspended: return catchUp()
         case .catchingUp(var catchUp) where !catchUp.isReading:
             catchUp.isReading = true
             state = .catchingUp(catchUp)
@@ -175,7 +209,17 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         return true
     }
 
+    /// What comes is dropped, until it is caught up with.
+    private mutating func lag() {
+        state = .lagging
+        held = HeldFrames()
+    }
+
     private mutating func catchUp() -> [Action] {
+        if isSuspended {
+            lag()
+            return []
+        }
         state = .catchingUp(CatchUp())
         return [.readChunk(after: cursor)]
     }

@@ -14,7 +14,13 @@ extension GatewayFrame {
         case "welcome": self = .welcome(try Welcome(fields))
         case "subscribed": self = .subscribed(try Subscribed(fields))
         case "ack": self = .ack(try Acknowledgement(fields))
-        case "forked": self = .forked(partition: try fields.partition())
+        case "access":
+            self = .access(
+                partition: try fields.partition(),
+                try fields.require("access", Access(rawValue: try fields.string("access")), "read or write"))
+        case "forked":
+            self = .forked(
+                partition: try fields.partition(), version: try fields.integer("version", atLeast: 1))
         case "rejected": self = .rejected(try Rejection(fields))
         case "download": self = .download(partition: try fields.partition(), try Download(fields))
         case "revoked": self = .revoked(partition: try fields.partition(), reason: try fields.string("reason"))
@@ -39,7 +45,12 @@ extension GatewayFrame {
         case .welcome(let welcome): welcome.write(to: &writer)
         case .subscribed(let subscribed): subscribed.write(to: &writer)
         case .ack(let acknowledgement): acknowledgement.write(to: &writer)
-        case .forked(let partition): writer.field("partition", partition.text)
+        case .access(let partition, let access):
+            writer.field("partition", partition.text)
+            writer.field("access", access.rawValue)
+        case .forked(let partition, let version):
+            writer.field("partition", partition.text)
+            writer.field("version", version)
         case .rejected(let rejection): rejection.write(to: &writer)
         case .download(let partition, let download): return DownloadEncoder.encode(download, partition: partition)
         case .revoked(let partition, let reason):
@@ -176,7 +187,7 @@ extension GatewayFrame.ErrorReport {
             message: try fields.string("message", limit: 64 << 10),
             action: try fields.require(
                 "action", DeviceConnection.Remedy(rawValue: try fields.string("action")),
-                "retry, reauthenticate or close"),
+                "retry, reauthenticate, close or wait"),
             partition: fields.has("partition") ? try fields.partition() : nil,
             offset: fields.has("offset") ? try fields.integer("offset") : nil)
     }

@@ -5,12 +5,14 @@ import SyncEngine
 public enum GatewayFrame: Sendable {
     /// Answers `hello`.
     case welcome(Welcome)
-    /// Answers `subscribe`, and tells of a change of access.
+    /// Answers `subscribe`.
     case subscribed(Subscribed)
+    /// What the user may do with an open partition has changed.
+    case access(partition: Partition, Access)
     /// A changeset was committed.
     case ack(Acknowledgement)
-    /// The server knows other changesets of this device under the same versions: the device needs a new id.
-    case forked(partition: Partition)
+    /// The server knows another changeset of this device under the version: the device needs a new id.
+    case forked(partition: Partition, version: Int64)
     /// A changeset was refused.
     case rejected(Rejection)
     /// Changes of a partition.
@@ -174,6 +176,7 @@ public enum GatewayFrame: Sendable {
         switch self {
         case .welcome: "welcome"
         case .subscribed: "subscribed"
+        case .access: "access"
         case .ack: "ack"
         case .forked: "forked"
         case .rejected: "rejected"
@@ -187,6 +190,7 @@ public enum GatewayFrame: Sendable {
 
     /// Every `type` of a gateway's frame.
     public static let types = [
-        "welcome", "subscribed", "ack", "forked", "rejected", "download", "revoked", "presence", "error", "pong",
+        "welcome", "subscribed", "access", "ack", "forked", "rejected", "download", "revoked", "presence", "error",
+        "pong",
     ]
 }

@@ -12,7 +12,10 @@ extension WebSocket {
     }
 
     func fail(_ violation: Violation) {
-        if state == .open { sendClose(violation.code, violation.reason) }
+        if state == .open {
+            onViolation?(violation.code)
+            sendClose(violation.code, violation.reason)
+        }
         linger(WebSocketClosure(violation.code, violation.reason))
     }
 
@@ -71,6 +74,7 @@ extension WebSocket {
         let callback = onClose
         onMessage = nil
         onDrain = nil
+        onViolation = nil
         onClose = nil
         callback?(closure)
     }
@@ -91,6 +95,7 @@ extension WebSocket {
         queue.removeAll()
         unread = []
         if !isParsing { parser = nil }
+        mayFlush = nil
         report(closure)
         let callback = onEnd
         onEnd = nil

@@ -59,6 +59,12 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
 
     /// A message. The bytes are valid during the call only; a text is UTF-8. Not called after ``close(_:reason:)``.
     public var onMessage: ((WebSocketFrame.Opcode, UnsafeRawBufferPointer) -> Void)?
+    /// Called when the peer has broken the protocol, with the code of the close frame that follows: what is sent now goes
+    /// before it.
+    public var onViolation: ((WebSocketCloseCode) -> Void)?
+    /// Asked just before something is handed to the kernel: whether it may be. If not, the connection is reset, and nothing
+    /// of what is queued is sent.
+    public var mayFlush: (() -> Bool)?
     /// Called once, when the peer closed, the connection was lost, or the peer answered our close (or took too long
     /// to). The callbacks are dropped after it.
     public var onClose: ((WebSocketClosure) -> Void)?
@@ -197,6 +203,9 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
 
     func flush() {
         guard state != .closed else { return }
+        if let mayFlush, !queue.isEmpty, !mayFlush() {
+            return end(WebSocketClosure(.abnormal, "what is queued may not be sent any more"), resets: true)
+        }
         switch queue.write(to: descriptor) {
         case .drained:
             isBlocked = false

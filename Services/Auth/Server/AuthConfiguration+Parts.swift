@@ -23,7 +23,7 @@ extension AccountService.TokenLifetimes {
 extension MailSender {
     /// By SMTP, into a folder, or not at all.
     ///
-    /// - Throws: `MailConfigurationError`.
+    /// - Throws: `HTTPClientError` when the mail server's URL is malformed.
     init(configuration: AuthConfiguration, on loop: EventLoop, logger: Logger) throws {
         if let url = configuration.smtpURL {
             self = try .smtp(url: url, from: configuration.mailFrom, on: loop)

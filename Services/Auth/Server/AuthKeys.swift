@@ -32,8 +32,8 @@ public enum AuthKeys {
         "auth.mailTokenLifetime", default: .seconds(1800), range: .seconds(60)...(.seconds(7 * 86_400)),
         "How long a link in a mail works.")
     static let smtpURL = ConfigurationKey<String>.url(
-        "smtp.url", schemes: ["smtp", "smtps", "smtp+plain"],
-        "The mail server, with user and password in the URL: smtp begins plainly and goes on with TLS."
+        "smtp.url", schemes: ["smtp", "smtps"],
+        "The mail server, `smtp://[user:password@]host[:port]`, TLS from STARTTLS on (smtps: from the first byte; smtp with `?starttls=off`: never)."
     ).optional
     static let mailFolder = ConfigurationKey<String>.string(
         "mail.folder", "Without smtp.url, mails are written to this folder and their links to the log: for development."

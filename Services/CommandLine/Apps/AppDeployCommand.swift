@@ -32,6 +32,9 @@ enum AppDeployCommand {
         try await Tool.run(configuration) { tool in
             let definition = try await checked(directory, tool: tool)
             try await tool.registry.migrate()
+            // Before the version counts: where they can't be made, it changes nothing.
+            try await DeclaredCollections(definition, formerly: tool.registry.load(definition.id)?.definition).apply(
+                tool)
             let result = try await tool.registry.deploy(definition)
             // Services would find it at their next look; the topic makes it faster.
             try await tool.withProducer { try await AppRegistry.announce(result.app, with: $0) }

@@ -1,6 +1,7 @@
 import ChildProcesses
 import EventLoop
 import Foundation
+import Glibc
 import HTTPClient
 import LocalEngines
 
@@ -11,6 +12,8 @@ actor LocalSystem {
     private let loop = EventLoop(name: "up")
     private let appDirectory: String
     private let services: [ServiceProcess]
+    private let inFront: LocalProxy
+    private var proxy: ServiceProcess?
     private var engines = StartedEngines()
     private var keeping: Task<Void, Never>?
     private(set) var configuration = LocalConfiguration(values: [:])
@@ -18,19 +21,28 @@ actor LocalSystem {
     /// In the order of their ports, and of the way a newcomer meets them.
     static let serviceNames = ["auth", "permissions", "sync-gateway", "trigger-workers", "media-offload"]
 
-    init(places: Places, basePort: Int, appDirectory: String) {
+    /// - Parameter proxyTemplate: nginx's configuration; without it, or without nginx, the services have no address in common.
+    init(places: Places, basePort: Int, appDirectory: String, proxyTemplate: String) {
         self.places = places
         self.basePort = basePort
         self.appDirectory = appDirectory
         services = Self.serviceNames.enumerated().map { index, name in
             ServiceProcess(name: name, port: basePort + index, places: places)
         }
+        inFront = LocalProxy(template: proxyTemplate, port: basePort + services.count, places: places)
     }
 
+    /// What runs beside the engines, in the order of its start.
+    private var processes: [ServiceProcess] { services + (proxy.map { [$0] } ?? []) }
+
+    /// - Parameter isReset: starts empty, without the data of earlier runs.
     /// - Throws: what says which step failed, and where its log is.
-    func start() async throws {
-        try places.create()
+    func start(isReset: Bool) async throws {
         try checkPorts()
+        if isReset { try places.remove() }
+        try places.create()
+        proxy = try inFront.process(services)
+        unlink(readyFile)  // of a run that was killed
         Progress.line("Starting in \(places.data)")
         let engines = try await StartedEngines.start(in: places, basePort: basePort)
         self.engines = engines
@@ -43,44 +55,55 @@ actor LocalSystem {
         try await Progress.step("deploying \(directory)") {
             _ = try await AppDeployCommand.deploy(directory, configuration: configuration)
         }
-        for service in services {
-            try await service.start(environment: configuration.environment.merging(settings) { $1 })
+        for process in processes {
+            try await process.start(environment: configuration.environment.merging(settings) { $1 })
+        }
+        if proxy == nil {
+            Progress.line("  no proxy: nginx isn't installed; functions are called at \(url(of: "trigger-workers"))")
         }
         let http = HTTPClient(loop: loop)
-        for service in services {
+        for service in processes {
             try await Progress.step("starting \(service.name) on port \(service.port)") {
                 try await service.waitUntilReady(http)
             }
         }
         await http.shutDown()
-        try Data().write(to: URL(fileURLWithPath: places.run + "/ready"))
+        try Data().write(to: URL(fileURLWithPath: readyFile))
     }
 
     func stop() async {
         Progress.line("Stopping")
-        try? FileManager.default.removeItem(atPath: places.run + "/ready")  // it may never have come so far
-        for service in services.reversed() { await service.stop() }
+        unlink(readyFile)  // it may never have come so far
+        for process in processes.reversed() { await process.stop() }
         keeping?.cancel()
         await engines.stop()
         await keeping?.value
     }
 
+    /// There while everything is up.
+    private var readyFile: String { places.run + "/ready" }
+
     private func configuration(of engines: StartedEngines) -> LocalConfiguration {
         LocalConfiguration(values: [
             "postgres.url": engines.postgresURL, "redis.url": engines.redisURL,
             "kafka.bootstrap": engines.kafkaBootstrap,
-            "kafka.embedded": "\(engines.isEmbeddedBroker)", "auth.url": url(of: "auth"),
+            "kafka.embedded": "\(engines.isEmbeddedBroker)", "auth.url": publicURL,
         ])
     }
 
     private func url(of service: String) -> String { services.first { $0.name == service }?.url ?? "" }
 
+    /// The address that clients are given: the proxy's, or auth's, with which they begin.
+    private var publicURL: String { proxy?.url ?? url(of: "auth") }
+
     /// What is particular to a system on one machine.
     private var settings: [String: String] {
         var settings = [
-            "PARTITA_SYNC_URL": url(of: "sync-gateway").replacing("http://", with: "ws://"),
-            "PARTITA_MEDIA_PUBLIC_URL": url(of: "media-offload"), "PARTITA_MEDIA_DIRECTORY": places.media,
-            "PARTITA_MAIL_FOLDER": places.mail, "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
+            "PARTITA_PUBLIC_URL": publicURL, "PARTITA_HTTP_BEHIND_PROXY": "\(proxy != nil)",
+            "PARTITA_SYNC_URL": (proxy?.url ?? url(of: "sync-gateway")).replacing("http://", with: "ws://"),
+            "PARTITA_MEDIA_PUBLIC_URL": proxy?.url ?? url(of: "media-offload"),
+            "PARTITA_MEDIA_DIRECTORY": places.media, "PARTITA_MAIL_FOLDER": places.mail,
+            "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
         ]
         // Short enough for somebody who watches.
         settings["PARTITA_PRESENCE_TTL"] = CurrentEnvironment.variables["PARTITA_PRESENCE_TTL"] ?? "6s"
@@ -89,30 +112,32 @@ actor LocalSystem {
 
     /// What a newcomer has to know.
     var welcome: String {
-        let addresses = services.map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(separator: "\n")
+        let addresses = ((proxy.map { [$0] } ?? []) + services).map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(
+            separator: "\n")
         let tool = CommandLine.arguments.first ?? "partita"
+        let place = places.isDefault ? "" : " --data \(places.data)"
         return """
 
-            Partita runs.
+            Partita runs; clients begin at \(publicURL)
 
             \(addresses)
               data             \(places.data)
               logs             \(places.logs)
 
             Try next, in another terminal:
-              \(tool) device --user ada@example.com
-              \(tool) topics tail document-changes
-              \(tool) app list
+              \(tool) device --user ada@example.com\(place)
+              \(tool) topics tail document-changes\(place)
+              \(tool) app list\(place)
 
             Ctrl-C stops everything; the data stays.
             """
     }
 
     private func checkPorts() throws {
-        for service in services where LocalPort.isTaken(service.port) {
+        let ports = services.map { ($0.name, $0.port) } + [(LocalProxy.name, inFront.port)]
+        for (name, port) in ports where LocalPort.isTaken(port) {
             throw EngineError(
-                engine: service.name,
-                message: "port \(service.port) is in use; stop what listens there, or choose others with --port")
+                engine: name, message: "port \(port) is in use; stop what listens there, or choose others with --port")
         }
     }
 }

@@ -5,11 +5,14 @@ import Glibc
 /// Where a system on this machine keeps its data, its logs and its configuration.
 struct Places: Sendable {
     let data: String
+    /// Whether other commands find it without being told.
+    let isDefault: Bool
 
     /// - Parameter data: `nil` stands for `/var/lib/partita` as root, `.partita` in the working directory otherwise.
     init(data: String?) {
         let path =
             data ?? CurrentEnvironment.variables["PARTITA_DATA"] ?? (geteuid() == 0 ? "/var/lib/partita" : ".partita")
+        isDefault = data == nil
         self.data = URL(fileURLWithPath: path).standardizedFileURL.path
     }
 

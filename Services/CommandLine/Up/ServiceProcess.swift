@@ -4,19 +4,24 @@ import Glibc
 import HTTPClient
 import LocalEngines
 
-/// One service as a child process, started again when it ends by itself.
+/// One service, or the proxy before them, as a child process, started again when it ends by itself.
 actor ServiceProcess {
     nonisolated let name: String
     nonisolated let port: Int
     nonisolated let logFile: String
+    private let executable: String
+    private let arguments: [String]
     private var environment: [String: String] = [:]
     private let pidFile: String
     private var child: ChildProcess?
     private var watching: Task<Void, Never>?
     private var isStopping = false
 
-    init(name: String, port: Int, places: Places) {
+    /// - Parameter executable: the one of the service's name by default.
+    init(name: String, port: Int, places: Places, executable: String? = nil, arguments: [String] = []) {
         self.name = name
+        self.executable = executable ?? CurrentEnvironment.sibling(name)
+        self.arguments = arguments
         self.port = port
         logFile = places.logs + "/\(name).log"
         pidFile = places.run + "/\(name).pid"
@@ -42,13 +47,28 @@ actor ServiceProcess {
                 let response = try await http.send(
                     .init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
                 if response.status == 200 { return }
-                last = response.text
+                last = Self.missing(response.body) ?? response.text
             } catch {
                 last = "\(error)"
             }
             try await Task.sleep(for: .milliseconds(50))  // readiness has no event to wait for
         }
         throw EngineError(engine: name, message: "isn't ready after a minute: \(last). Its log: \(logFile)")
+    }
+
+    private struct Readiness: Decodable {
+        struct Component: Decodable {
+            let status: String
+            let reason: String?
+        }
+        let components: [String: Component]
+    }
+
+    /// The parts of the service that aren't ready, with their reasons; `nil` when the answer has another form.
+    private static func missing(_ answer: [UInt8]) -> String? {
+        guard let readiness = try? JSONDecoder().decode(Readiness.self, from: Data(answer)) else { return nil }
+        return readiness.components.filter { $0.value.status != "ready" }.sorted { $0.key < $1.key }
+            .map { "\($0.key) (\($0.value.reason ?? $0.value.status))" }.joined(separator: ", ")
     }
 
     func stop() async {
@@ -60,7 +80,7 @@ actor ServiceProcess {
 
     private func spawn() throws -> ChildProcess {
         let child = try ChildProcess.spawn(
-            CurrentEnvironment.sibling(name),
+            executable, arguments,
             environment: CurrentEnvironment.variables.merging(environment) { _, own in own }, output: .file(logFile))
         try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
         return child

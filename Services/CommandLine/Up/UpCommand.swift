@@ -16,24 +16,32 @@ enum UpCommand {
                 "port", value: "PORT",
                 "the first of the ports that are used, 8080 by default: services from here, engines from here + 10"),
             .init("app", value: "DIR", "the app folder to deploy (default: Deploy/apps/rchat)"),
-            .init("reset", "start empty: remove the data of earlier runs"),
+            .init(
+                "proxy", value: "FILE",
+                "the nginx configuration of the address in front (default: Deploy/proxy.conf.template)"),
+            .init("reset", "start empty: remove the data of earlier runs (not of engines that a variable names)"),
             .init("demo", "play the conversation of three people, check what came of it, and end"),
         ]
     ) { arguments in
         let system = LocalSystem(
             places: Places(data: arguments.value("data")),
             basePort: try arguments.int("port", in: 1024...65000) ?? 8080,
-            appDirectory: arguments.value("app") ?? "Deploy/apps/rchat")
-        try await run(system, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
+            appDirectory: arguments.value("app") ?? "Deploy/apps/rchat",
+            proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template")
+        let signals = StopSignals()
+        try await SystemLock.hold(system.places) {
+            try await run(system, until: signals, isReset: arguments.has("reset"), isDemo: arguments.has("demo"))
+        }
     }
 
-    private static func run(_ system: LocalSystem, isReset: Bool, isDemo: Bool) async throws {
-        let signals = StopSignals()
-        if isReset { try system.places.remove() }
+    private static func run(
+        _ system: LocalSystem, until signals: StopSignals, isReset: Bool, isDemo: Bool
+    ) async throws {
         let work = Task {
             do {
-                try await system.start()
+                try await system.start(isReset: isReset)
                 print(await system.welcome)
+                fflush(nil)  // also into a file, where it would be seen at the end only
                 if isDemo {
                     try await DemoCommand.play(await system.configuration, places: system.places)
                 } else {

@@ -76,10 +76,7 @@ public final class FunctionHostServer {
         let context = try JavaScriptContext(machine)
         FunctionRun.defineHostFunctions(in: context) { [unowned self] in run }
         try context.evaluate("globalThis.__functions = {}", name: "functions")
-        for function in bundle.functions {
-            try context.compile(
-                function.text + "\n;return exports;", name: function.name, parameter: "exports", into: "__functions")
-        }
+        for function in bundle.functions { try Self.compile(function, in: context) }
         try context.evaluate(Prelude.source, name: "partita")
         return context
     }
@@ -88,12 +85,19 @@ public final class FunctionHostServer {
         do throws(JavaScriptError) {
             let context = try JavaScriptContext(machine)
             try context.evaluate("globalThis.__functions = {}", name: "functions")
-            try context.compile(
-                source.text + "\n;return exports;", name: source.name, parameter: "exports", into: "__functions")
+            try Self.compile(source, in: context)
             return nil
         } catch {
             return FunctionFailure(error)
         }
+    }
+
+    /// Each function has a `context` of its own, that knows whom it acts for. Lines stay the source's.
+    private static func compile(_ source: FunctionBundle.Source, in context: JavaScriptContext) throws(JavaScriptError)
+    {
+        try context.compile(
+            "return (function (exports) {" + source.text + "\n;return exports;})({});", name: source.name,
+            parameter: "context", into: "__functions")
     }
 }
 

@@ -79,6 +79,7 @@ final class FunctionRun {
 
     /// The functions that the prelude finds as globals; they reach the run that is under way.
     static func defineHostFunctions(in context: JavaScriptContext, _ current: @escaping () -> FunctionRun?) {
+        context.define("__crypto") { HostCrypto.call($0) }
         context.define("__effect") {
             current()?.effect($0); return nil
         }
@@ -100,7 +101,7 @@ final class FunctionRun {
     }
 
     private func effect(_ words: [String]) {
-        guard words.count == 4, let ordinal = Int64(words[0]) else { return }
+        guard words.count == 5, let ordinal = Int64(words[0]) else { return }
         guard words[3].utf8.count <= Self.maximumResultBytes else {
             return fail(
                 .sizeLimitExceeded,
@@ -110,7 +111,10 @@ final class FunctionRun {
             let arguments = try ExtendedJSON.parseDocument(words[3], limits: .init(maximumDepth: 210))
             waiting.insert(ordinal)
             try connection?.send(
-                .effect(FunctionEffect(ordinal: ordinal, service: words[1], action: words[2], arguments: arguments)))
+                .effect(
+                    FunctionEffect(
+                        ordinal: ordinal, service: words[1], action: words[2], arguments: arguments, function: words[4])
+                ))
         } catch {
             fail(.functionExecutionError, "\(words[1]).\(words[2]): \(error)")
         }

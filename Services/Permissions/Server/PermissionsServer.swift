@@ -2,6 +2,7 @@ import DocumentStore
 import EventLoop
 import EventStream
 import Functions
+import Gateways
 public import Lifecycle
 public import ServiceBootstrap
 import ServiceEngines
@@ -13,12 +14,15 @@ public enum PermissionsServer {
     static let heartbeat = ConfigurationKey<Duration>.duration(
         "heartbeat.interval", default: .seconds(1), range: .milliseconds(50)...(.seconds(60)),
         "How often gateways are told that permissions is alive.")
+    static let lease = ConfigurationKey<Duration>.duration(
+        "lease.duration", default: .seconds(5), range: .milliseconds(500)...(.seconds(300)),
+        "How long gateways serve after they last heard that permissions is alive; the same for all instances.")
 
     /// The service's main program.
     public static let main = ServiceMain(
         name: "permissions", summary: "Decides who may open which partition, and takes it away again.",
         defaultPort: 8081,
-        keys: EngineSettings.keys + [hosts.description, heartbeat.description])
+        keys: EngineSettings.keys + [hosts.description, heartbeat.description, lease.description])
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
@@ -32,15 +36,23 @@ public enum PermissionsServer {
             evaluator: RuleEvaluator(store: engines.store, functions: functions, logger: logger), relay: relay,
             logger: logger)
         let heartbeats = GrantHeartbeats(
-            producer: engines.events, interval: context.configuration[heartbeat], logger: logger)
+            producer: engines.events, interval: context.configuration[heartbeat],
+            validity: context.configuration[lease], logger: logger)
+        let fences = FenceTable(client: engines.postgres)
+        let receipts = ReceiptWriter(
+            fences: fences, gateways: GatewayRegistry(client: engines.postgres), producer: engines.events,
+            leaseTime: context.configuration[lease], logger: logger)
         engines.apps.onChange { change in
             // New rules, new answers.
             if case .deployed(let app) = change { await decider.decideAll(app: app.id) }
         }
         return [
-            engines.service(migrations: [PermissionsMigrations.all]) {
+            engines.service(migrations: [PermissionsMigrations.all, GatewayRegistry.migrations]) {
                 [
-                    functions, relay, heartbeats,
+                    functions, relay, heartbeats, receipts,
+                    EventConsumer(
+                        pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
+                        handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
                         handler: RequestsHandler(decider: decider), logger: logger),

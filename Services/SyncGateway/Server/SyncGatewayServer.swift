@@ -2,6 +2,8 @@ import DocumentStore
 import EventLoop
 import EventStream
 import EventTopics
+import Functions
+import Gateways
 import HTTPServer
 public import Lifecycle
 import Presence
@@ -26,7 +28,10 @@ public enum SyncGatewayServer {
     public static let main = ServiceMain(
         name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.",
         defaultPort: 8082,
-        keys: EngineSettings.keysWithRedis + [window.description, subscriptions.description, presenceTTL.description])
+        keys: EngineSettings.keysWithRedis + [
+            window.description, subscriptions.description, presenceTTL.description,
+            EngineSettings.ruleHosts.description,
+        ])
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
@@ -37,13 +42,15 @@ public enum SyncGatewayServer {
         let presence = PresenceKeeper(
             leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"), producer: engines.events,
             interval: ttl / 3, logger: logger)
+        let lease = GrantLease()
         let grants = GrantBook(
-            client: engines.postgres, producer: engines.events, instance: engines.instance, logger: logger)
+            client: engines.postgres, producer: engines.events, instance: engines.instance, lease: lease, logger: logger
+        )
         let committer = GroupCommitter(store: engines.store, on: context.loops.next())
         let feed = ChangeFeed(logger: logger)
         let gateway = GatewayContext(
             store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier, grants: grants,
-            presence: presence, producer: engines.events,
+            lease: lease, presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             window: context.configuration[window], instance: engines.instance, logger: logger)
         let relay = OutboxRelay(
@@ -53,23 +60,36 @@ public enum SyncGatewayServer {
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
+        let ruleHosts = FunctionHostPool(
+            configuration: .init(hosts: context.configuration[EngineSettings.ruleHosts]), loop: context.loops.next(),
+            logger: logger)
+        let documents = DataAPIRoute(
+            apps: engines.apps, verifier: engines.verifier, store: engines.store,
+            rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logger: logger))
+        context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {
+            try await documents.handle($0)
+        }
         let changes = EventTail<DocumentChangesEvent>(
             pool: engines.pool, kafka: engines.kafka, on: context.loops.next(), logger: logger
         ) {
             feed.handle($0)
         }
-        let grantChanges = EventTail<GrantsEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
-            grants.handle($0)
-        }
+        let grantChanges = EventTail<GrantsEvent>(
+            pool: engines.pool, kafka: engines.kafka, logger: logger, onPositioned: { lease.follow(partitions: $0) }
+        ) { grants.handle($0) }
         let presenceChanges = EventTail<PresenceEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
             presence.handle($0)
         }
+        let watch = LeaseWatch(
+            lease: lease, registry: GatewayRegistry(client: engines.postgres), gateway: engines.instance,
+            sessions: sessions, readiness: readiness, logger: logger)
+        readiness.set(LeaseWatch.name, .notReady("permissions wasn't heard yet"))
         return [
-            engines.service {
+            engines.service(migrations: [GatewayRegistry.migrations]) {
                 [
-                    committer, relay, changes,
-                    grantChanges, presenceChanges, presence,
-                    sessions.opened(after: [changes, grantChanges], readiness: readiness),
+                    committer, relay, changes, ruleHosts,
+                    grantChanges, presenceChanges, presence, watch,
+                    sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]
             }
         ]

@@ -17,7 +17,7 @@ public enum TriggerWorkersServer {
     public static let main = ServiceMain(
         name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.",
         defaultPort: 8083,
-        keys: EngineSettings.keysWithRedis + [hosts.description])
+        keys: EngineSettings.keysWithRedis + [hosts.description, EngineSettings.ruleHosts.description])
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
@@ -26,22 +26,28 @@ public enum TriggerWorkersServer {
         let logger = context.logger
         let functions = FunctionHostPool(
             configuration: .init(hosts: context.configuration[hosts]), loop: context.loops.next(), logger: logger)
+        let ruleFunctions = FunctionHostPool(
+            configuration: .init(hosts: context.configuration[EngineSettings.ruleHosts]), loop: context.loops.next(),
+            logger: logger)
         let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next()))
         let logs = FunctionLogs(client: engines.postgres, logger: logger)
         let runner = TriggerRunner(
             client: engines.postgres, store: engines.store, functions: functions, effects: effects, logs: logs,
             events: engines.events, logger: logger)
         let call = FunctionCallRoute(
-            apps: engines.apps, verifier: engines.verifier, store: engines.store, functions: functions,
-            effects: effects,
-            logs: logs)
+            apps: engines.apps, verifier: engines.verifier, store: engines.store,
+            functions: ClientFunctions(
+                store: engines.store, hosts: functions,
+                rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,
+                logs: logs))
         context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {
             try await call.handle($0)
         }
+        context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all]) {
                 [
-                    functions, logs,
+                    functions, ruleFunctions, logs, TriggerRetention(client: engines.postgres, logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),
@@ -58,7 +64,10 @@ public enum TriggerWorkersServer {
                     PresenceWatcher(
                         leases: PresenceLeases(redis: redis, ttl: .seconds(30), prefix: "\(engines.pool):"),
                         events: engines.events, logger: logger),
-                    ScheduledTriggers(apps: engines.apps, client: engines.postgres, runner: runner, logger: logger),
+                    ExpirySweeper(store: engines.store, logger: logger),
+                    ScheduledTriggers(
+                        apps: engines.apps, table: ScheduleTable(client: engines.postgres), runner: runner,
+                        logger: logger),
                 ]
             }
         ]

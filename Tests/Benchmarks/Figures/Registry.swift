@@ -5,5 +5,8 @@ enum Registry {
     static let benchmarks: [Benchmark] = [
         commitToDevice, ackedWrites, fanOut,
         httpRequests, webSocketIdleBytes, pipelinedInserts, redisGets,
+        jsonParse, jsonPrint,
+        documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsGroup,
+        documentsImportDump,
     ]
 }

@@ -115,16 +115,22 @@ enum Samples {
             GrantsEvent.grant(
                 Grant(
                     app: "rchat", user: EventKey.everyone, partition: Partition(text: "s:all-users=all-the-users"),
-                    access: .none, version: Revision(epoch: 1, number: 4), reason: "rule removed", time: time))),
+                    access: .none, version: Revision(epoch: 1, number: 4), reason: "rule removed", isFence: true,
+                    time: time))),
         Sample(
             "grant-heartbeat",
             GrantsEvent.heartbeat(
-                GrantHeartbeat(kafkaPartition: 11, sender: "permissions-1", number: 77, time: time))),
+                GrantHeartbeat(kafkaPartition: 11, sender: "permissions-1", number: 77, time: time, validFor: 5000))),
         Sample(
             "fence-stopped",
             FenceAck(
                 app: "rchat", user: "u1", partition: partition, version: Revision(epoch: 1, number: 4),
                 gateway: "gateway-1", time: time)),
+        Sample(
+            "revocation-completed",
+            RevocationReceipt(
+                app: "rchat", user: "u1", partition: partition, version: Revision(epoch: 1, number: 4),
+                answered: ["gateway-1", "gateway-2"], lapsed: ["gateway-3"], time: time)),
     ]
 
     private static let media: [Sample] = [

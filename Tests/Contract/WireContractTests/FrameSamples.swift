@@ -46,7 +46,8 @@ enum FrameSamples {
                         LostWrite(operation: 2, reason: .deleted),
                     ]))
         ),
-        ("gateway.forked", .forked(partition: conversation)),
+        ("gateway.access", .access(partition: conversation, .read)),
+        ("gateway.forked", .forked(partition: conversation, version: 5)),
         (
             "gateway.rejected",
             .rejected(

@@ -47,6 +47,7 @@ struct WireContractTests {
     @Test func `the codes of rejections are codes of the wire`() {
         let codes: [OperationRejection.Code] = [
             .notPermitted, .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition, .documentTooLarge,
+            .outcomeUnknown,
         ]
         for code in codes { #expect(SyncErrorCode.all.contains { $0.rawValue == code.rawValue }) }
     }

@@ -20,12 +20,13 @@ extension EndToEnd {
             #expect(try await device.closure().code == .policyViolation)
         }
 
-        @Test func `a frame beyond the limit ends the connection with 1009`() async throws {
+        @Test func `a frame beyond the limit is a frameTooLarge, and ends the connection with 1009`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let device = try await RawDevice.connect(system)
             try await device.greet(try await ada.accessToken(on: system))
             device.send(text: String(repeating: " ", count: FrameLimits.defaultBytes + 1))
+            #expect(try await device.errorCode() == "frameTooLarge")
             #expect(try await device.closure().code == .messageTooBig)
             try await ada.close()
         }

@@ -12,10 +12,45 @@ extension EndToEnd {
             let system = try await RunningSystem.shared()
             let port = system.port(of: "auth")
             let run = try await CapturedRun.run(
-                CurrentEnvironment.sibling(service), environment: try environment(system, port: port))
+                CurrentEnvironment.sibling(service), environment: try system.environment(port: port))
             #expect(run.status == .exited(69))
             let last = run.output.split(separator: "\n").last.map(String.init) ?? ""
             #expect(last.hasPrefix("\(service): port \(port) is in use: "), "\(run.output)")
+        }
+
+        @Test func `a second system on the same data, or on the same ports, says so and disturbs nobody`() async throws
+        {
+            let system = try await RunningSystem.shared()
+            let processes = try system.processes
+            func up(_ arguments: [String]) async throws -> CapturedRun {
+                let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+                return try await CapturedRun.run(
+                    CurrentEnvironment.sibling("partita"), ["up"] + arguments, environment: given)
+            }
+            let sameData = try await up(["--reset", "--data", system.directory, "--port", "\(try LocalPort.free())"])
+            #expect(sameData.status == .exited(1))
+            #expect(sameData.output.contains("a system runs in \(system.directory) already"), "\(sameData.output)")
+            let other = system.directory + "/other"
+            let samePorts = try await up(["--data", other, "--port", "\(system.basePort)"])
+            #expect(samePorts.status == .exited(1))
+            #expect(samePorts.output.contains("auth: port \(system.basePort) is in use"), "\(samePorts.output)")
+            try await system.waitUntilReady()
+            #expect(try system.processes == processes)
+        }
+
+        @Test func `the tool says why Postgres doesn't answer, and keeps the password to itself`() async throws {
+            let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+            let port = try LocalPort.free()
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["setup", "--data", "/nonexistent"],
+                environment: given.merging([
+                    "PARTITA_POSTGRES_URL": "postgres://partita:secret@127.0.0.1:\(port)/partita",
+                    "PARTITA_KAFKA_BOOTSTRAP": "127.0.0.1:1",
+                ]) { $1 })
+            #expect(run.status == .exited(1))
+            #expect(run.output.hasPrefix("partita: postgres: "), "\(run.output)")
+            #expect(run.output.contains("port \(port) failed: Connection refused"), "\(run.output)")
+            #expect(!run.output.contains("secret"))
         }
 
         @Test func `a service without a setting that it needs says which`() async throws {
@@ -29,8 +64,7 @@ extension EndToEnd {
             let system = try await RunningSystem.shared()
             let redis = RedisEngine(root: system.directory + "/late", port: try LocalPort.free())
             let port = try LocalPort.free()
-            let gateway = try start(
-                "sync-gateway", try environment(system, port: port, ["PARTITA_REDIS_URL": redis.url]), system)
+            let gateway = try system.startSecond("sync-gateway", port: port, ["PARTITA_REDIS_URL": redis.url])
             try await saysThatItWaits(for: "redis", gateway, port: port, system)
             try await redis.start()
             try await system.waitUntilReady("http://127.0.0.1:\(port)")
@@ -48,8 +82,7 @@ extension EndToEnd {
             let system = try await RunningSystem.shared()
             let port = try LocalPort.free()
             let nobody = "postgres://partita@127.0.0.1:\(try LocalPort.free())/partita"
-            let process = try start(
-                service, try environment(system, port: port, ["PARTITA_POSTGRES_URL": nobody]), system)
+            let process = try system.startSecond(service, port: port, ["PARTITA_POSTGRES_URL": nobody])
             try await saysThatItWaits(for: "postgres", process, port: port, system)
             #expect(await process.terminate(grace: .seconds(30)) == .exited(0))
         }
@@ -78,34 +111,6 @@ extension EndToEnd {
         private static func isMissing(_ engine: String, in text: String) -> Bool {
             let report = try? JSONDecoder().decode(Report.self, from: Data(text.utf8))  // something else says nothing
             return report?.components[engine]?.status == "notReady"
-        }
-
-        private func start(_ service: String, _ environment: [String: String], _ system: RunningSystem) throws
-            -> ChildProcess
-        {
-            let process = try ChildProcess.spawn(
-                CurrentEnvironment.sibling(service), environment: environment,
-                output: .file("\(system.directory)/logs/second-\(service).log"))
-            SystemAtExit.remember(process)
-            return process
-        }
-
-        /// A second instance of a service beside the system's own.
-        private func environment(
-            _ system: RunningSystem, port: Int, _ changes: [String: String] = [:]
-        ) throws -> [String: String] {
-            let own = [
-                "PARTITA_HTTP_PORT": "\(port)", "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
-                "PARTITA_POSTGRES_URL": try system.setting("postgres.url"),
-                "PARTITA_REDIS_URL": try system.setting("redis.url"),
-                "PARTITA_KAFKA_BOOTSTRAP": try system.setting("kafka.bootstrap"),
-                "PARTITA_MAIL_FOLDER": system.directory + "/mail",
-                "PARTITA_MEDIA_DIRECTORY": system.directory + "/media",
-                "PARTITA_MEDIA_PUBLIC_URL": system.url(of: "media-offload"),
-                "PARTITA_SYNC_URL": system.url(of: "sync-gateway").replacing("http://", with: "ws://"),
-            ]
-            let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
-            return given.merging(own) { $1 }.merging(changes) { $1 }
         }
     }
 }

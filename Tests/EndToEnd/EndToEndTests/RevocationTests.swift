@@ -1,5 +1,6 @@
 import DocumentModel
 import Foundation
+import LocalEngines
 import PartitaClient
 import SyncProtocol
 import TestSupport
@@ -49,12 +50,61 @@ extension EndToEnd {
                 $0.update("User", id: .string(ben.session.userId), ["$set": ["lastSeenAt": .date(0)]])
             }
             try await ben.own.waitForUploads()
-            #expect(try await rogue.closure().code == .policyViolation)
             #expect(Self.framesAfterRevocation(rogue.frames, of: partition).isEmpty)
             #expect(Self.framesAfterRevocation(ben.transport.frames, of: partition).isEmpty)
             #expect(try await conversation.rows().count == 2)
             rogue.close()
             for device in [ada, ben, cleo] { try await device.close() }
+        }
+
+        @Test func `a gateway that is stopped sends no byte after the receipt`() async throws {
+            let system = try await RunningSystem.shared()
+            let receipts = try await Receipts(system)
+            let ada = try await TestDevice.register("ada", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let conversation = try await ada.beginConversation(with: [ben])
+            let adaTalk = try await ada.open(conversation)
+            try await ada.send("before", to: adaTalk)
+            try await adaTalk.waitForUploads()
+            let partition = adaTalk.partition
+            let rogue = try await RawDevice.connect(system)
+            try await rogue.greet(try await ben.accessToken(on: system))
+            rogue.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+            try await rogue.wait("the message") {
+                if case .download(partition, let download) = $0 { download.changes.count > 0 } else { false }
+            }
+
+            // Another one takes over what the stopped one doesn't do any more.
+            let port = try LocalPort.free()
+            let second = try system.startSecond("sync-gateway", port: port)
+            try await system.waitUntilReady("http://127.0.0.1:\(port)")
+            try system.kill("sync-gateway", SIGSTOP)
+            _ = try await system.query(
+                #"""
+                update "rchat/RChat"."User" set document = jsonb_set(document, '{conversations}', '[]') where _id = $1
+                """#, [.text("s:" + ben.session.userId)])
+            _ = try await system.query(
+                #"""
+                update "rchat/RChat"."ChatMessage" set document = jsonb_set(document, '{text}', '"not for Ben"')
+                where partition = $1
+                """#, [.text(partition.text)])
+            let receipt = try await receipts.receipt(of: ben.session.userId, partition, within: .seconds(40))
+            #expect(receipt.answered.count == 1 && receipt.lapsed.count == 1, "\(receipt)")
+            let count = rogue.frames.count
+
+            try system.kill("sync-gateway", SIGCONT)
+            try await eventually("the stopped one has noticed", within: .seconds(30)) {
+                rogue.isClosed || rogue.frames.contains { if case .revoked(partition, _) = $0 { true } else { false } }
+            }
+            let later = rogue.frames[count...].filter {
+                if case .download(partition, _) = $0 { true } else { false }
+            }
+            #expect(later.isEmpty)
+            rogue.close()
+            receipts.stop()
+            #expect(await second.terminate(grace: .seconds(30)) == .exited(0))
+            try await system.waitUntilReady()
+            for device in [ada, ben] { try await device.close() }
         }
 
         private func remove(_ member: TestDevice, from conversation: TestConversation, by device: TestDevice)

@@ -63,9 +63,7 @@ final class AuthFixture: Sendable {
         configuration.connections = 2
         let postgres = PostgresClient(configuration: configuration, on: loops)
         let events = Locked<[AuthEvent]>([])
-        let tail = EventTail<AuthEvent>(pool: pool, kafka: KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap))
-        {
-            received in
+        let tail = EventTail<AuthEvent>(pool: pool, kafka: engines.kafka) { received in
             let decoded = try received.map { try ReceivedEvent<AuthEvent>($0.message).payload }
             events.withLock { $0 += decoded }
         }
@@ -80,8 +78,7 @@ final class AuthFixture: Sendable {
         self.ahead = ahead
         self.postgres = postgres
         self.events = events
-        producer = KafkaProducer(
-            configuration: KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap), loop: loops.next())
+        producer = KafkaProducer(configuration: engines.kafka, loop: loops.next())
         registry = AppRegistry(client: postgres)
     }
 
@@ -89,14 +86,14 @@ final class AuthFixture: Sendable {
     static func values(_ engines: TestEngines, database: String, pool: String, mailFolder: String) -> [String: String] {
         [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool,
+            "redis.url": engines.redisURL, "kafka.pool": pool,
             "auth.redisPrefix": "\(pool):auth:", "admin.token": adminToken, "auth.keySecret": "secret of the tests",
             "mail.folder": mailFolder,
             // Tests sign in a lot; how long a password takes isn't what they are about.
             "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
             // A clock that is set forward by more than an hour would clean up what other tests need.
             "auth.refreshTokenLifetime": "40m",
-        ]
+        ].merging(engines.kafkaSettings) { $1 }
     }
 
     /// Deploys an app of its own for a test.

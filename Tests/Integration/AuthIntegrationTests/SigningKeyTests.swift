@@ -23,8 +23,7 @@ import Testing
         let store = AccountStore(client: client)
         try await AccountStore.migrations.apply(on: client)
         let now = Locked<Int64>(1_800_000_000_000)
-        let producer = KafkaProducer(
-            configuration: KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap), loop: loops.next())
+        let producer = KafkaProducer(configuration: engines.kafka, loop: loops.next())
         let ring = try SigningKeyRing(
             store: store, box: SecretBox(secret: "s"),
             schedule: SigningKeyRing.Schedule(rotation: 1000, lead: 100, longestToken: 5000),

@@ -31,6 +31,42 @@ struct OtherHandsTests {
         }
     }
 
+    @Test func `what a hand writes against the schema fails, and names the path`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.store.setSchemas(
+                [
+                    .init(database: "RChat", collection: "ChatMessage"): [
+                        "bsonType": "object", "required": ["text"],
+                        "properties": [
+                            "text": ["bsonType": "string", "minLength": 2], "n": ["bsonType": "int", "maximum": 9],
+                            "place": [
+                                "bsonType": "object", "additionalProperties": false,
+                                "properties": ["city": ["bsonType": "string"]],
+                            ],
+                        ],
+                    ]
+                ], app: StoreFixture.app)
+            try await insert(
+                #"{"_id": "a", "partition": "p", "text": "hi", "n": 5, "place": {"city": "Oslo"}}"#, fixture)
+            for (change, message) in [
+                (#"{"n": 10}"#, "n: is too large"), (#"{"n": "x"}"#, "n: is string, the schema asks for int"),
+                (#"{"text": "h"}"#, "text: has 1 characters"),
+                (#"{"place": {"town": "Oslo"}}"#, "place.town: isn't declared in the schema"),
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await fixture.client.execute(
+                        "update \(fixture.table) set document = document || $1::jsonb", [.text(change)])
+                }
+                #expect(error?.message == message)
+            }
+            let error = await #expect(throws: PostgresError.self) {
+                try await fixture.client.execute("update \(fixture.table) set document = document - 'text'")
+            }
+            #expect(error?.message == "text: is required")
+            try await fixture.client.execute("update \(fixture.table) set document = document || '{\"n\": 6}'")
+        }
+    }
+
     @Test func `changes by hand and by devices share one numbering without gaps`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

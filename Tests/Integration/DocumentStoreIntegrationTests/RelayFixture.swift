@@ -16,7 +16,7 @@ struct RelayFixture: Sendable {
     static func with(_ body: @Sendable (RelayFixture) async throws -> Void) async throws {
         let engines = try await TestEngines.shared()
         let pool = engines.makePool()
-        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap, clientID: "store-tests")
+        let kafka = engines.kafka
         let admin = KafkaAdmin(configuration: kafka)
         let topic = DocumentChangesEvent.topic.fullName(pool: pool)
         try await admin.createTopics([KafkaTopic(name: topic, partitions: 3)])

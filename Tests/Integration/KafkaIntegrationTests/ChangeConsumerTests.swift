@@ -67,7 +67,7 @@ struct CountingHandler: EventHandler {
     @Test func `what the topic lost or brought twice has its effect once`() async throws {
         try await withHandledEvents { (client) async throws in
             try await client.execute("CREATE TABLE effects (revision text)")
-            try await KafkaFixture.real { kafka in
+            try await KafkaFixture.with { kafka in
                 let pool = try await kafka.pool(DocumentChangesEvent.topic.contract)
                 let producer = EventProducer(kafka.producer, pool: pool)
                 // In Postgres: s:a 1-10; s:b 4-6, of which the older ones are gone; s:c 1 is large.
@@ -90,11 +90,11 @@ struct CountingHandler: EventHandler {
 
                 let consumer = ChangeConsumer(
                     pool: pool, name: "counting", kafka: kafka.configuration, postgres: client,
-                    source: MemoryGapSource(rows), options: EventConsumerOptions(sessionTimeout: .seconds(3)),
+                    source: MemoryGapSource(rows), options: EventConsumerOptions(sessionTimeout: kafka.sessionTimeout),
                     handler: CountingHandler(client: client))
                 let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
                 async let running: Void = group.run()
-                try await eventually("all effects") {
+                try await eventually("all effects", within: .seconds(20)) {
                     try await client.query("SELECT count(*) FROM effects").decode(Int64.self) == [14]
                 }
                 try await producer.send(brought).requireAll()

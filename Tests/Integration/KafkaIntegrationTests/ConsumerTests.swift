@@ -17,10 +17,10 @@ import Testing
     }
 
     @Test func `reading goes on where the stored offsets say`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 1)
             let partition = KafkaTopicPartition(topic: topic, partition: 0)
-            let options = KafkaConsumerOptions(group: kafka.prefix, sessionTimeout: .seconds(3))
+            let options = KafkaConsumerOptions(group: kafka.prefix, sessionTimeout: kafka.sessionTimeout)
             try await fill(kafka, topic, 0..<10)
             try await kafka.withConsumer(options) { consumer in
                 try await consumer.subscribe(to: [topic])
@@ -42,9 +42,9 @@ import Testing
     }
 
     @Test func `partitions move to a second member without being read twice`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 4)
-            let options = KafkaConsumerOptions(group: kafka.prefix, sessionTimeout: .seconds(3))
+            let options = KafkaConsumerOptions(group: kafka.prefix, sessionTimeout: kafka.sessionTimeout)
             try await fill(kafka, topic, 0..<100)
             try await kafka.withConsumer(options) { first in
                 let owned = Locked<Set<KafkaTopicPartition>>([])
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func `a paused partition gives nothing, and all of it later`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 2)
             let quiet = KafkaTopicPartition(topic: topic, partition: 0)
             let loud = KafkaTopicPartition(topic: topic, partition: 1)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `the end of a partition is told, also of an empty one`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 2)
             try await fill(kafka, topic, 0..<3, partition: 0)
             try await kafka.withConsumer(KafkaConsumerOptions(reportsEnds: true)) { consumer in
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test func `cancelling and closing end a wait at once`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 1)
             let consumer = try KafkaConsumer(configuration: kafka.configuration)
             try await consumer.assign([KafkaTopicPartition(topic: topic, partition: 0): .end])

@@ -87,13 +87,15 @@ func event(_ id: String, user: String) -> AuthEvent {
 @Suite struct EventConsumerTests {
     private static let options = EventConsumerOptions(
         concurrency: 4, retries: RetrySchedule(first: .milliseconds(10), limit: .milliseconds(50)),
-        drainTimeout: .seconds(5), sessionTimeout: .seconds(3))
+        drainTimeout: .seconds(5))
 
     /// Runs a consumer beside `body`, and shuts it down in order.
     private func withConsumer(
         _ kafka: KafkaFixture, pool: String, _ handler: NotingHandler, options: EventConsumerOptions = options,
         _ body: () async throws -> Void
     ) async throws {
+        var options = options
+        options.sessionTimeout = kafka.sessionTimeout
         let group = ServiceGroup(
             services: [
                 EventConsumer(
@@ -110,7 +112,7 @@ func event(_ id: String, user: String) -> AuthEvent {
     @Test func `events of a key are handled in order, keys beside each other, and after a restart it goes on`()
         async throws
     {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AuthEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
             let handler = NotingHandler()
@@ -136,7 +138,7 @@ func event(_ id: String, user: String) -> AuthEvent {
     }
 
     @Test func `a failing event is retried and put aside while others go on`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AuthEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
             let handler = NotingHandler(failures: ["3": 2, "poison": -1])
@@ -165,7 +167,7 @@ func event(_ id: String, user: String) -> AuthEvent {
     }
 
     @Test func `what waits in the process is bounded, and nothing is lost by it`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AuthEvent.topic.contract, partitions: 1)
             let producer = EventProducer(kafka.producer, pool: pool)
             let gate = Gate()
@@ -185,7 +187,7 @@ func event(_ id: String, user: String) -> AuthEvent {
     }
 
     @Test func `a shutdown waits for running handlers, and what waits comes again`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AuthEvent.topic.contract, partitions: 1)
             let producer = EventProducer(kafka.producer, pool: pool)
             let gate = Gate()
@@ -214,9 +216,7 @@ func event(_ id: String, user: String) -> AuthEvent {
             let pool = try await kafka.pool(AuthEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
             let handler = NotingHandler()
-            var options = Self.options
-            options.sessionTimeout = .seconds(6)
-            try await withConsumer(kafka, pool: pool, handler, options: options) {
+            try await withConsumer(kafka, pool: pool, handler) {
                 try await producer.send((0..<10).map { event("\($0)", user: "u\($0)") }).requireAll()
                 try await eventually("the first ten", within: .seconds(20)) { handler.ids.count == 10 }
                 try broker.setDown(true)

@@ -8,6 +8,8 @@ import TestSupport
 /// A broker for one test, and what the test opened on it.
 struct KafkaFixture: Sendable {
     let configuration: KafkaConfiguration
+    /// The embedded one, unless the run has Apache Kafka.
+    let broker: EmbeddedBroker?
     let loop: EventLoop
     let producer: KafkaProducer
     let admin: KafkaAdmin
@@ -16,15 +18,17 @@ struct KafkaFixture: Sendable {
     /// Topics to be deleted at the end.
     let made = Locked<[String]>([])
 
-    /// On Apache Kafka.
-    static func real(
+    /// On the broker of the run; an embedded one is this test's own, since topics are made by who hosts it.
+    static func with(
         options: KafkaProducerOptions = KafkaProducerOptions(), _ body: (KafkaFixture) async throws -> Void
     ) async throws {
-        let bootstrap = try await TestEngines.shared().kafkaBootstrap
-        try await run(KafkaConfiguration(bootstrapServers: bootstrap, clientID: "tests"), options, body)
+        guard RealBroker.isThere else {
+            return try await embedded(options: options) { kafka, _ in try await body(kafka) }
+        }
+        try await run(try await TestEngines.shared().kafka, nil, options, body)
     }
 
-    /// On the embedded broker, in this process.
+    /// On the embedded broker, in this process, whose faults the test can choose.
     static func embedded(
         options: KafkaProducerOptions = KafkaProducerOptions(), brokers: Int = 1,
         _ body: (KafkaFixture, EmbeddedBroker) async throws -> Void
@@ -33,16 +37,16 @@ struct KafkaFixture: Sendable {
         defer { broker.close() }
         let configuration = KafkaConfiguration(
             bootstrapServers: broker.bootstrapServers, clientID: "tests", embedded: true)
-        try await run(configuration, options) { try await body($0, broker) }
+        try await run(configuration, broker, options) { try await body($0, broker) }
     }
 
     private static func run(
-        _ configuration: KafkaConfiguration, _ options: KafkaProducerOptions,
+        _ configuration: KafkaConfiguration, _ broker: EmbeddedBroker?, _ options: KafkaProducerOptions,
         _ body: (KafkaFixture) async throws -> Void
     ) async throws {
         let loop = EventLoop(name: "kafka-test")
         let fixture = KafkaFixture(
-            configuration: configuration, loop: loop,
+            configuration: configuration, broker: broker, loop: loop,
             producer: KafkaProducer(configuration: configuration, options: options, loop: loop),
             admin: KafkaAdmin(configuration: configuration),
             prefix: "test-\(UUID().uuidString.prefix(8).lowercased())")
@@ -57,17 +61,23 @@ struct KafkaFixture: Sendable {
 
     func topic(_ name: String = "t", partitions: Int = 4) async throws -> String {
         let topic = KafkaTopic(name: "\(prefix).\(name)", partitions: partitions)
-        made.withLock { $0.append(topic.name) }
-        try await admin.createTopics([topic])
+        try await create([topic])
         return topic.name
     }
+
+    private func create(_ topics: [KafkaTopic]) async throws {
+        made.withLock { $0 += topics.map(\.name) }
+        for topic in topics { try broker?.createTopic(topic.name, partitions: topic.partitions) }
+        try await admin.createTopics(topics)
+    }
+
+    /// How soon a member that says nothing more is given up: as soon as the broker allows.
+    var sessionTimeout: Duration { configuration.embedded ? .seconds(6) : .seconds(3) }
 
     /// A pool with these topics of it; few partitions, since real ones take the broker's time.
     func pool(_ contracts: TopicContract..., partitions: Int = 3) async throws -> String {
         let pool = prefix
-        let topics = contracts.map { KafkaTopic(name: $0.fullName(pool: pool), partitions: partitions) }
-        made.withLock { $0 += topics.map(\.name) }
-        try await admin.createTopics(topics)
+        try await create(contracts.map { KafkaTopic(name: $0.fullName(pool: pool), partitions: partitions) })
         return pool
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ProducerTests {
     @Test func `a message arrives with its key, headers and time`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic()
             var headers: KafkaHeaders = ["ce_id": "1", "ce_type": "test"]
             headers.append("null", [UInt8]?.none)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a batch keeps its order per key, and keys are placed as the contract says`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 5)
             let records = (0..<2000).map { number in
                 KafkaRecord(topic: topic, key: Array("key-\(number % 7)".utf8), value: Array("\(number)".utf8))
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `a message above the limit fails alone`() async throws {
-        try await KafkaFixture.real(options: KafkaProducerOptions(messageBytes: 2000)) { kafka in
+        try await KafkaFixture.with(options: KafkaProducerOptions(messageBytes: 2000)) { kafka in
             let topic = try await kafka.topic()
             let outcome = try await kafka.producer.sendBatch([
                 KafkaRecord(topic: topic, value: [1]),
@@ -119,9 +119,11 @@ import Testing
     }
 
     @Test func `a topic that does not exist is an error, not a wait`() async throws {
-        try await KafkaFixture.real(options: KafkaProducerOptions(deliveryTimeout: .seconds(10))) { kafka in
+        try await KafkaFixture.with(options: KafkaProducerOptions(deliveryTimeout: .seconds(10))) { kafka in
+            let topic = "\(kafka.prefix).nowhere"
+            kafka.broker?.failTopic(topic, with: 3)
             let error = await #expect(throws: KafkaError.self) {
-                try await kafka.producer.send(KafkaRecord(topic: "\(kafka.prefix).nowhere", value: [1]))
+                try await kafka.producer.send(KafkaRecord(topic: topic, value: [1]))
             }
             #expect(error?.code == .unknownTopic)
         }
@@ -145,7 +147,7 @@ import Testing
     }
 
     @Test func `a closed producer refuses`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             await kafka.producer.close()
             let error = await #expect(throws: KafkaError.self) {
                 try await kafka.producer.send(KafkaRecord(topic: "t", value: [1]))

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `state is complete when it says so, and follows`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AppDefinitionEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
             try await producer.send(
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `an empty topic is caught up at once, and a missing one is waited for`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let reader = StateReader<AppDefinitionEvent>(pool: kafka.prefix, kafka: kafka.configuration) { _ in }
             try await run(reader) {
                 #expect(!reader.isCaughtUp)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func `a tail brings all that is stored after it is positioned, and nothing before`() async throws {
-        try await KafkaFixture.real { kafka in
+        try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AppDefinitionEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
             try await producer.send((1...10).map { AppDefinitionEvent(app: "old-\($0)", version: $0, time: 0) })

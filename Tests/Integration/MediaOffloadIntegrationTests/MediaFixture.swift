@@ -46,14 +46,21 @@ final class MediaFixture: Sendable {
         }
     }
 
-    private init() async throws {
+    /// - Parameter objectStore: keeps the objects instead of files, as the configuration says.
+    init(objectStore: ObjectStore? = nil) async throws {
         let engines = try await TestEngines.shared()
         let pool = engines.makePool()
-        let values = [
+        var values = [
             "postgres.url": try await engines.makeDatabase(), "postgres.connections": "4",
-            "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool, "http.port": "0",
-            "http.address": "127.0.0.1",
-        ]
+            "kafka.pool": pool, "http.port": "0", "http.address": "127.0.0.1",
+        ].merging(engines.kafkaSettings) { $1 }
+        if let objectStore {
+            values["s3.endpoint"] = objectStore.endpoint
+            values["s3.access-key"] = objectStore.accessKey
+            values["s3.secret-key"] = objectStore.secretKey
+            values["s3.bucket"] = "media-\(pool)"
+        }
+        let usesFiles = objectStore == nil
         app = "rchat-" + ObjectId().hexString
         directory = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(pool)").path
         storage = SwitchableStorage(directory: directory)
@@ -61,13 +68,15 @@ final class MediaFixture: Sendable {
         http = HTTPClient(loop: LoopGroup(1).next())
         events = Locked([])
         let media = try await Self.run(MediaOffloadServer.main, values) { [storage] context in
-            try MediaOffloadServer.make(&context, storage: storage)
+            usesFiles
+                ? try MediaOffloadServer.make(&context, storage: storage) : try MediaOffloadServer.make(&context)
         }
         port = media
         let writer = Locked<ServiceEngines?>(nil)
         let isWorking = Locked(false)
         _ = try await Self.run(
-            ServiceMain(name: "writer", summary: "", defaultPort: 0, keys: EngineSettings.keys), values
+            ServiceMain(name: "writer", summary: "", defaultPort: 0, keys: EngineSettings.keys),
+            values.filter { !$0.key.hasPrefix("s3.") }
         ) { [events] context in
             let engines = try ServiceEngines(context)
             writer.withLock { $0 = engines }

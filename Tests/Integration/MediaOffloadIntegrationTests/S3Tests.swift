@@ -1,91 +1,37 @@
+import DocumentModel
 import EventLoop
 import Foundation
 import HTTPClient
 import HTTPServer
+import TestSupport
 import Testing
 
 @testable import MediaOffload
 
-/// Against a server that speaks as much of S3 as is used, and checks signatures over what really came.
-
-struct S3Tests {
+/// Against an object store that checks signatures.
+@Suite struct S3Tests {
     private static let loops = LoopGroup(2)
-    private static let signature = S3Signature(accessKey: "AKIADEV", secretKey: "devsecret", region: "us-east-1")
 
-    private final class Bucket: Sendable {
-        let objects = Locked<[String: [UInt8]]>([:])
-        let isMade = Locked(false)
-        let failures = Locked(0)
-
-        func answer(_ request: HTTPRequest) -> HTTPResponse {
-            let isFailing = failures.withLock { failures in
-                failures -= 1
-                return failures >= 0
-            }
-            if isFailing { return HTTPResponse(status: 503, body: Array("<Error><Code>SlowDown</Code></Error>".utf8)) }
-            guard isSigned(request) else {
-                return HTTPResponse(status: 403, body: Array("<Error><Code>SignatureDoesNotMatch</Code></Error>".utf8))
-            }
-            guard request.path != "/photos" else {
-                guard request.method == .put else { return HTTPResponse(status: isMade.withLock { $0 } ? 200 : 404) }
-                isMade.withLock { $0 = true }
-                return HTTPResponse()
-            }
-            guard isMade.withLock({ $0 }) else {
-                return HTTPResponse(status: 404, body: Array("<Error><Code>NoSuchBucket</Code></Error>".utf8))
-            }
-            return objects.withLock { objects in
-                switch request.method {
-                case .put: objects[request.path] = request.body
-                case .delete: objects[request.path] = nil
-                default: return objects[request.path].map { HTTPResponse(body: $0) } ?? HTTPResponse(status: 404)
-                }
-                return HTTPResponse(status: request.method == .delete ? 204 : 200)
-            }
-        }
-
-        private func isSigned(_ request: HTTPRequest) -> Bool {
-            guard let host = request.headers["host"] else { return false }
-            if let date = request.query["X-Amz-Date"], let seconds = request.query["X-Amz-Expires"].flatMap(Int.init) {
-                return request.query.raw
-                    == S3Tests.signature.presignedQuery(
-                        method: "GET", host: host, path: request.path, seconds: seconds, at: .init(text: date))
-            }
-            guard let date = request.headers["x-amz-date"], let authorization = request.headers["authorization"] else {
-                return false
-            }
-            let type = request.method == .put ? request.headers["content-type"] : nil
-            let expected = S3Tests.signature.headers(
-                method: request.method.rawValue, host: host, path: request.path,
-                headers: authorization.contains("content-type") ? [("content-type", type ?? "")] : [],
-                bodyDigest: SHA256.hex(request.body), at: .init(text: date))
-            return expected.contains { $0.0 == "authorization" && $0.1 == authorization }
-        }
-    }
-
-    private func withBucket(_ body: (S3ObjectStorage, Bucket, HTTPClient) async throws -> Void) async throws {
-        let bucket = Bucket()
-        var router = HTTPRouter()
-        for path in ["/photos", "/photos/:app/:start/:key"] {
-            router.get(path) { bucket.answer($0) }
-            router.put(path, bodyLimit: 16 << 20) { bucket.answer($0) }
-            router.delete(path) { bucket.answer($0) }
-        }
-        let server = HTTPServer(
-            HTTPServerConfiguration(address: "127.0.0.1", port: 0), router: router, loops: Self.loops.loops)
-        try await server.start()
+    /// A bucket of its own.
+    /// - Parameter change: the access key and its secret, as something wrong.
+    private func withStorage(
+        _ change: (inout (key: String, secret: String)) -> Void = { _ in },
+        _ body: (S3ObjectStorage, HTTPClient) async throws -> Void
+    ) async throws {
+        let store = try await ObjectStore.shared()
+        var credentials = (key: store.accessKey, secret: store.secretKey)
+        change(&credentials)
         let client = HTTPClient(loop: Self.loops.next())
         try await body(
             S3ObjectStorage(
-                client: client, endpoint: "http://127.0.0.1:\(server.port)/", bucket: "photos",
-                signature: Self.signature),
-            bucket, client)
+                client: client, endpoint: store.endpoint + "/", bucket: "bucket-\(ObjectId().hexString)",
+                signature: S3Signature(
+                    accessKey: credentials.key, secretKey: credentials.secret, region: "us-east-1")), client)
         await client.shutDown()
-        await server.stop()
     }
 
     @Test func `objects are kept, found, opened by a signed URL, and removed`() async throws {
-        try await withBucket { storage, bucket, client in
+        try await withStorage { storage, client in
             let key = "rchat/ab/abcd-1"
             let bytes = [UInt8](repeating: 42, count: 2_000_000)
             // The bucket is made by the first who misses it.
@@ -93,28 +39,107 @@ struct S3Tests {
             try await storage.check()
             #expect(try await storage.get(key) == bytes)
             let url = try #require(storage.signedURL(key, lifetime: .seconds(60), now: .init(Date())))
-            #expect(try await client.send(.init(url: url)).body == bytes)
-            #expect(try await client.send(.init(url: url.replacing("abcd", with: "abce"))).status == 403)
+            let opened = try await client.send(.init(url: url))
+            #expect(opened.status == 200 && opened.body == bytes)
+            #expect(opened[header: "content-type"] == "image/png")
             try await storage.delete(key)
             try await storage.delete(key)
             #expect(try await storage.get(key) == nil)
+            #expect(try await client.send(.init(url: url)).status == 404)
         }
     }
 
-    @Test func `an error of the store says what it answered`() async throws {
-        try await withBucket { storage, bucket, _ in
-            bucket.failures.withLock { $0 = 1 }
-            let error = await #expect(throws: ObjectStorageError.self) { try await storage.get("rchat/ab/abcd-1") }
-            #expect(error?.code == .status && error?.message.contains("503 SlowDown") == true)
+    @Test func `a key with anything in it is signed as it is sent`() async throws {
+        try await withStorage { storage, client in
+            let key = "an app/ä+b=c&d~e*f'(g)/%41"
+            try await storage.put(key, [1, 2, 3], contentType: "application/octet-stream")
+            #expect(try await storage.get(key) == [1, 2, 3])
+            let url = try #require(storage.signedURL(key, lifetime: .seconds(60), now: .init(Date())))
+            #expect(try await client.send(.init(url: url)).body == [1, 2, 3])
         }
+    }
+
+    @Test func `nobody opens an object without a signature of his own, in time`() async throws {
+        try await withStorage { storage, client in
+            let key = "rchat/ab/abcd-1"
+            try await storage.put(key, [1], contentType: "image/png")
+            try await storage.put("rchat/ab/abce-1", [2], contentType: "image/png")
+            let url = try #require(storage.signedURL(key, lifetime: .seconds(60), now: .init(Date())))
+            let late = try #require(
+                storage.signedURL(key, lifetime: .seconds(60), now: .init(Date(timeIntervalSinceNow: -61))))
+            let plain = try #require(url.split(separator: "?").first.map(String.init))
+            let prolonged = url.replacing("X-Amz-Expires=60", with: "X-Amz-Expires=600")
+            for forged in [url.replacing("abcd", with: "abce"), late, plain, prolonged, String(url.dropLast()) + "x"] {
+                #expect(try await client.send(.init(url: forged)).status == 403, "\(forged)")
+            }
+            let other = try await client.send(.init(method: "DELETE", url: url))
+            #expect(other.status == 403)
+            #expect(try await storage.get(key) == [1])
+        }
+    }
+
+    @Test func `wrong credentials are an error that says so`() async throws {
+        func error(_ change: (inout (key: String, secret: String)) -> Void) async throws -> ObjectStorageError? {
+            var found: ObjectStorageError?
+            try await withStorage(change) { storage, _ in
+                found = await #expect(throws: ObjectStorageError.self) {
+                    try await storage.put("rchat/ab/abcd-1", [1], contentType: "image/png")
+                }
+            }
+            return found
+        }
+        #expect(try await error { $0.secret = "wrong" }?.message.contains("403 SignatureDoesNotMatch") == true)
+        #expect(try await error { $0.key = "AKIANOBODY" }?.message.contains("403 InvalidAccessKeyId") == true)
+    }
+
+    @Test func `a photo goes to the store, its link redirects there, and it is removed with its document`() async throws
+    {
+        let fixture = try await MediaFixture(objectStore: .shared())
+        let picture = try await TestPictures.png()
+        let id = try await fixture.insert(picture)
+        let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+        try await fixture.grant("read", to: "amy", on: id)
+        #expect(try await fixture.open(link, token: fixture.token("eve")).status == 403)
+        let redirect = try await fixture.open(link, token: fixture.token("amy"))
+        #expect(redirect.status == 302)
+        let location = try #require(redirect[header: "location"])
+        let opened = try await fixture.http.send(.init(url: location))
+        #expect(opened.status == 200 && opened.body == picture)
+        #expect(opened[header: "content-type"] == "image/png")
+        try await fixture.settled(id)
+
+        try await fixture.messages.deleteOne(["_id": .string(id)])
+        try await eventually("the object is removed", within: .seconds(30)) {
+            try await fixture.http.send(.init(url: location)).status == 404
+        }
+    }
+
+    // MARK: Failures
+
+    @Test func `an error of the store says what it answered`() async throws {
+        var router = HTTPRouter()
+        router.get("/photos/:key") { _ in
+            HTTPResponse(status: 503, body: Array("<Error><Code>SlowDown</Code></Error>".utf8))
+        }
+        let server = HTTPServer(
+            HTTPServerConfiguration(address: "127.0.0.1", port: 0), router: router, loops: Self.loops.loops)
+        try await server.start()
+        let error = try await failure(of: "http://127.0.0.1:\(server.port)")
+        #expect(error?.code == .status && error?.message.contains("503 SlowDown") == true)
+        await server.stop()
     }
 
     @Test func `a store that nobody listens for is unreachable`() async throws {
+        #expect(try await failure(of: "http://127.0.0.1:1")?.code == .unreachable)
+    }
+
+    private func failure(of endpoint: String) async throws -> ObjectStorageError? {
         let client = HTTPClient(loop: Self.loops.next())
         let storage = S3ObjectStorage(
-            client: client, endpoint: "http://127.0.0.1:1", bucket: "photos", signature: Self.signature)
-        let error = await #expect(throws: ObjectStorageError.self) { try await storage.check() }
-        #expect(error?.code == .unreachable)
+            client: client, endpoint: endpoint, bucket: "photos",
+            signature: S3Signature(accessKey: "key", secretKey: "secret", region: "us-east-1"))
+        let error = await #expect(throws: ObjectStorageError.self) { try await storage.get("abcd") }
         await client.shutDown()
+        return error
     }
 }

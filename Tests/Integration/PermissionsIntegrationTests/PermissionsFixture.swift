@@ -24,6 +24,7 @@ final class PermissionsFixture: Sendable {
     let store: DocumentStore
     let events: EventProducer
     private let grants: Locked<[Grant]>
+    private let receipts: Locked<[RevocationReceipt]>
 
     static func shared() async throws -> PermissionsFixture { try await starter.fixture() }
 
@@ -47,7 +48,7 @@ final class PermissionsFixture: Sendable {
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: loops)
-        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        let kafka = engines.kafka
         let events = EventProducer(KafkaProducer(configuration: kafka, loop: loops.next()), pool: pool)
         let store = DocumentStore(client: postgres)
         let grants = Locked<[Grant]>([])
@@ -64,12 +65,22 @@ final class PermissionsFixture: Sendable {
         try await registry.migrate()
         try await registry.deploy(definition)
         store.define(AppStorage(definition))
-        try await Self.serve([
+        let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool, "functions.hosts": "2",
-        ])
-        for service in [store, relay, tail] as [any Service] { Task { try await service.run() } }
+            "kafka.pool": pool, "functions.hosts": "2", "lease.duration": "1s",
+        ]
+        try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
+        let receipts = Locked<[RevocationReceipt]>([])
+        let receiptTail = EventTail<RevocationReceipt>(pool: pool, kafka: kafka) { received in
+            for event in received {
+                let receipt = try event.decoded().payload
+                receipts.withLock { $0.append(receipt) }
+            }
+        }
+        for service in [store, relay, tail, receiptTail] as [any Service] { Task { try await service.run() } }
         try await tail.waitUntilPositioned()
+        try await receiptTail.waitUntilPositioned()
+        self.receipts = receipts
         self.postgres = postgres
         self.store = store
         self.events = events
@@ -143,6 +154,17 @@ final class PermissionsFixture: Sendable {
             }
             return newest?.access == access ? newest : nil
         }
+    }
+
+    /// The receipt of a revocation.
+    func receipt(of user: String, _ partition: String) async throws -> RevocationReceipt {
+        try await eventually("the receipt of \(user) in \(partition)", within: .seconds(20)) {
+            receipts.withLock { $0.first { $0.user == user && $0.partition.text == "s:" + partition } }
+        }
+    }
+
+    func hasReceipt(of user: String, _ partition: String) -> Bool {
+        receipts.withLock { $0.contains { $0.user == user && $0.partition.text == "s:" + partition } }
     }
 
     /// The access that stands in the table.

@@ -23,8 +23,11 @@ final class Device: Sendable {
         let (arrivals, input) = AsyncStream.makeStream(of: Arrival.self)
         self.arrivals = arrivals
         self.input = input
+        var configuration = WebSocketConfiguration()
+        configuration.maxQueuedBytes = 64 << 20
         socket = try await WebSocketClient.connect(
-            "ws://127.0.0.1:\(port)/v1/apps/\(app)/sync", subprotocol: subprotocol, on: GatewayFixture.loops.next()
+            "ws://127.0.0.1:\(port)/v1/apps/\(app)/sync", subprotocol: subprotocol, configuration: configuration,
+            on: GatewayFixture.loops.next()
         ) { socket in
             socket.onMessage = { _, bytes in
                 do { input.yield(.frame(try GatewayFrame(bytes))) } catch {

@@ -24,9 +24,13 @@ final class GatewayFixture: Sendable {
     static let app = "rchat"
 
     let port: Int
+    let databaseURL: String
     let postgres: PostgresClient
     let store: DocumentStore
     let events: EventProducer
+    /// What permissions would send.
+    let heartbeats: Heartbeats
+    private let kafka: KafkaConfiguration
     private let gateway: ServiceGroup
     private let key: TokenSigningKey
 
@@ -48,12 +52,12 @@ final class GatewayFixture: Sendable {
     init() async throws {
         let engines = try await TestEngines.shared()
         let database = try await engines.makeDatabase()
+        databaseURL = database
         let pool = engines.makePool()
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool,
-            "presence.ttl": "2s",
-        ]
+            "redis.url": engines.redisURL, "kafka.pool": pool, "presence.ttl": "2s",
+        ].merging(engines.kafkaSettings) { $1 }
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = ServiceGroup(
             services: [
@@ -64,7 +68,7 @@ final class GatewayFixture: Sendable {
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: Self.loops)
-        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        kafka = engines.kafka
         events = EventProducer(KafkaProducer(configuration: kafka, loop: Self.loops.next()), pool: pool)
         store = DocumentStore(client: postgres)
         self.postgres = postgres
@@ -73,6 +77,7 @@ final class GatewayFixture: Sendable {
         // They run as long as the test process, which ends them by its exit, or until `stop`.
         Task { try await postgres.run() }
         Task { try await gateway.run() }
+        heartbeats = Heartbeats(events)
         var iterator = ports.makeAsyncIterator()
         guard let port = await iterator.next() else { throw CancellationError() }
         self.port = port
@@ -119,16 +124,20 @@ final class GatewayFixture: Sendable {
 
     // MARK: Users and grants
 
-    func token(_ user: String, app: String = app, lifetime: Int64 = 600) throws -> String {
+    func token(_ user: String, app: String = app, lifetime: Int64 = 600, data: Document = [:]) throws -> String {
         let now = Int64(Date().timeIntervalSince1970)
         return try key.sign(
             TokenClaims(
                 session: "s", user: user, device: "d", app: app, type: .access, issuedAt: now - 1200,
-                expiresAt: now + lifetime))
+                expiresAt: now + lifetime, data: data))
     }
 
     /// Decides as permissions would: the row, then the topic.
-    func grant(_ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1) async throws {
+    func grant(
+        _ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1, isFence: Bool = false
+    )
+        async throws
+    {
         try await postgres.execute(
             """
             insert into partita.grants (app, partition, user_id, access, epoch, version) values ($1, $2, $3, $4, 1, $5)
@@ -139,7 +148,22 @@ final class GatewayFixture: Sendable {
             GrantsEvent.grant(
                 Grant(
                     app: Self.app, user: user, partition: partition, access: access,
-                    version: Revision(epoch: 1, number: version), reason: "test", time: 0)))
+                    version: Revision(epoch: 1, number: version), reason: "test", isFence: isFence, time: 0)))
+    }
+
+    /// What gateways answer to revocations from now on.
+    func fenceAcks() async throws -> Locked<[FenceAck]> {
+        let acks = Locked<[FenceAck]>([])
+        let tail = EventTail<FenceAck>(pool: events.pool, kafka: kafka) { events in
+            for event in events {
+                let ack = try event.decoded().payload
+                acks.withLock { $0.append(ack) }
+            }
+        }
+        // Runs as long as the test process.
+        Task { try await tail.run() }
+        try await tail.waitUntilPositioned()
+        return acks
     }
 
     /// A partition for one test.

@@ -31,10 +31,6 @@ import WebSocket
         broken.send(text: "{")
         #expect(try await broken.error().code == .badFrame)
         #expect(try await broken.end().code == .policyViolation)
-
-        let early = try await fixture.device("ann")
-        try await early.upload(1, insert: "m", into: fixture.partition())
-        #expect(try await early.error().code == .notSubscribed)
     }
 
     @Test func `a device needs the subprotocol`() async throws {

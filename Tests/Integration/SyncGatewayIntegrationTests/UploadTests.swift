@@ -86,4 +86,49 @@ import Testing
         }
         #expect(rejection.reason.code == .notPermitted)
     }
+
+    @Test func `another changeset under a version that the server has is a fork`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        try await device.upload(1, insert: "a-\(partition.text)", into: partition)
+        guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
+        try await device.upload(1, insert: "b-\(partition.text)", into: partition)
+        guard case .forked(partition, version: 1) = try await device.answer() else {
+            throw Device.Unexpected(what: "no fork")
+        }
+    }
+
+    @Test func `a version that skips one closes the partition, which opens again`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        try await device.upload(2, insert: "a-\(partition.text)", into: partition)
+        let report = try await device.error()
+        #expect(report.code == .versionGap && report.partition == partition && report.action == .retry)
+        #expect(try await device.open(partition).subscribed.lastVersion == 0)
+        try await device.upload(1, insert: "a-\(partition.text)", into: partition)
+        guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
+    }
+
+    @Test func `a version that is too old to be told from others is refused`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        for version in 1...Int64(DevicePartition.uploadWindow + 1) {
+            try await device.upload(version, insert: "\(partition.text)/\(version)", into: partition)
+            guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
+        }
+        try await device.upload(1, insert: "other", into: partition)
+        guard case .rejected(let rejection) = try await device.answer() else {
+            throw Device.Unexpected(what: "not rejected")
+        }
+        #expect(rejection.reason.code == .outcomeUnknown)
+    }
 }

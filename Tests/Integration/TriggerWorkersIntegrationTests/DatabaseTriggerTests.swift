@@ -3,9 +3,12 @@ import DocumentStore
 import EventStream
 import EventTopics
 import Foundation
+import Logging
 import Postgres
 import TestSupport
 import Testing
+
+@testable import TriggerWorkers
 
 @Suite struct DatabaseTriggerTests {
     private static let counting = """
@@ -39,6 +42,26 @@ import Testing
         #expect(fixture.deadLetters(of: app).isEmpty)
     }
 
+    @Test func `a trigger sees the events right behind its deployment, before the workers heard of it`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        var app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
+        try await fixture.deployUnannounced(app)
+        let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
+        _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(
+            ["_id": 1, "to": "ann"])
+        try await eventually("the first is counted", within: .seconds(20)) {
+            try await counters.findOne(["_id": "ann"])?["count"] == 1
+        }
+        // So is one of a trigger that a later version brings.
+        app.triggers["Letter"] = "count"
+        try await fixture.deployUnannounced(app)
+        _ = try await fixture.store.collection("Letter", database: "Test", app: app.id).insertOne(
+            ["_id": 1, "to": "ann"])
+        try await eventually("the second is counted", within: .seconds(20)) {
+            try await counters.findOne(["_id": "ann"])?["count"] == 2
+        }
+    }
+
     @Test func `a run that begins anew doesn't repeat what the run before it wrote`() async throws {
         let fixture = try await TriggersFixture.shared()
         // Throws after its write, each time.
@@ -60,6 +83,48 @@ import Testing
         #expect(letter.attempts == 3)
         let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
         #expect(try await counters.findOne(["_id": "n"])?["count"]?.intValue == 1)
+    }
+
+    @Test func `an event on which the match fails is put aside, and the next one runs`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(
+            functions: ["count": Self.counting], triggers: ["Message": "count"],
+            match: #"{"$expr": {"$gt": [{"$divide": [12, "$fullDocument.share"]}, 0]}}"#)
+        try await fixture.deploy(app)
+        let messages = fixture.store.collection("Message", database: "Test", app: app.id)
+        let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
+        _ = try await messages.insertOne(["_id": "first", "to": "ann", "share": 0])
+        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+            fixture.deadLetters(of: app).first
+        }
+        #expect(letter.error.code == "match-failed")
+        #expect(letter.event["fullDocument"]?["_id"] == "first")
+        _ = try await messages.insertOne(["_id": "second", "to": "ann", "share": 3])
+        try await eventually("the second message is counted", within: .seconds(20)) {
+            try await counters.findOne(["_id": "ann"])?["count"]?.intValue == 1
+        }
+    }
+
+    @Test func `what is old is forgotten, what is young stays`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = "test-" + ObjectId().hexString
+        try await fixture.postgres.execute(
+            """
+            insert into partita.function_logs (at, app, function, level, message)
+            select now() - age, $1, 'f', 'info', age::text from unnest('{1 day, 8 days}'::interval[]) age
+            """, [.text(app)])
+        try await fixture.postgres.execute(
+            """
+            insert into partita.handled_event_ids (consumer, event_id, handled_at)
+            select 'trigger-workers', $1 || age::text, now() - age from unnest('{30 days, 32 days}'::interval[]) age
+            """, [.text(app)])
+        try await TriggerRetention(client: fixture.postgres, logger: Logger(label: "test")).sweep()
+        let logs = try await fixture.postgres.query(
+            "select message from partita.function_logs where app = $1", [.text(app)])
+        #expect(try logs.decode(String.self) == ["1 day"])
+        let ids = try await fixture.postgres.query(
+            "select event_id from partita.handled_event_ids where starts_with(event_id, $1)", [.text(app)])
+        #expect(try ids.decode(String.self) == [app + "30 days"])
     }
 
     @Test func `a function that fails is put aside, and the next event runs`() async throws {

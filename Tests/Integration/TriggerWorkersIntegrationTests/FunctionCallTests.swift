@@ -53,10 +53,21 @@ import Testing
             ("MissingParameter", 400, try await fixture.post("{}", app: app.id, token: token)),
             ("BadRequest", 400, try await fixture.post("{", app: app.id, token: token)),
             (
+                "ServiceNotFound", 404,
+                try await fixture.post(#"{"name": "find", "service": "s"}"#, app: app.id, token: token)
+            ),
+            (
                 "ServiceCommandNotFound", 400,
-                try await fixture.post(#"{"name": "x", "service": "s"}"#, app: app.id, token: token)
+                try await fixture.post(#"{"name": "x", "service": "mongodb-atlas"}"#, app: app.id, token: token)
+            ),
+            (
+                "ArgumentsNotAllowed", 400,
+                try await fixture.post(#"{"name": "find", "service": "mongodb-atlas"}"#, app: app.id, token: token)
             ),
         ]
+        let stream = try await fixture.watch(app: app.id, token: token)
+        #expect(stream.status == 400)
+        #expect(code(stream.text) == "ServiceCommandNotFound")
         for (expected, status, answer) in refusals {
             #expect(answer.status == status)
             #expect(code(answer.text) == expected)

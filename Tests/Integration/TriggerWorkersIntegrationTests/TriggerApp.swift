@@ -4,16 +4,27 @@ import DocumentModel
 /// An app for one test: functions, and triggers on inserts into collections of its database `Test`.
 struct TriggerApp {
     let id = "test-" + ObjectId().hexString
-    /// Sources by name; `known` is always there.
+    /// Sources by name; `known` is always there. One whose name begins with `hidden` is private, with `user` runs as its caller.
     var functions: [String: String] = [:]
     /// Functions by the collection whose inserts they run on.
     var triggers: [String: String] = [:]
+    /// What the triggers' `match` is, for all of them.
+    var match = "{}"
     var hasPresence = false
+    /// Functions that run when a schedule says so, which is once a year.
+    var scheduled: [String] = []
+    /// Data rules by the collection of `Test`.
+    var rules: [String: String] = [:]
+    /// Further settings of functions, as JSON members.
+    var settings: [String: String] = [:]
 
     var files: AppFiles {
         let names = functions.keys.sorted() + ["known"]
-        let settings = names.map {
-            "{\"name\": \"\($0)\", \"private\": \($0.hasPrefix("hidden")), \"run_as_system\": true}"
+        let functionSettings = names.map { name in
+            let more = settings[name].map { ", " + $0 } ?? ""
+            return """
+                {"name": "\(name)", "private": \(name.hasPrefix("hidden")), "run_as_system": \(!name.hasPrefix("user"))\(more)}
+                """
         }
         var files: AppFiles = [
             "realm_config.json": """
@@ -22,16 +33,25 @@ struct TriggerApp {
             "data_sources/mongodb-atlas/config.json": """
             {"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {"clusterName": "Test"}, "version": 1}
             """,
-            "functions/config.json": "[" + settings.joined(separator: ",") + "]",
+            "functions/config.json": "[" + functionSettings.joined(separator: ",") + "]",
             "functions/known.js": "exports = () => null;",
         ]
         for (name, source) in functions { files.texts["functions/\(name).js"] = source }
+        for function in scheduled {
+            files.texts["triggers/at\(function).json"] = """
+                {"name": "at\(function)", "type": "SCHEDULED", "disabled": false, "config": {"schedule": "0 0 1 1 *"},
+                 "event_processors": {"FUNCTION": {"config": {"function_name": "\(function)"}}}}
+                """
+        }
+        for (collection, text) in rules {
+            files.texts["data_sources/mongodb-atlas/Test/\(collection)/rules.json"] = text
+        }
         for (collection, function) in triggers {
             files.texts["triggers/on\(collection).json"] = """
                 {"name": "on\(collection)", "type": "DATABASE", "disabled": false,
                  "config": {"service_name": "mongodb-atlas", "database": "Test", "collection": "\(collection)",
                             "operation_types": ["INSERT"], "full_document": true, "full_document_before_change": false,
-                            "match": {}, "project": {}, "unordered": false, "skip_catchup_events": false},
+                            "match": \(match), "project": {}, "unordered": false, "skip_catchup_events": false},
                  "event_processors": {"FUNCTION": {"config": {"function_name": "\(function)"}}}}
                 """
         }

@@ -50,17 +50,17 @@ final class TriggersFixture: Sendable {
         let database = try await engines.makeDatabase()
         let pool = engines.makePool()
         self.pool = pool
-        port = try await Self.serve([
+        let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "redis.url": engines.redisURL, "kafka.bootstrap": engines.kafkaBootstrap, "kafka.pool": pool,
-            "functions.hosts": "2",
-        ])
+            "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2",
+        ]
+        port = try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
         let loops = LoopGroup(1)
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
         let postgres = PostgresClient(configuration: configuration, on: loops)
         let redis = RedisClient(configuration: try RedisConfiguration(url: engines.redisURL), on: loops)
-        let kafka = KafkaConfiguration(bootstrapServers: engines.kafkaBootstrap)
+        let kafka = engines.kafka
         let failures = Locked<[TriggerFailure]>([])
         let letters = EventTail<TriggerFailure>(pool: pool, kafka: kafka) { received in
             let decoded = try received.map { try $0.decoded().payload }
@@ -100,12 +100,18 @@ final class TriggersFixture: Sendable {
         return port
     }
 
-    /// Deploys an app for a test, and waits until the workers have it.
-    func deploy(_ app: TriggerApp) async throws {
+    /// Deploys an app for a test, and tells nobody.
+    @discardableResult
+    func deployUnannounced(_ app: TriggerApp) async throws -> DeployedApp {
         let definition = try AppDefinition(files: app.files)
         let deployed = try await registry.deploy(definition)
         store.define(AppStorage(definition))
-        try await AppRegistry.announce(deployed.app, with: events)
+        return deployed.app
+    }
+
+    /// Deploys an app for a test, and waits until the workers have it.
+    func deploy(_ app: TriggerApp) async throws {
+        try await AppRegistry.announce(try await deployUnannounced(app), with: events)
         try await eventually("the app is known", within: .seconds(20)) {
             try await call("known", app: app.id, token: nil).status != 404
         }
@@ -154,6 +160,11 @@ final class TriggersFixture: Sendable {
 
     func post(_ body: String, app: String, token: String?) async throws -> (status: Int, text: String) {
         try await Self.send("POST", port, "/api/client/v2.0/app/\(app)/functions/call", token: token, body: body)
+    }
+
+    /// Asks for a stream of changes, as SDKs do.
+    func watch(app: String, token: String) async throws -> (status: Int, text: String) {
+        try await Self.send("GET", port, "/api/client/v2.0/app/\(app)/functions/call?baas_request=e30&baas_at=\(token)")
     }
 
     private static func send(

@@ -62,7 +62,8 @@ enum AppFixture {
         """,
         "partita.json": """
         {"presence": {"collection": "Customer", "field": "presence"},
-         "media": [{"collection": "Customer", "field": "photo.data", "linkField": "photo.url"}]}
+         "media": [{"collection": "Customer", "field": "photo.data", "linkField": "photo.url"}],
+         "indexes": [{"collection": "Customer", "key": {"name": 1, "age": -1}, "unique": true}]}
         """,
     ]
 

@@ -29,7 +29,7 @@ import Testing
         #expect(app.sync?.partitionType == .string)
         guard case .database(let event)? = app.trigger("written")?.event else { throw NotFound() }
         #expect(event.operationTypes == [.insert, .delete])
-        #expect(event.match == ["fullDocument.vip": true])
+        #expect(event.match?.document == ["fullDocument.vip": true])
         #expect(app.trigger("written")?.isDisabled == true)
         guard case .schedule(let schedule)? = app.trigger("nightly")?.event else { throw NotFound() }
         #expect(schedule.cron.next(after: 0) == Int64(10_800))
@@ -43,11 +43,15 @@ import Testing
         #expect(settings.resetURL == "https://shop.example/reset")
     }
 
-    @Test func `partita.json gives presence and media, in the synced database unless it says otherwise`() throws {
+    @Test func `partita.json gives presence, media and indexes, in the synced database unless it says otherwise`()
+        throws
+    {
         let app = try AppDefinition(files: AppFixture.files)
         #expect(
             app.presence?.database == "Shop" && app.presence?.online == "On-Line" && app.presence?.userField == "_id")
         #expect(app.media.first?.linkField == "photo.url")
+        #expect(app.indexes.map(\.name) == ["name_1_age_-1"] && app.indexes.first?.database == "Shop")
+        #expect(app.indexes.first?.specification == ["key": ["name": 1, "age": -1], "unique": true])
     }
 
     @Test func `the older layout gives the same app`() throws {

@@ -1,6 +1,8 @@
-import ChildProcesses
+import Dispatch
 import Glibc
 import Testing
+
+@testable import ChildProcesses
 
 struct ChildProcessTests {
     @Test func `the exit status is the program's`() async throws {
@@ -31,6 +33,39 @@ struct ChildProcessTests {
         var byte: UInt8 = 0
         #expect(read(ends[0], &byte, 1) == 1)
         #expect(await child.terminate(grace: .milliseconds(200)) == .signaled(SIGKILL))
+    }
+
+    @Test func `a child gets its signal when the thread that started it ends`() throws {
+        let launch = Launch(
+            executable: "sleep", arguments: ["60"], environment: CurrentEnvironment.variables, workingDirectory: "/",
+            output: .discard, descriptors: [], account: nil, deathSignal: SIGINT)
+        var thread = pthread_t()
+        let reference = Unmanaged.passRetained(Box(launch))
+        let failure = pthread_create(
+            &thread, nil,
+            { raw in
+                guard let raw else { return nil }
+                let box = Unmanaged<Box>.fromOpaque(raw).takeRetainedValue()
+                box.result = Result { try box.launch.spawn() }
+                box.done.signal()
+                return nil
+            }, reference.toOpaque())
+        let box = reference.takeUnretainedValue()
+        #expect(failure == 0)
+        box.done.wait()
+        var status: Int32 = 0
+        let pid = try #require(try box.result?.get())
+        #expect(waitpid(pid, &status, 0) == pid)
+        #expect(status & 0x7f == SIGINT)
+        pthread_join(thread, nil)
+    }
+
+    private final class Box: @unchecked Sendable {
+        let launch: Launch
+        let done = DispatchSemaphore(value: 0)
+        var result: Result<pid_t, any Error>?
+
+        init(_ launch: Launch) { self.launch = launch }
     }
 
     @Test func `the child sees only its own environment and descriptors`() async throws {

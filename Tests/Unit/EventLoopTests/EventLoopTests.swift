@@ -77,13 +77,53 @@ import Testing
             loop.execute {
                 let batch = Batch()
                 for _ in 0..<10 { batch.add(on: loop) }
-                Task(executorPreference: loop) {
+                Task(executorPreference: loop.taskExecutor) {
                     await loop.flushed()
                     continuation.resume(returning: batch.flushes)
                 }
             }
         }
         #expect(flushes == [10])
+        #expect(await loop.shutDown())
+    }
+
+    private actor Diary: LoopActor {
+        nonisolated let loop: EventLoop
+        private(set) var entries: [String] = []
+        init(_ loop: EventLoop) { self.loop = loop }
+
+        func write(_ entry: String) { entries.append(entry) }
+
+        func writeInParts() async {
+            entries.append("begin")
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
+                entries.append("continuation")
+                continuation.resume()
+            }
+            await writeLater()
+        }
+
+        private func writeLater() async { entries.append("call") }
+    }
+
+    @Test(arguments: [false, true]) func `calls within an actor let nobody in between`(isPreferring: Bool) async {
+        let loop = EventLoop(name: "test")
+        let diary = Diary(loop)
+        // Both stand in the loop's queue before the first of them begins.
+        let tasks = await withUnsafeContinuation { (continuation: UnsafeContinuation<[Task<Void, Never>], Never>) in
+            loop.execute {
+                let preference = isPreferring ? loop.taskExecutor : nil
+                continuation.resume(returning: [
+                    Task(executorPreference: preference) { await diary.writeInParts() },
+                    Task(executorPreference: preference) { await diary.write("other") },
+                ])
+                usleep(20_000)
+            }
+        }
+        for task in tasks { await task.value }
+        let entries = await diary.entries
+        #expect(entries.filter { $0 != "other" } == ["begin", "continuation", "call"])
+        #expect(entries.first == "other" || entries.last == "other")
         #expect(await loop.shutDown())
     }
 

@@ -35,6 +35,8 @@ import Testing
         let client = SMTPClient(loop: loop, configuration: configuration)
         let mail = MailMessage(from: "a@example.org", to: "nobody@example.org", subject: "s", text: "t")
         await expect(.rejected) { try await client.send(mail) }
+        let later = MailMessage(from: "a@example.org", to: "later@example.org", subject: "s", text: "t")
+        await expect(.deferred) { try await client.send(later) }
         configuration.user = "partita"
         configuration.password = "wrong"
         let other = SMTPClient(loop: loop, configuration: configuration)
@@ -117,7 +119,9 @@ import Testing
                 connection.write("334 \r\n")
                 let isRight = connection.readLine() == Data("\0partita\0secret".utf8).base64EncodedString()
                 connection.write(isRight ? "235 welcome\r\n" : "535 wrong\r\n")
-            case "RCPT": connection.write(line.contains("nobody") ? "550 unknown\r\n" : "250 fine\r\n")
+            case "RCPT" where line.contains("nobody"): connection.write("550 unknown\r\n")
+            case "RCPT" where line.contains("later"): connection.write("451 busy\r\n")
+            case "RCPT": connection.write("250 fine\r\n")
             case "DATA":
                 isData = true
                 connection.write("354 go on\r\n")

@@ -37,6 +37,18 @@ struct ClientFixture {
         try await app(device).logIn(.emailPassword(email: user, password: "secret"))
     }
 
+    /// Copies a device's files, as a backup of the device does.
+    func saveDevice(_ device: String) throws { try copy(device, to: "\(device)-backup") }
+
+    /// Puts them back.
+    func restoreDevice(_ device: String) throws { try copy("\(device)-backup", to: device) }
+
+    private func copy(_ from: String, to: String) throws {
+        let target = folder.appending(path: to)
+        if FileManager.default.fileExists(atPath: target.path()) { try FileManager.default.removeItem(at: target) }
+        try FileManager.default.copyItem(at: folder.appending(path: from), to: target)
+    }
+
     static let room = "room=1"
     static let partition = Partition(text: "s:room=1")
 }

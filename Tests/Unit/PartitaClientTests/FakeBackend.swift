@@ -25,6 +25,10 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     /// How long access tokens are valid, in seconds.
     private var tokenLife: Int64 = 1800
 
+    /// The largest frame.
+    private var frameBytes = 16 << 20
+
+    func set(frameBytes: Int) { self.frameBytes = frameBytes }
     func set(losesAnswers: Bool) { self.losesAnswers = losesAnswers }
     func set(tokenLife: Int64) { self.tokenLife = tokenLife }
     func set(hasEndedSessions: Bool) { self.hasEndedSessions = hasEndedSessions }
@@ -101,7 +105,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         case .hello(let hello):
             hellos.append(hello)
             devices[number] = hello.device
-            let limits = GatewayFrame.Limits(ConnectionLimits(uploadWindow: 8))
+            let limits = GatewayFrame.Limits(ConnectionLimits(frameBytes: frameBytes, uploadWindow: 8))
             send(.welcome(.init(session: "\(number)", serverTime: 0, limits: limits)), to: number)
         case .subscribe(let partition, let checkpoint):
             var subscription = SubscriptionStateMachine<Download>(checkpoint: checkpoint, window: 1000)
@@ -133,6 +137,10 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 send(
                     .rejected(.init(partition: upload.partition, version: changeset.version, reason: reason)),
                     to: number)
+            case .forked: send(.forked(partition: upload.partition, version: changeset.version), to: number)
+            case .gap:
+                subscriptions[number]?[upload.partition] = nil
+                send(.error(.init(code: .versionGap, message: "gap", partition: upload.partition)), to: number)
             }
         }
     }
@@ -177,6 +185,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 send(
                     .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)),
                     to: number)
+            case .sendAccess(let access): send(.access(partition: partition, access), to: number)
             case .sendChunk(let chunk, let progress):
                 var download = chunk.payload
                 download.catchUp = Download.CatchUp(
@@ -184,7 +193,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 send(.download(partition: partition, download), to: number)
             case .sendFrame(let download): send(.download(partition: partition, download), to: number)
             case .sendRevoked(let reason): send(.revoked(partition: partition, reason: reason), to: number)
-            case .sendUnavailable, .detach: break
+            case .sendUnavailable, .sendSuspended, .detach: break
             }
         }
     }

@@ -6,18 +6,24 @@ struct FakePartition {
     enum Answer {
         case ack(Revision, [LostWrite])
         case rejected(OperationRejection)
+        case forked
+        /// Versions before it are missing.
+        case gap
     }
 
     private(set) var documents: [DocumentKey: StoredDocument] = [:]
     private(set) var head = Revision(epoch: 1, number: 0)
     private var tombstones: [DocumentKey: DocumentChange] = [:]
-    private var answers: [String: [Int64: Answer]] = [:]
+    private var answers: [String: [Int64: (digest: UInt64, answer: Answer)]] = [:]
 
     func lastVersion(of device: String) -> Int64 { answers[device]?.keys.max() ?? 0 }
 
     /// - Returns: The answer, and the live changes.
     mutating func commit(_ changeset: Changeset, device: String) -> (Answer, [DocumentChange]) {
-        if let known = answers[device]?[changeset.version] { return (known, []) }
+        if let known = answers[device]?[changeset.version] {
+            return (known.digest == changeset.digest ? known.answer : .forked, [])
+        }
+        if changeset.version != lastVersion(of: device) + 1 { return (.gap, []) }
         var next = self
         var lost: [LostWrite] = []
         var changes: [DocumentChange] = []
@@ -48,10 +54,10 @@ struct FakePartition {
             }
         }
         if let rejection {
-            answers[device, default: [:]][changeset.version] = .rejected(rejection)
+            answers[device, default: [:]][changeset.version] = (changeset.digest, .rejected(rejection))
             return (.rejected(rejection), [])
         }
-        next.answers[device, default: [:]][changeset.version] = .ack(next.head, lost)
+        next.answers[device, default: [:]][changeset.version] = (changeset.digest, .ack(next.head, lost))
         self = next
         return (.ack(head, lost), changes)
     }

@@ -1,57 +1,59 @@
 import DocumentModel
 import QueryLanguage
+import Vectors
 
-/// Performs one case of a vector file.
+/// Performs one case with the engine in memory.
 struct VectorRunner {
-    let vector: Document
-    private let given: Value
-    private let operation: Document
+    let vector: VectorCase
 
-    init(vector: Document) throws {
-        self.vector = vector
-        given = vector["given"] ?? .null
-        operation = vector["operation"]?.documentValue ?? Document()
-    }
+    private var operation: Document { vector.operation }
 
-    private var now: Int64 { operation["now"]?.dateValue ?? 1_600_000_000_000 }
-
-    private func documents() -> [Document] { given.arrayValue?.compactMap(\.documentValue) ?? [] }
-
+    /// The result, or `{error: code}`.
     func run() async throws -> Value {
-        let first = operation.fields.first?.key
-        switch first {
-        case "filter" where operation["update"] == nil && operation["replace"] == nil: return try filter()
-        case "update", "filter": return try update()
-        case "upsert": return try upsert()
-        case "expression": return try expression()
-        case "project": return try project()
-        case "sort": return try sort()
-        case "pipeline": return try await pipeline()
-        default: throw QueryError(code: -2, message: "the case has an unknown operation")
+        do throws(QueryError) {
+            switch vector.kind {
+            case "filter" where operation["update"] == nil: return try filter()
+            case "update", "filter": return try update()
+            case "upsert": return try upsert()
+            case "expression": return try expression()
+            case "project": return try project()
+            case "sort": return try sort()
+            case "pipeline": break
+            default: throw QueryError(code: -2, message: "the case has an unknown operation")
+            }
+        } catch {
+            return ["error": .integer(error.code)]
+        }
+        do {
+            return try await pipeline()
+        } catch let error as QueryError {
+            return ["error": .integer(error.code)]
         }
     }
 
-    private func collation() throws -> Collation? {
-        try operation["collation"]?.documentValue.flatMap { try Collation($0) }
+    private func collation() throws(QueryError) -> Collation? {
+        guard let document = operation["collation"]?.documentValue else { return nil }
+        return try Collation(document)
     }
 
     /// The `_id`s of the documents that match, or whether the one document does.
-    private func filter() throws -> Value {
+    private func filter() throws(QueryError) -> Value {
         let filter = try Filter(operation["filter"]?.documentValue ?? Document(), collation: collation())
-        if case .document(let document) = given { return .bool(try filter.evaluate(document, now: now)) }
-        return .array(try documents().filter { try filter.evaluate($0, now: now) }.map { $0.id ?? .null })
-    }
-
-    private func parsedUpdate(_ value: Value) throws -> Update {
-        try Update(value, arrayFilters: operation["arrayFilters"]?.arrayValue?.compactMap(\.documentValue) ?? [])
+        if case .document(let document) = vector.given { return .bool(try filter.evaluate(document, now: vector.now)) }
+        var found: [Value] = []
+        for document in vector.documents where try filter.evaluate(document, now: vector.now) {
+            found.append(document.id ?? .null)
+        }
+        return .array(found)
     }
 
     /// The document after the update; with `description: true` what a change stream shows.
-    private func update() throws -> Value {
-        let update = try parsedUpdate(operation["update"] ?? .null)
-        var document = given.documentValue ?? Document()
-        let filter = try operation["filter"]?.documentValue.map { try Filter($0) }
-        let description = try update.apply(to: &document, filter: filter, now: now)
+    private func update() throws(QueryError) -> Value {
+        let update = try Update(operation["update"] ?? .null, arrayFilters: vector.arrayFilters)
+        var document = vector.document
+        var filter: Filter?
+        if let query = operation["filter"]?.documentValue { filter = try Filter(query) }
+        let description = try update.apply(to: &document, filter: filter, now: vector.now)
         guard operation["description"] == true else { return .document(document) }
         return [
             "updatedFields": .document(description.updatedFields),
@@ -61,28 +63,28 @@ struct VectorRunner {
         ]
     }
 
-    private func upsert() throws -> Value {
-        let update = try parsedUpdate(operation["upsert"] ?? .null)
+    private func upsert() throws(QueryError) -> Value {
+        let update = try Update(operation["upsert"] ?? .null, arrayFilters: vector.arrayFilters)
         let filter = try Filter(operation["filter"]?.documentValue ?? Document())
-        return .document(try update.upsertDocument(for: filter, now: now) { "made" })
+        return .document(try update.upsertDocument(for: filter, now: vector.now) { "made" })
     }
 
     /// The value, or the text `missing`.
-    private func expression() throws -> Value {
+    private func expression() throws(QueryError) -> Value {
         let expression = try Expression(operation["expression"] ?? .null)
-        return try expression.evaluate(EvaluationContext(root: given.documentValue ?? Document(), now: now))
-            ?? "missing"
+        return try expression.evaluate(EvaluationContext(root: vector.document, now: vector.now)) ?? "missing"
     }
 
-    private func project() throws -> Value {
+    private func project() throws(QueryError) -> Value {
         let projection = try Projection(operation["project"]?.documentValue ?? Document())
-        let filter = try operation["filter"]?.documentValue.map { try Filter($0) }
-        return .document(try projection.apply(to: given.documentValue ?? Document(), filter: filter, now: now))
+        var filter: Filter?
+        if let query = operation["filter"]?.documentValue { filter = try Filter(query) }
+        return .document(try projection.apply(to: vector.document, filter: filter, now: vector.now))
     }
 
     /// The `_id`s in their order.
-    private func sort() throws -> Value {
-        var sorted = documents()
+    private func sort() throws(QueryError) -> Value {
+        var sorted = vector.documents
         try Sort(operation["sort"]?.documentValue ?? Document(), collation: collation()).sort(&sorted)
         return .array(sorted.map { $0.id ?? .null })
     }
@@ -91,14 +93,14 @@ struct VectorRunner {
     private func pipeline() async throws -> Value {
         let pipeline = try Pipeline(operation["pipeline"] ?? .null)
         let collections = operation["collections"]?.documentValue ?? Document()
-        let context = PipelineContext(now: now, collation: try collation()) { collection, filter in
+        let context = PipelineContext(now: vector.now, collation: try collation()) { collection, filter in
             try (collections[collection]?.arrayValue ?? []).compactMap(\.documentValue).filter {
                 try filter.evaluate($0)
             }
         }
         var run = PipelineRun(pipeline, context: context)
         var results: [Document] = []
-        var rest = documents()[...]
+        var rest = vector.documents[...]
         while !rest.isEmpty {
             results += try await run.process(Array(rest.prefix(2)))
             rest = rest.dropFirst(2)

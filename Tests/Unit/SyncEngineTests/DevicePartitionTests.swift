@@ -33,7 +33,7 @@ struct DevicePartitionTests {
     /// A partition at revision 10 with some changesets uploaded.
     private func uploaded(_ count: Int) throws -> DevicePartition {
         var partition = DevicePartition(checkpoint: revision(10), access: .write)
-        _ = try partition.subscribed(access: .write, lastVersion: 0, retained: [])
+        _ = partition.subscribed(access: .write, lastVersion: 0, retained: [])
         for number in 0..<count {
             _ = partition.write([increment()], clock: HybridTime(milliseconds: Int64(number)))
         }
@@ -106,8 +106,8 @@ struct DevicePartitionTests {
         _ = try partition.receive(live(10, change(11, version: 1)), device: "me")
         partition.disconnected()
         #expect(partition.takeUploads(window: 100).isEmpty)
-        _ = try partition.subscribed(access: .write, lastVersion: 1, retained: [])
-        #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
+        _ = partition.subscribed(access: .write, lastVersion: 1, retained: [])
+        #expect(partition.takeUploads(window: 100).map(\.version) == [1])
     }
 
     @Test func `a rejection takes one changeset away and no other`() throws {
@@ -137,7 +137,7 @@ struct DevicePartitionTests {
         partition.disconnected()
         // The backup has neither; version 1 was kept for this, version 2 is unanswered.
         let kept = Changeset(version: 1, clock: HybridTime(milliseconds: 1), operations: [increment()])
-        _ = try partition.subscribed(access: .write, lastVersion: 0, retained: [kept])
+        _ = partition.subscribed(access: .write, lastVersion: 0, retained: [kept])
         #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
         #expect(partition.overlay(key).isEmpty)  // what is shown has both
         _ = try partition.receive(chunk(revision(0, epoch: 2), revision(10, epoch: 2), final: true), device: "me")
@@ -149,25 +149,93 @@ struct DevicePartitionTests {
     @Test func `a server that knows versions that the device doesn't means a clone`() throws {
         var partition = try uploaded(2)
         partition.disconnected()
-        #expect(throws: DevicePartition.Fault.forked) {
-            try partition.subscribed(access: .write, lastVersion: 3, retained: [])
-        }
+        _ = partition.subscribed(access: .write, lastVersion: 3, retained: [])
+        #expect(partition.isForked && !partition.isReadyToFork)
+        // What the server may have is asked about before there is a new id.
+        #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
         _ = partition.acknowledge(version: 1, revision: revision(12), lost: [])
+        #expect(!partition.isReadyToFork)
+        partition.foreign(version: 2)
+        #expect(partition.isReadyToFork)
         _ = partition.fork()
-        _ = try partition.subscribed(access: .write, lastVersion: 0, retained: [])
-        // The acknowledged one stays on top and is not offered under the new id.
-        #expect(partition.overlay(key).count == 2)
-        #expect(partition.takeUploads(window: 100).map(\.version) == [2])
+        _ = partition.write([increment()], clock: HybridTime(milliseconds: 3))
+        _ = partition.subscribed(access: .write, lastVersion: 0, retained: [])
+        // The acknowledged one stays on top, and takes no version of the new id.
+        #expect(partition.overlay(key).count == 3)
+        #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
+    }
+
+    @Test func `nothing new is uploaded before what the server may have is settled`() throws {
+        var partition = try uploaded(3)
+        partition.disconnected()
+        _ = partition.write([increment()], clock: HybridTime(milliseconds: 9))
+        _ = partition.subscribed(access: .write, lastVersion: 2, retained: [])
+        #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
+        _ = partition.acknowledge(version: 1, revision: revision(11), lost: [])
+        #expect(partition.takeUploads(window: 100).isEmpty)
+        _ = partition.acknowledge(version: 2, revision: revision(12), lost: [])
+        #expect(partition.takeUploads(window: 100).map(\.version) == [3, 4])
+        partition.foreign(version: 3)
+        #expect(!partition.isReadyToFork)  // 4 may be there
+        partition.foreign(version: 4)
+        #expect(partition.isReadyToFork)
+    }
+
+    @Test func `no more is unanswered than the server can tell from others`() throws {
+        var partition = try uploaded(0)
+        for number in 0..<40 { _ = partition.write([increment()], clock: HybridTime(milliseconds: Int64(number))) }
+        #expect(partition.takeUploads(window: 100).count == DevicePartition.uploadWindow)
+    }
+
+    @Test func `what the server forgot for good leaves no gap in the versions`() throws {
+        // Of 1 to 5, 2 was rejected, 4 too old to be kept, 5 is not acknowledged; the backup has 1.
+        var partition = try uploaded(5)
+        for version: Int64 in [1, 3, 4] {
+            _ = partition.acknowledge(version: version, revision: revision(10 + version), lost: [])
+        }
+        _ = partition.reject(version: 2, OperationRejection(code: .badUpdate, reason: "no"))
+        _ = try partition.receive(live(10, change(14, version: 4)), device: "me")
+        partition.disconnected()
+        let kept = Changeset(version: 3, clock: HybridTime(milliseconds: 3), operations: [increment()])
+        _ = partition.subscribed(access: .write, lastVersion: 1, retained: [kept])
+        #expect(partition.takeUploads(window: 100).map(\.version) == [2, 3])
+        #expect(partition.nextVersion == 4)
+    }
+
+    @Test func `what can't be sent leaves no gap in the versions`() throws {
+        var partition = try uploaded(1)
+        for number in 2...4 { _ = partition.write([increment()], clock: HybridTime(milliseconds: Int64(number))) }
+        #expect(partition.takeUploads(window: 2).map(\.version) == [2])
+        _ = partition.refuse(version: 2, OperationRejection(code: .documentTooLarge, reason: "no"))
+        #expect(partition.takeUploads(window: 100).map(\.version) == [2, 3])
+        #expect(partition.nextVersion == 4)
+    }
+
+    @Test func `a server that misses versions twice in a row makes the device take a new id`() throws {
+        var partition = try uploaded(2)
+        partition.missedVersions()
+        #expect(!partition.isForked)
+        _ = partition.subscribed(access: .write, lastVersion: 0, retained: [])
+        _ = partition.takeUploads(window: 1)
+        _ = partition.acknowledge(version: 1, revision: revision(11), lost: [])
+        partition.missedVersions()
+        #expect(!partition.isForked)
+        _ = partition.subscribed(access: .write, lastVersion: 1, retained: [])
+        partition.missedVersions()
+        #expect(partition.isForked && partition.isReadyToFork)
     }
 
     @Test func `a revocation wipes and gives back what was not sent`() throws {
-        var partition = try uploaded(2)
+        var partition = try uploaded(3)
         _ = partition.acknowledge(version: 1, revision: revision(11), lost: [])
         let effects = partition.revoke(OperationRejection(code: .notPermitted, reason: "gone"))
-        #expect(effects.count == 2)
+        #expect(effects.count == 3)
         #expect(partition.pending.isEmpty)
-        #expect(partition.nextVersion == 3)
         #expect(!partition.isSynced)
+        // The server never got the last one; opened again, the versions go on after what it has.
+        _ = partition.subscribed(access: .write, lastVersion: 2, retained: [])
+        _ = partition.write([increment()], clock: HybridTime(milliseconds: 9))
+        #expect(partition.takeUploads(window: 100).map(\.version) == [3])
     }
 
     @Test func `operations name what the device has seen`() {

@@ -21,6 +21,8 @@ struct SubscriptionTests {
             switch action {
             case .requestGrant: "grant?"
             case .sendSubscribed(let access, let head, _): "subscribed \(access) \(head.number)"
+            case .sendAccess(let access): "access \(access)"
+            case .sendSuspended: "suspended"
             case .sendUnavailable: "unavailable"
             case .attach: "attach"
             case .readChunk(let after): "read \(after.number)"
@@ -128,8 +130,30 @@ struct SubscriptionTests {
         _ = refused.start()
         #expect(texts(refused.granted(.none)) == ["detach", "revoked notPermitted"])
         var changed = live(at: 5)
-        #expect(texts(changed.granted(.read)) == ["subscribed read 5"])
+        #expect(texts(changed.granted(.read)) == ["access read"])
         #expect(texts(changed.granted(.read)) == [])
+    }
+
+    @Test func `nothing is sent while it is suspended, and afterwards it catches up`() {
+        var machine = live(at: 5)
+        #expect(texts(machine.suspend()) == ["suspended"])
+        #expect(texts(machine.suspend() + machine.received(frame(5, 6), queued: 0) + machine.drained()) == [])
+        #expect(texts(machine.resume()) == ["read 5"])
+        #expect(texts(machine.resume()) == [])
+        // What was being read is passed over: it would come a second time.
+        #expect(texts(machine.suspend()) == ["suspended"])
+        #expect(texts(machine.resume()) == ["read 5"])
+        #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == [])
+        #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == ["chunk 6 1/1"])
+    }
+
+    @Test func `a partition that is opened while the gateway is suspended is read when it goes on`() {
+        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        #expect(texts(machine.suspend()) == ["suspended"])
+        #expect(texts(machine.start() + machine.granted(.read) + machine.attached()) == ["grant?", "attach"])
+        #expect(texts(machine.resume()) == ["read 0"])
+        #expect(texts(machine.suspend() + machine.revoked(reason: "no")) == ["suspended", "detach", "revoked no"])
+        #expect(texts(machine.resume()) == [])
     }
 
     @Test func `when permissions can't be decided the answer is no, for now`() {

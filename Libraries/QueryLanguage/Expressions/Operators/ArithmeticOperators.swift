@@ -151,11 +151,8 @@ extension ExpressionOperators {
         guard let (a, b) = try numbers("$mod", a, b, code: 14) else { return .null }
         if b.doubleValue == 0 { throw QueryError(code: 16610, message: "can't $mod by zero") }
         if a.isDecimal || b.isDecimal {
-            guard let number = a.doubleValue, let divisor = b.doubleValue else { return .null }
-            if let left = a.int64Value, let right = b.int64Value, right != 0 {
-                return .decimal128(Decimal128(right == -1 ? 0 : left % right))
-            }
-            return .decimal128(Decimal128(rounding: number.truncatingRemainder(dividingBy: divisor)))
+            guard let number = a.decimalValue, let divisor = b.decimalValue else { return .null }
+            return .decimal128(number.remainder(dividingBy: divisor))
         }
         if a.isDouble || b.isDouble {
             guard let number = a.doubleValue, let divisor = b.doubleValue else { return .null }

@@ -105,8 +105,15 @@ extension ExpressionOperators {
         guard case .array(let elements)? = value else {
             throw QueryError(code: 40386, message: "$arrayToObject requires an array input, found: \(value.typeName)")
         }
-        var document = Document()
+        var fields: [Document.Field] = []
         for element in elements {
+            if let first = elements.first, first.typeRank != element.typeRank, first.isPair {
+                throw QueryError(
+                    code: first.arrayCount == nil ? 40391 : 40396,
+                    message:
+                        "$arrayToObject requires a consistent input format. Elements must all be arrays or all be objects. Array was expected, but found: \(element.typeName)"
+                )
+            }
             switch element {
             case .array(let pair):
                 guard pair.count == 2 else {
@@ -121,11 +128,11 @@ extension ExpressionOperators {
                             "$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: \(pair[0].typeName)"
                     )
                 }
-                document[key] = pair[1]
+                fields.append(Document.Field(key, pair[1]))
             case .document(let pair):
                 guard pair.count == 2, let key = pair["k"], let value = pair["v"] else {
                     throw QueryError(
-                        code: 40392,
+                        code: pair.count == 2 ? 40393 : 40392,
                         message:
                             "$arrayToObject requires an object keys of 'k' and 'v'. Found incorrect number of keys:\(pair.count)"
                     )
@@ -137,12 +144,14 @@ extension ExpressionOperators {
                             "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found type: \(key.typeName)"
                     )
                 }
-                document[key] = value
+                fields.append(Document.Field(key, value))
             default:
                 throw QueryError(
                     code: 40398, message: "Unrecognised input type format for $arrayToObject: \(element.typeName)")
             }
         }
+        var document = Document()
+        document.merge(fields)
         return .document(document)
     }
 
@@ -173,7 +182,7 @@ extension ExpressionOperators {
         for (index, argument) in arguments.enumerated() {
             guard let number = argument?.int64Value, Int32(exactly: number) != nil else {
                 throw QueryError(
-                    code: 34443 + index * 2,
+                    code: 34443 + index * 2 + (argument?.isNumber == true ? 1 : 0),
                     message:
                         "$range requires numbers that can be represented as a 32-bit integer, found: \(argument.typeName)"
                 )
@@ -197,7 +206,7 @@ extension ExpressionOperators {
         }
         guard let first = arguments[1]?.intValue else {
             throw QueryError(
-                code: 28725,
+                code: arguments[1]?.isNumber == true ? 28726 : 28725,
                 message: "Second argument to $slice must be a numeric value, but is of type: \(arguments[1].typeName)")
         }
         guard arguments.count == 3 else {
@@ -206,7 +215,7 @@ extension ExpressionOperators {
         }
         guard let count = arguments[2]?.intValue else {
             throw QueryError(
-                code: 28727,
+                code: arguments[2]?.isNumber == true ? 28728 : 28727,
                 message: "Third argument to $slice must be numeric, but is of type: \(arguments[2].typeName)")
         }
         guard count > 0 else {
@@ -242,6 +251,9 @@ extension ExpressionOperators {
             defaults = given
         }
         let count = (longest ? arrays.map(\.count).max() : arrays.map(\.count).min()) ?? 0
+        guard count <= 1_000_000 / arrays.count else {
+            throw QueryError(code: 146, message: "$zip would use too much memory")
+        }
         return .array(
             (0..<count).map { row in
                 .array(
@@ -254,12 +266,35 @@ extension ExpressionOperators {
     private static func firstElements(
         _ name: String, _ arguments: NamedOperator.Arguments, _ pick: ([Value], Int) -> [Value]
     ) throws(QueryError) -> Value? {
-        guard let count = arguments["n"]?.intValue, count >= 1 else {
-            throw QueryError(code: 5_787_908, message: "'n' must be greater than 0, found \(arguments["n"] ?? .null)")
-        }
+        let count = try elementCount(arguments["n"])
         guard case .array(let elements)? = arguments["input"] else {
             throw QueryError(code: 5_788_200, message: "Input must be an array")
         }
         return .array(pick(elements, count))
+    }
+
+    /// The number `n` of `$firstN` and its siblings.
+    static func elementCount(_ value: Value?) throws(QueryError) -> Int {
+        guard let value, value.isNumber else {
+            throw QueryError(
+                code: 5_787_902, message: "Value for 'n' must be of integral type, but found \(value ?? .null)")
+        }
+        guard let count = value.intValue else {
+            throw QueryError(code: 5_787_903, message: "Value for 'n' must be of integral type, but found \(value)")
+        }
+        guard count > 0 else {
+            throw QueryError(code: 5_787_908, message: "'n' must be greater than 0, found \(count)")
+        }
+        return count
+    }
+}
+
+extension Value {
+    /// Whether this may be a key and its value for `$arrayToObject`.
+    fileprivate var isPair: Bool {
+        switch self {
+        case .array, .document: true
+        default: false
+        }
     }
 }

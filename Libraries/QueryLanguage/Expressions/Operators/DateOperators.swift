@@ -83,6 +83,10 @@ extension ExpressionOperators {
         }
     }
 
+    private static let codesOfWrongDates = [
+        "$dateAdd": 5_166_403, "$dateSubtract": 5_166_403, "$dateDiff": 5_166_307, "$dateTrunc": 5_439_012,
+    ]
+
     /// The moment of a date, timestamp or ObjectId; `nil` for null.
     private static func moment(_ name: String, _ value: Value?) throws(QueryError) -> Int64? {
         switch value {
@@ -95,7 +99,10 @@ extension ExpressionOperators {
             return milliseconds
         case .timestamp(let time)?: return Int64(time.seconds) * 1000
         case .objectId(let id)?: return Int64(id.seconds) * 1000
-        default: throw QueryError(code: 16006, message: "can't convert from BSON type \(value.typeName) to Date")
+        default:
+            throw QueryError(
+                code: codesOfWrongDates[name] ?? 16006,
+                message: "\(name): can't convert from BSON type \(value.typeName) to Date")
         }
     }
 
@@ -147,12 +154,16 @@ extension ExpressionOperators {
         if let year = numbers["isoWeekYear"] {
             guard numbers["year"] == nil, numbers["month"] == nil, numbers["day"] == nil else {
                 throw QueryError(
-                    code: 40489, message: "$dateFromParts does not allow mixing natural dates with ISO 8601 dates")
+                    code: 40525, message: "$dateFromParts does not allow mixing ISO 8601 dates with natural dates")
             }
             days =
                 CalendarDate.firstMonday(ofISOYear: year) + ((numbers["isoWeek"] ?? 1) - 1) * 7
                 + (numbers["isoDayOfWeek"] ?? 1) - 1
         } else {
+            guard numbers["isoWeek"] == nil, numbers["isoDayOfWeek"] == nil else {
+                throw QueryError(
+                    code: 40489, message: "$dateFromParts does not allow mixing natural dates with ISO 8601 dates")
+            }
             guard let year = numbers["year"] else {
                 throw QueryError(
                     code: 40516, message: "$dateFromParts requires either 'year' or 'isoWeekYear' to be present")

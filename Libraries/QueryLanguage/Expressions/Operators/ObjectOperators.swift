@@ -17,7 +17,7 @@ extension ExpressionOperators {
                             "$mergeObjects requires object inputs, but input \(source ?? .null) is of type \(source.typeName)"
                     )
                 }
-                for field in document.fields { result[field.key] = field.value }
+                result.merge(document.fields)
             }
             return .document(result)
         },

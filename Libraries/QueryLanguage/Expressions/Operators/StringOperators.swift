@@ -322,7 +322,11 @@ extension ExpressionOperators {
             }
             expression.options = options
         }
-        return (text, try RegexEngine.compile(expression))
+        do throws(QueryError) {
+            return (text, try RegexEngine.compile(expression))
+        } catch  where error.code == 51091 {
+            throw QueryError(code: 51111, message: "Invalid Regex in \(name): \(error.message)")
+        }
     }
 
     private static func found(_ match: [Range<Int>?], in text: String) -> Value {

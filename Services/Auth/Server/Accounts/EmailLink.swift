@@ -1,5 +1,6 @@
 import AppRegistry
 import DocumentModel
+import HTTPClient
 
 /// The secret that a mail carries, and the link with it.
 struct EmailLink: Sendable {
@@ -29,10 +30,14 @@ struct EmailLink: Sendable {
 extension AccountService {
     /// Sends a mail.
     ///
-    /// - Throws: `serviceUnavailable` when it can't be sent; it may be asked for again.
+    /// - Throws: `badRequest` when the mail server refuses the address for good; `serviceUnavailable` when the mail can't be sent
+    ///   now: it may be asked for again.
     func send(_ message: Mail) async throws {
         do {
             try await mail.send(message)
+        } catch let error as HTTPClientError where [.rejected, .invalidRequest].contains(error.code) {
+            logger.warning("a mail was refused", metadata: ["error": "\(error)"])
+            throw AuthError(.badRequest, "the mail server refuses this address")
         } catch {
             logger.error("a mail can't be sent", metadata: ["error": "\(error)"])
             throw AuthError(.serviceUnavailable, "the mail can't be sent now; ask for it again later")

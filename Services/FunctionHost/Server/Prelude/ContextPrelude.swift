@@ -3,13 +3,12 @@ extension Prelude {
     static let context = #"""
         let ordinal = 0;
         const pending = new Map();
-        function effect(service, action, args) {
-          return new Promise((resolve, reject) => {
-            const text = JSON.stringify(toEJSON(args));
-            pending.set(ordinal, { resolve, reject });
-            host.effect(String(ordinal++), service, action, text);
-          });
-        }
+        // What a function asks of the outside, in its name.
+        const asking = name => (service, action, args) => new Promise((resolve, reject) => {
+          const text = JSON.stringify(toEJSON(args));
+          pending.set(ordinal, { resolve, reject });
+          host.effect(String(ordinal++), service, action, text, name);
+        });
         function answer(number, value, error) {
           const waiting = pending.get(Number(number));
           pending.delete(Number(number));
@@ -50,11 +49,17 @@ extension Prelude {
           return Object.fromEntries(keys.map((key, index) => [key, parts[index]]));
         }
 
+        // What App Services had and this doesn't says so, instead of being "not a function".
+        const missing = (target, path, names) => {
+          for (const name of names) target[name] = () => { throw new Error(`${path}.${name} is not supported`); };
+          return target;
+        };
+
         const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new ObjectId(), ...document } : document;
-        function collection(service, database, name) {
+        function collection(effect, service, database, name) {
           const run = (action, args, { session, ...options } = {}) =>
             effect(service, action, { database, collection: name, ...args, ...options, session: session?.id });
-          return {
+          return missing({
             name,
             find: (filter = {}, projection, options) =>
               new Cursor(cursor => run("find", { filter, projection, ...cursor }, options)),
@@ -75,12 +80,12 @@ extension Prelude {
             estimatedDocumentCount: options => run("estimatedDocumentCount", {}, options),
             distinct: (field, filter = {}, options) => run("distinct", { field, filter }, options),
             bulkWrite: (operations, options) => run("bulkWrite", { operations }, options),
-          };
+          }, "collection", ["watch", "initializeOrderedBulkOp", "initializeUnorderedBulkOp", "createIndex", "drop", "rename"]);
         }
 
         let sessions = 0;
         const writeConflict = 112;
-        function startSession(service) {
+        function startSession(effect, service) {
           const id = sessions++;
           const session = {
             id,
@@ -105,32 +110,36 @@ extension Prelude {
           return session;
         }
 
-        const mongodb = service => ({
-          db: database => ({ name: database, collection: name => collection(service, database, name) }),
-          startSession: () => startSession(service),
+        const mongodb = (effect, service) => ({
+          db: database => missing(
+            { name: database, collection: name => collection(effect, service, database, name) }, "db",
+            ["aggregate", "runCommand", "listCollections", "createCollection"]),
+          startSession: () => startSession(effect, service),
         });
         // `then` must be missing, or `await` would take such an object for a promise.
         const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
-        const remote = service =>
+        const remote = (effect, service) =>
           byName(api => region => byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
-        const http = Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
+        const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
           [method, request => effect("http", method, typeof request === "string" ? { url: request } : request)]));
 
-        function makeContext(given) {
-          const context = {
+        // The context of one function: one that always runs as the system does so also when another one calls it.
+        function makeContext(given, function_) {
+          const effect = asking(function_), http = makeHTTP(effect);
+          const isSystem = given.runningAsSystem === true || (given.systemFunctions ?? []).includes(function_);
+          return {
             app: given.app ?? {},
             environment: { tag: given.environment?.tag ?? "", values: given.environment?.values ?? {} },
             functions: { execute: (name, ...args) => load(name)(...args) },
             http,
             request: given.request,
-            runningAsSystem: () => given.runningAsSystem === true,
+            runningAsSystem: () => isSystem,
             services: {
-              get: name => name === "http" ? http : (given.services?.[name] ?? name) === "mongodb-atlas" ? mongodb(name) : remote(name),
+              get: name => name === "http" ? http : (given.services?.[name] ?? name) === "mongodb-atlas" ? mongodb(effect, name) : remote(effect, name),
             },
             user: given.user ?? {},
             values: { get: name => given.values?.[name] },
           };
-          return context;
         }
         """#
 }

@@ -1,15 +1,19 @@
 /// The JavaScript that every context starts with. It runs in one closure, and leaves behind what App Services' functions had as
 /// globals, and `__run`, `__answer` and `__fire`, which the host calls.
 enum Prelude {
-    static let source = "(function () {\n\"use strict\";\n" + bson + "\n" + context + "\n" + globals + "\n})()"
+    static let source =
+        "(function () {\n\"use strict\";\n" + bson + "\n" + context + "\n" + utils + "\n" + globals + "\n})()"
 
     private static let globals = #"""
-        const host = { effect: __effect, log: __log, done: __done, failed: __failed, setTimer: __setTimer, clearTimer: __clearTimer };
+        const host = { effect: __effect, log: __log, done: __done, failed: __failed, setTimer: __setTimer, clearTimer: __clearTimer, crypto: __crypto };
+        // What a function does goes through its context.
+        for (const name of ["__effect", "__log", "__done", "__failed", "__setTimer", "__clearTimer", "__crypto"]) delete globalThis[name];
         const loaded = new Map();
+        let given = {};
         function load(name) {
           if (loaded.has(name)) return loaded.get(name);
           if (!Object.hasOwn(__functions, name)) throw Object.assign(new Error(`function not found: '${name}'`), { failure: "FunctionNotFound" });
-          const value = __functions[name]({});
+          const value = __functions[name](makeContext(given, name));
           if (typeof value !== "function") throw new TypeError(`'${name}' must assign a function to exports`);
           loaded.set(name, value);
           return value;
@@ -60,16 +64,15 @@ enum Prelude {
           };
         }
 
-        Object.assign(globalThis, { BSON, EJSON, Buffer, console, setTimeout, clearTimeout });
+        Object.assign(globalThis, { BSON, EJSON, Buffer, console, setTimeout, clearTimeout, utils });
+        missing(globalThis, "globalThis", ["fetch", "setInterval", "setImmediate"]);
         globalThis.require = name => { throw new Error(`require("${name}") is not supported: no packages are installed`); };
-        const unsupported = path => byName(name => () => { throw new Error(`${path}.${name} is not supported`); });
-        globalThis.utils = { crypto: unsupported("utils.crypto"), jwt: unsupported("utils.jwt") };
-
         globalThis.__run = textOfCall => {
           const call = JSON.parse(textOfCall);
           if (call.seed !== undefined) seedRandom(Number(call.seed.$numberLong));
           if (call.now !== undefined) freezeClock(Number(call.now.$numberLong));
-          globalThis.context = makeContext(fromEJSON(call.context));
+          given = fromEJSON(call.context);
+          globalThis.context = makeContext(given, call.function);
           const args = fromEJSON(call.arguments);
           (async () => settled(await load(call.function)(...args)))().then(
             value => host.done(value === undefined ? "" : JSON.stringify(toEJSON(value)) ?? ""),

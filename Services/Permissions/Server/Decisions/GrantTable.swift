@@ -35,6 +35,7 @@ struct GrantTable: Sendable {
                 "select from partita.partitions where app = $1 and partition = $2 for update", Array(pair.prefix(2)))
             let rows = try await transaction.query(
                 """
+                with before as (select access from partita.grants where app = $1 and partition = $2 and user_id = $3)
                 insert into partita.grants as g (app, partition, user_id, access, epoch, version, reason, expires_at)
                 values ($1, $2, $3, $4, partita.current_epoch(), 1, to_json($5::text),
                     case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end)
@@ -43,20 +44,24 @@ struct GrantTable: Sendable {
                     version = case when g.epoch = excluded.epoch then g.version + 1 else 1 end, expires_at = excluded.expires_at
                 where $7 or (g.epoch::bigint = $8::bigint and g.version = $9::bigint)
                 returning access, epoch, version, reason #>> '{}' as reason,
-                    (extract(epoch from expires_at) * 1000)::bigint as expires
+                    (extract(epoch from expires_at) * 1000)::bigint as expires,
+                    access = 'none' and coalesce((select b.access <> 'none' from before b), false) as fence
                 """, pair + [.text(verdict.access.rawValue), .text(verdict.reason), .bool(verdict.isUntracked)] + basis)
             guard let row = rows.first else { return nil }
+            let grant = try Self.grant(row, of: subject)
+            if grant.isFence { try await FenceTable.add(grant, in: transaction) }
             _ = try await transaction.query(
                 "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
                 pair)
-            return try Self.grant(row, of: subject)
+            return grant
         }
     }
 
     func grant(of subject: Subject) async throws -> Grant? {
         try await client.query(
             """
-            select access, epoch, version, reason #>> '{}' as reason, (extract(epoch from expires_at) * 1000)::bigint as expires
+            select access, epoch, version, reason #>> '{}' as reason, (extract(epoch from expires_at) * 1000)::bigint as expires,
+                false as fence
             from partita.grants where app = $1 and partition = $2 and user_id = $3
             """, [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
         ).first.map { try Self.grant($0, of: subject) }
@@ -86,7 +91,10 @@ struct GrantTable: Sendable {
         let rows = try await client.query(
             """
             select g.access, g.epoch, g.version, g.reason #>> '{}' as reason,
-                (extract(epoch from g.expires_at) * 1000)::bigint as expires, g.app, g.user_id, g.partition
+                (extract(epoch from g.expires_at) * 1000)::bigint as expires,
+                g.access = 'none' and exists (
+                    select from partita.fences f where (f.app, f.partition, f.user_id) = (g.app, g.partition, g.user_id)
+                ) as fence, g.app, g.user_id, g.partition
             from partita.grant_outbox o join partita.grants g using (app, partition, user_id) limit $1
             """, [.int(Int64(limit))])
         return try rows.map { row in
@@ -114,11 +122,12 @@ struct GrantTable: Sendable {
     }
 
     private static func grant(_ row: PostgresRow, of subject: Subject) throws -> Grant {
-        let (access, epoch, version, reason, expires) = try row.decode((String, Int32, Int64, String?, Int64?).self)
+        let (access, epoch, version, reason, expires, isFence) = try row.decode(
+            (String, Int32, Int64, String?, Int64?, Bool).self)
         return Grant(
             app: subject.app, user: subject.user, partition: subject.partition,
             access: Grant.Access(rawValue: access) ?? .none,
             version: Revision(epoch: epoch, number: version), reason: reason ?? "", expires: expires,
-            time: Int64(Date().timeIntervalSince1970 * 1000))
+            isFence: isFence, time: Int64(Date().timeIntervalSince1970 * 1000))
     }
 }

@@ -49,7 +49,7 @@ struct RuleEvaluator: Sendable {
 
     private func caller(_ app: DeployedApp, user: RuleUser, recorder: Recorder) -> RuleExpression.FunctionCall {
         { name, arguments in
-            let effects = DocumentEffects(store: store, app: app.id) { try recorder.record($0) }
+            let effects = DocumentEffects(store: store, app: app.id, observe: { try recorder.record($0) })
             let invocation = FunctionInvocation(
                 bundle: FunctionBundle(app.definition, version: app.version), function: name, arguments: arguments,
                 context: FunctionContext(app: app.definition, user: user, isSystem: true).document, limits: limits,

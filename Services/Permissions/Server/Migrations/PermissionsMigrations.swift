@@ -2,7 +2,9 @@ import Postgres
 
 /// The tables that permissions owns, beside `partita.grants`, which `DocumentStore` creates and permissions writes.
 enum PermissionsMigrations {
-    static let all = Migrations(owner: "permissions", files: [(number: 1, name: "decisions", sql: decisions)])
+    static let all = Migrations(
+        owner: "permissions",
+        files: [(number: 1, name: "decisions", sql: decisions), (number: 2, name: "fences", sql: fences)])
 
     private static let decisions = #"""
         -- What a decision looked at: a change of a matching document may change the answer.
@@ -36,6 +38,22 @@ enum PermissionsMigrations {
             partition text collate "C" not null,
             user_id text collate "C" not null,
             primary key (app, partition, user_id)
+        );
+        """#
+
+    private static let fences = #"""
+        -- Revocations without a receipt; written with the grant.
+        create table partita.fences (
+            app text collate "C" not null,
+            partition text collate "C" not null,
+            user_id text collate "C" not null,
+            epoch integer not null,
+            version bigint not null,
+            -- When the broker had the grant, and the gateways that could have served the pair then; null before.
+            published_at timestamptz,
+            gateways text[],
+            answered text[] not null default '{}',
+            primary key (app, partition, user_id, epoch, version)
         );
         """#
 }

@@ -54,6 +54,7 @@ final class GrantRelay: Service {
     private func publish(_ grants: [Grant]) async {
         do {
             try await producer.send(grants.map { GrantsEvent.grant($0) }).requireAll()
+            try await FenceTable(client: client).published(grants)
             try await GrantTable(client: client).published(grants)
         } catch {
             logger.warning(

@@ -23,6 +23,10 @@ final class DeviceSession: @unchecked Sendable {
     private var timer: LoopTimer?
     private(set) var claims: TokenClaims?
     private var clock = HybridClock()
+    /// Whether documents are queued that the kernel hasn't taken.
+    private var holdsData = false
+    private var waitsForDrain: [() -> Void] = []
+    private var drainTimer: LoopTimer?
     private let onEnd: (DeviceSession) -> Void
 
     init(
@@ -42,7 +46,15 @@ final class DeviceSession: @unchecked Sendable {
         GatewayMetrics.connections.increment()
         // The socket holds the session as long as it is open.
         socket.onMessage = { [self] opcode, bytes in received(opcode, bytes) }
-        socket.onDrain = { [self] in for subscription in subscriptions.values { subscription.drained() } }
+        socket.onDrain = { [self] in drained() }
+        socket.mayFlush = { [self] in !holdsData || context.lease.isValid }
+        socket.onViolation = { [self] code in
+            let limit = context.limits.frameBytes
+            report(
+                code == .messageTooBig
+                    ? .init(code: .frameTooLarge, message: "the frame is larger than \(limit) bytes")
+                    : .init(code: .badFrame, message: "the message is no WebSocket text"))
+        }
         socket.onClose = { [self] _ in ended() }
         let timer = LoopTimer(socket.loop) { [self] in check() }
         self.timer = timer
@@ -140,7 +152,15 @@ final class DeviceSession: @unchecked Sendable {
 
     private func accept(_ upload: DeviceFrame.Upload) throws {
         guard let identity = machine.identity else { throw ConnectionStateMachine.Refusal.helloExpected }
-        try machine.upload(upload.partition, count: upload.changesets.count, now: context.time)
+        do {
+            try machine.upload(upload.partition, count: upload.changesets.count, now: context.time)
+        } catch .notSubscribed {
+            // It may have been closed from this side while the upload was under way.
+            return fail(
+                .init(
+                    code: .notSubscribed, message: ConnectionStateMachine.Refusal.notSubscribed.message,
+                    partition: upload.partition))
+        }
         let correction = ClockCorrection(sentAt: upload.sentAt, receivedAt: context.wallTime)
         let now = clock.tick(milliseconds: context.wallTime)
         for changeset in upload.changesets {
@@ -159,6 +179,14 @@ final class DeviceSession: @unchecked Sendable {
         send(frame)
     }
 
+    /// An upload can't be taken as things stand: its partition is closed, and the device opens it again.
+    func closed(_ partition: Partition, _ report: GatewayFrame.ErrorReport) {
+        machine.answered(count: 1)
+        guard let subscription = subscriptions[partition] else { return }  // told already
+        subscription.unsubscribe()
+        fail(report)
+    }
+
     /// An upload has no answer, and so those behind it have none: the device connects again and sends them anew.
     func notCommitted() {
         machine.answered(count: 1)
@@ -173,16 +201,57 @@ final class DeviceSession: @unchecked Sendable {
 
     func send(_ frame: GatewayFrame) { socket.send(WebSocketFrame(.text, frame.encoded())) }
 
-    func send(_ frame: WebSocketFrame) { socket.send(frame) }
+    /// Sends documents: only as long as the lease holds.
+    func send(data frame: WebSocketFrame) {
+        holdsData = true
+        socket.send(frame)
+    }
+
+    private func drained() {
+        holdsData = false
+        releaseWaiting()
+        for subscription in subscriptions.values { subscription.drained() }
+    }
+
+    /// How long a device may take what was sent to it before a revocation.
+    private static let drainTime: UInt64 = 1000
+
+    /// Calls back when all that was sent is with the kernel, or the connection is reset: at once where nothing waits, and soon in
+    /// any case.
+    func whenDrained(_ body: @escaping () -> Void) {
+        guard socket.queuedBytes > 0 else { return body() }
+        waitsForDrain.append(body)
+        guard drainTimer == nil else { return }
+        drainTimer = LoopTimer(socket.loop) { [self] in socket.terminate() }
+        drainTimer?.start(ms: Self.drainTime)
+    }
+
+    private func releaseWaiting() {
+        drainTimer?.close()
+        drainTimer = nil
+        let waiting = waitsForDrain
+        waitsForDrain = []
+        for body in waiting { body() }
+    }
+
+    /// The gateway's lease has run out, or is there again.
+    func leaseChanged() {
+        if holdsData, !context.lease.isValid { return socket.terminate() }
+        for subscription in subscriptions.values { subscription.leaseChanged() }
+    }
 
     /// Reports what is wrong; without a partition the connection ends with it.
-    func fail(_ report: GatewayFrame.ErrorReport) {
+    func fail(_ error: GatewayFrame.ErrorReport) {
+        report(error)
+        if error.partition == nil { socket.close(.policyViolation, reason: error.code.rawValue) }
+    }
+
+    private func report(_ report: GatewayFrame.ErrorReport) {
         context.logger.debug(
             "a device is refused",
             metadata: ["connection.id": "\(id)", "error.code": "\(report.code)", "error": "\(report.message)"])
         GatewayMetrics.refusals[report.code.rawValue].increment()
         send(.error(report))
-        if report.partition == nil { socket.close(.policyViolation, reason: report.code.rawValue) }
     }
 
     /// The subscription is over; the partition may be opened again.
@@ -214,10 +283,13 @@ final class DeviceSession: @unchecked Sendable {
 
     private func ended() {
         GatewayMetrics.connections.decrement()
+        // What the peer doesn't want any more isn't sent behind the back of a revocation.
+        if holdsData { socket.terminate() }
         timer?.close()
         timer = nil
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
+        releaseWaiting()
         // Of a gateway that stops, the device comes back, here or elsewhere: nobody has left.
         context.presence.leave(session: self, keepsLease: socket.ownCloseCode == .serviceRestart)
         machine.close()
@@ -225,6 +297,7 @@ final class DeviceSession: @unchecked Sendable {
         // The callbacks hold this session.
         socket.onMessage = nil
         socket.onDrain = nil
+        socket.onViolation = nil
         socket.onClose = nil
     }
 }

@@ -13,6 +13,7 @@ final class GatewayContext: Sendable {
     let apps: AppDirectory
     let verifier: TokenVerifier
     let grants: GrantBook
+    let lease: GrantLease
     let presence: PresenceKeeper
     let producer: EventProducer
     let limits: ConnectionLimits
@@ -24,7 +25,8 @@ final class GatewayContext: Sendable {
 
     init(
         store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, verifier: TokenVerifier, grants: GrantBook,
-        presence: PresenceKeeper, producer: EventProducer, limits: ConnectionLimits, window: Int, instance: String,
+        lease: GrantLease, presence: PresenceKeeper, producer: EventProducer, limits: ConnectionLimits, window: Int,
+        instance: String,
         logger: Logger
     ) {
         self.store = store
@@ -32,6 +34,7 @@ final class GatewayContext: Sendable {
         self.apps = apps
         self.verifier = verifier
         self.grants = grants
+        self.lease = lease
         self.presence = presence
         self.producer = producer
         self.limits = limits

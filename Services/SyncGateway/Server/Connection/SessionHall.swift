@@ -58,6 +58,13 @@ final class SessionHall: Sendable {
         }
     }
 
+    /// The gateway's lease has run out, or is there again.
+    func leaseChanged() {
+        for session in state.withLock({ Array($0.sessions.values) }) {
+            session.shard.loop.execute { session.leaseChanged() }
+        }
+    }
+
     /// Opens the hall when the feeds' positions are known: what commits afterwards reaches the devices.
     func opened(after feeds: [any PositionedFeed], readiness: Readiness) -> any Service {
         Opening(hall: self, feeds: feeds, readiness: readiness)

@@ -42,7 +42,11 @@ final class PartitionSubscription: @unchecked Sendable {
             guard !isEnded else { return }
             var machine = SubscriptionStateMachine<FeedPayload>(
                 checkpoint: history.resumePoint(for: checkpoint, head: head), window: context.window)
-            let actions = machine.start()
+            var actions = machine.start()
+            if !context.lease.isValid {
+                context.lease.missed()
+                actions += machine.suspend()
+            }
             self.machine = machine
             perform(actions)
         }
@@ -53,6 +57,11 @@ final class PartitionSubscription: @unchecked Sendable {
     }
 
     func drained() { perform(machine?.drained() ?? []) }
+
+    /// The gateway's lease has run out, or is there again.
+    func leaseChanged() {
+        perform((context.lease.isValid ? machine?.resume() : machine?.suspend()) ?? [])
+    }
 
     func unsubscribe() {
         perform(machine?.unsubscribe() ?? [])
@@ -66,6 +75,12 @@ final class PartitionSubscription: @unchecked Sendable {
             case .sendSubscribed(let access, let head, let lastVersion):
                 session.send(
                     .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)))
+            case .sendAccess(let access): session.send(.access(partition: partition, access))
+            case .sendSuspended:
+                session.fail(
+                    .init(
+                        code: .suspended, message: "permissions isn't heard; the partition goes on by itself",
+                        partition: partition))
             case .sendUnavailable:
                 session.fail(
                     .init(
@@ -76,11 +91,10 @@ final class PartitionSubscription: @unchecked Sendable {
                 perform(machine?.attached() ?? [])
             case .readChunk(let revision): readChunk(after: revision)
             case .sendChunk(let chunk, let progress): send(chunk, progress)
-            case .sendFrame(.frame(let frame)): session.send(frame)
+            case .sendFrame(.frame(let frame)): session.send(data: frame)
             case .sendFrame(.chunk): break  // chunks are sent by `sendChunk`
             case .sendRevoked(let reason):
                 session.send(.revoked(partition: partition, reason: reason))
-                acknowledgeFence()
             case .detach: detach()
             }
         }
@@ -92,9 +106,12 @@ final class PartitionSubscription: @unchecked Sendable {
     private func requestGrant() {
         guard let claims = session.claims else { return }
         let app = session.app, user = claims.user
-        following = context.grants.follow(app: app, user: user, partition: partition) { [weak self] grant in
-            guard let self else { return }
-            loop.execute { self.grantChanged(grant) }
+        // Until the session has sent what it had of the partition: it has to answer for that.
+        following = context.grants.follow(app: app, user: user, partition: partition) { [self] grant, answer in
+            loop.execute {
+                self.grantChanged(grant)
+                if let answer { self.session.whenDrained { answer.stopped() } }
+            }
         }
         run { [self, context, partition] in
             let grant = try await context.grants.resolve(
@@ -109,22 +126,6 @@ final class PartitionSubscription: @unchecked Sendable {
         if let grantVersion, grant.version < grantVersion { return }
         grantVersion = grant.version
         perform(machine?.granted(Access(rawValue: grant.access.rawValue) ?? .none) ?? [])
-    }
-
-    /// Tells permissions that this gateway serves the user no more, once the socket has taken what was sent before.
-    private func acknowledgeFence() {
-        guard let version = grantVersion, let user = session.claims?.user else { return }
-        let ack = FenceAck(
-            app: session.app, user: user, partition: partition, version: version, gateway: context.instance,
-            time: context.wallTime)
-        Task { [context, loop] in
-            await loop.flushed()
-            do {
-                try await context.producer.send(ack)
-            } catch {
-                context.logger.warning("a fence was not acknowledged", metadata: ["error": "\(error)"])
-            }
-        }
     }
 
     // MARK: The catch-up
@@ -159,15 +160,16 @@ final class PartitionSubscription: @unchecked Sendable {
         let bytes = encoder.finish(
             to: chunk.to,
             catchUp: .init(isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress))
-        session.send(WebSocketFrame(.text, bytes, isCompressible: bytes.count > 1024))
+        session.send(data: WebSocketFrame(.text, bytes, isCompressible: bytes.count > 1024))
     }
 
     // MARK: The end
 
     private func detach() {
         session.shard.detach(self, from: key)
-        if let following { context.grants.stop(following) }
-        following = nil
+        guard let following else { return }
+        self.following = nil
+        session.whenDrained { [context] in context.grants.stop(following) }
     }
 
     private func end() {
@@ -181,7 +183,7 @@ final class PartitionSubscription: @unchecked Sendable {
     private func run(_ work: @escaping @Sendable () async throws -> Void) {
         let session = session
         // Short: ends with a query or an answer, and changes nothing when the session has ended meanwhile.
-        Task(executorPreference: loop) { [self] in
+        Task(executorPreference: loop.taskExecutor) { [self] in
             do {
                 try await work()
             } catch {

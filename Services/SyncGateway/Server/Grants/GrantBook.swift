@@ -9,8 +9,9 @@ import Postgres
 /// The grants that this gateway's devices live by: read from Postgres when a partition is opened, asked for where there is none, and
 /// followed on the topic as long as it stays open.
 final class GrantBook: Sendable {
-    /// Called on any thread with each grant of the pair that comes while it is followed; `Grant.version` tells which is newer.
-    typealias Observer = @Sendable (Grant) -> Void
+    /// Called on any thread with each grant of the pair that comes while it is followed; `Grant.version` tells which is newer. With a
+    /// revocation comes an answer that is due when the follower has stopped.
+    typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
 
     private struct State {
         var observers: [String: [Int: Observer]] = [:]
@@ -20,6 +21,7 @@ final class GrantBook: Sendable {
     private let client: PostgresClient
     private let producer: EventProducer
     private let instance: String
+    private let lease: GrantLease
     private let logger: Logger
     private let state = Locked(State())
 
@@ -27,10 +29,11 @@ final class GrantBook: Sendable {
     private static let patience = Duration.seconds(2)
     private static let attempts = 4
 
-    init(client: PostgresClient, producer: EventProducer, instance: String, logger: Logger) {
+    init(client: PostgresClient, producer: EventProducer, instance: String, lease: GrantLease, logger: Logger) {
         self.client = client
         self.producer = producer
         self.instance = instance
+        self.lease = lease
         self.logger = logger
     }
 
@@ -63,12 +66,37 @@ final class GrantBook: Sendable {
     /// Takes what came on the topic.
     func handle(_ events: [RawEvent<GrantsEvent>]) {
         for event in events {
-            guard let observers = state.withLock({ $0.observers[event.key] }) else { continue }
             do {
-                guard case .grant(let grant) = try event.decoded().payload else { continue }
-                for observer in observers.values { observer(grant) }
+                switch try event.decoded().payload {
+                case .heartbeat(let beat): lease.renew(beat)
+                case .grant(let grant):
+                    let observers = state.withLock { $0.observers[event.key].map { Array($0.values) } ?? [] }
+                    let answer =
+                        grant.isFence
+                        ? self.answer(to: grant, on: event.message.partition, followers: observers.count) : nil
+                    for observer in observers { observer(grant, answer) }
+                }
             } catch {
                 logger.error("a grant can't be read", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Tells permissions that this gateway doesn't serve the pair, once none of its followers does.
+    private func answer(to grant: Grant, on partition: Int32, followers: Int) -> FenceAnswer {
+        lease.fenceBegan(on: partition)
+        return FenceAnswer(count: followers) { [self] in
+            lease.fenceEnded(on: partition)
+            let ack = FenceAck(
+                app: grant.app, user: grant.user, partition: grant.partition, version: grant.version, gateway: instance,
+                time: Int64(Date().timeIntervalSince1970 * 1000))
+            // Ends with the broker's answer; without one, permissions waits for the lease.
+            Task {
+                do {
+                    try await producer.send(ack)
+                } catch {
+                    logger.warning("a fence was not acknowledged", metadata: ["error": "\(error)"])
+                }
             }
         }
     }
@@ -97,7 +125,10 @@ final class GrantBook: Sendable {
             return grant
         }
         let (answers, continuation) = AsyncStream.makeStream(of: Grant?.self, bufferingPolicy: .bufferingNewest(4))
-        let following = follow(app: app, user: user, partition: partition) { continuation.yield($0) }
+        let following = follow(app: app, user: user, partition: partition) { grant, answer in
+            continuation.yield(grant)
+            answer?.stopped()  // a question serves nobody
+        }
         defer { stop(following) }
         for _ in 0..<Self.attempts {
             try await producer.send(

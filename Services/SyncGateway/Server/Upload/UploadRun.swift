@@ -1,6 +1,7 @@
 import DocumentStore
 import EventLoop
 import Logging
+import SyncEngine
 import SyncProtocol
 
 /// A changeset on its way to its answer.
@@ -13,11 +14,11 @@ struct UploadRun {
         let begin = ContinuousClock.now
         let context = session.context, app = session.app
         // Ends with the commit, which the shutdown waits for.
-        Task(executorPreference: loop) {
+        Task(executorPreference: loop.taskExecutor) {
             do {
                 let result = try await context.committer.commit(upload, app: app)
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
-                session.answered(Self.answer(result, to: upload))
+                answer(result)
             } catch {
                 context.logger.warning(
                     "an upload was not committed", metadata: ["device.id": "\(upload.device)", "error": "\(error)"])
@@ -26,25 +27,26 @@ struct UploadRun {
         }
     }
 
-    private static func answer(_ result: UploadResult, to upload: Upload) -> GatewayFrame {
-        let version = upload.changeset.version
+    private func answer(_ result: UploadResult) {
+        let partition = upload.partition, version = upload.changeset.version
         switch result {
         case .acknowledged(let acknowledgement):
-            return .ack(
-                .init(
-                    partition: upload.partition, version: version, revision: acknowledgement.revision,
-                    lost: acknowledgement.lost.map {
-                        .init(operation: $0.operation, reason: $0.isDeleted ? .deleted : .overwritten, paths: $0.paths)
-                    }))
+            let lost = acknowledgement.lost.map {
+                SyncEngine.LostWrite(
+                    operation: $0.operation, reason: $0.isDeleted ? .deleted : .overwritten, paths: $0.paths)
+            }
+            session.answered(
+                .ack(
+                    .init(partition: partition, version: version, revision: acknowledgement.revision, lost: lost)))
         case .rejected(let rejection):
-            return .rejected(.init(partition: upload.partition, version: version, reason: rejection))
-        case .forked: return .forked(partition: upload.partition)
+            session.answered(.rejected(.init(partition: partition, version: version, reason: rejection)))
+        case .forked: session.answered(.forked(partition: partition, version: version))
         case .outOfOrder(let expected):
-            return .error(
+            session.closed(
+                partition,
                 .init(
-                    code: .notSubscribed,
-                    message: "version \(version) came where \(expected) was expected; open the partition again",
-                    partition: upload.partition))
+                    code: .versionGap, message: "version \(version) came where \(expected) was expected",
+                    partition: partition))
         }
     }
 }

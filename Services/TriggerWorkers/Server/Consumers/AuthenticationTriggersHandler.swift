@@ -12,6 +12,7 @@ struct AuthenticationTriggersHandler: EventHandler {
     let logger: Logger
 
     func handle(_ events: [ReceivedEvent<AuthEvent>]) async throws {
+        try await apps.refresh()  // as for events of documents
         for event in events.map(\.payload) {
             guard let app = apps.app(event.app), let operation = event.kind.operationType else { continue }
             for trigger in app.definition.triggers {

@@ -20,14 +20,24 @@ struct DatabaseTriggersHandler: EventHandler {
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        // A trigger sees every event since it was deployed, also the one right behind it.
+        try await apps.refresh()
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
             for trigger in app.definition.triggers {
-                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change),
-                    let argument = try condition.argument(for: change)
+                guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change)
                 else { continue }
-                try await runner.run(
-                    trigger, of: app, on: TriggerEvent(id: change.id, argument: argument, time: change.wallTime))
+                let event: TriggerEvent
+                do throws(QueryError) {
+                    guard let argument = try condition.argument(for: change) else { continue }
+                    event = TriggerEvent(id: change.id, argument: argument, time: change.wallTime)
+                } catch {
+                    // It would fail each time.
+                    event = TriggerEvent(id: change.id, argument: change.encoded(), time: change.wallTime)
+                    try await runner.refuse(trigger, of: app, on: event, because: error)
+                    continue
+                }
+                try await runner.run(trigger, of: app, on: event)
             }
         }
     }
@@ -46,17 +56,18 @@ extension TriggerDefinition.Database {
     func concerns(_ change: ChangeEvent) -> Bool {
         // The half of a move that leaves its old partition is no event of its own: the other half carries `movedFrom`.
         if change.operationType == .delete, change.movedFrom != nil { return false }
+        // What was imported happened elsewhere, long ago.
+        if change.origin == .dump { return false }
         return operationTypes.contains(change.operationType) && change.namespace.database == database
             && (collection == nil || collection == change.namespace.collection)
     }
 
     /// The function's argument; `nil` when the trigger's `match` doesn't.
-    func argument(for change: ChangeEvent) throws -> Document? {
+    func argument(for change: ChangeEvent) throws(QueryError) -> Document? {
         var event = change.encoded()
-        if !match.fields.isEmpty, try !Filter(match).evaluate(event) { return nil }
+        if let match, try !match.evaluate(event, now: change.wallTime) { return nil }
         if !wantsDocumentBeforeChange { event["fullDocumentBeforeChange"] = nil }
         if !wantsFullDocument, change.operationType == .update { event["fullDocument"] = nil }
-        guard let projection, !projection.fields.isEmpty else { return event }
-        return try Projection(projection).apply(to: event)
+        return try projection?.apply(to: event) ?? event
     }
 }

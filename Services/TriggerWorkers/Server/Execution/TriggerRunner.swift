@@ -9,6 +9,7 @@ import FunctionProtocol
 import Functions
 import Logging
 import Postgres
+import QueryLanguage
 
 /// Runs a trigger's function on an event: at least once, with its writes exactly once, and aside when it fails for good.
 struct TriggerRunner: Sendable {
@@ -40,11 +41,8 @@ struct TriggerRunner: Sendable {
     /// Returns when the event is dealt with: the run is done, was done before, or is put aside.
     /// - Throws: when an engine is away; the event comes again.
     func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
-        let id = "\(app.id)/\(trigger.name)/\(event.id)"
-        let done = try await client.query(
-            "select from partita.handled_event_ids where consumer = $1 and event_id = $2",
-            [.text(handled.consumer), .text(id)])
-        guard done.isEmpty else { return }
+        let id = Self.id(trigger, app, event)
+        guard try await !isHandled(id) else { return }
         var attempt = 0
         while true {
             attempt += 1
@@ -71,6 +69,30 @@ struct TriggerRunner: Sendable {
                 return try await putAside(id, trigger, app, event, error, attempts: attempt)
             }
         }
+    }
+
+    /// Puts an event aside whose trigger's `match` or `project` fails on it.
+    func refuse(
+        _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, because error: QueryError
+    ) async throws {
+        let id = Self.id(trigger, app, event)
+        guard try await !isHandled(id) else { return }
+        try await putAside(
+            id, trigger, app, event,
+            TriggerFailure.Failure(
+                code: "match-failed", message: error.message, function: trigger.functionName),
+            attempts: 1)
+    }
+
+    private static func id(_ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent) -> String {
+        "\(app.id)/\(trigger.name)/\(event.id)"
+    }
+
+    private func isHandled(_ id: String) async throws -> Bool {
+        let done = try await client.query(
+            "select from partita.handled_event_ids where consumer = $1 and event_id = $2",
+            [.text(handled.consumer), .text(id)])
+        return !done.isEmpty
     }
 
     private struct Divergence: Error { let message: String }

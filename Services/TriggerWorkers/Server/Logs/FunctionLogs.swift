@@ -22,8 +22,6 @@ final class FunctionLogs: Service {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// How long lines are kept.
-    private static let retention = "7 days"
     private static let longestMessage = 8192
     private static let capacity = 10_000
     private static let batch = 500
@@ -46,14 +44,9 @@ final class FunctionLogs: Service {
 
     func run() async throws {
         await withGracefulShutdownHandler {
-            await withTaskGroup { group in
-                // Ends by cancellation only.
-                group.addTask { try? await cancelWhenGracefulShutdown { await self.expireHourly() } }
-                // What comes while a batch is written is the next one.
-                for await _ in wakes {
-                    while let batch = takeBatch() { await write(batch) }
-                }
-                group.cancelAll()
+            // What comes while a batch is written is the next one.
+            for await _ in wakes {
+                while let batch = takeBatch() { await write(batch) }
             }
         } onGracefulShutdown: {
             self.wake.finish()
@@ -86,19 +79,6 @@ final class FunctionLogs: Service {
         } catch {
             TriggerMetrics.droppedLogLines.increment(by: batch.count)
             logger.debug("function logs were not kept", metadata: ["error": "\(error)"])
-        }
-    }
-
-    /// Removes lines that are too old.
-    private func expireHourly() async {
-        while !Task.isCancelled {
-            do {
-                try await client.execute(
-                    "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.retention)])
-            } catch {
-                logger.debug("old function logs stay for now", metadata: ["error": "\(error)"])
-            }
-            try? await Task.sleep(for: .seconds(3600))  // cancelled: the loop's condition ends it
         }
     }
 }

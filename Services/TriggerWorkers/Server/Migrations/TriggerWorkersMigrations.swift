@@ -2,7 +2,9 @@ import Postgres
 
 /// The tables that the trigger workers own.
 enum TriggerWorkersMigrations {
-    static let all = Migrations(owner: "trigger-workers", files: [(number: 1, name: "triggers", sql: triggers)])
+    static let all = Migrations(
+        owner: "trigger-workers",
+        files: [(number: 1, name: "triggers", sql: triggers), (number: 2, name: "moments", sql: moments)])
 
     private static let triggers = #"""
         -- What the document calls of a run gave, so that a run that begins anew is answered from here as far as it had come.
@@ -60,5 +62,16 @@ enum TriggerWorkersMigrations {
             line int
         );
         create index function_logs_by_time on partita.function_logs (app, at desc);
+        """#
+
+    private static let moments = #"""
+        -- Moments of schedules that were taken and aren't done. A worker that runs one renews its claim.
+        create table partita.trigger_moments (
+            app text collate "C" not null,
+            trigger text collate "C" not null,
+            moment bigint not null,
+            claimed_until timestamptz not null,
+            primary key (app, trigger, moment)
+        );
         """#
 }

@@ -3,103 +3,71 @@ import AppDefinition
 import AppRegistry
 import DocumentModel
 import DocumentStore
-import Foundation
 import FunctionProtocol
 import Functions
 import HTTPServer
+import ServiceEngines
 
-/// `POST /api/client/v2.0/app/{app}/functions/call`: a client calls a function of the app.
+/// `POST /api/client/v2.0/app/{app}/functions/call`: a client calls a function of the app, or a method of a collection.
 struct FunctionCallRoute: Sendable {
     let apps: AppDirectory
     let verifier: TokenVerifier
     let store: DocumentStore
-    let functions: FunctionHostPool
-    let effects: OutsideEffects
-    let logs: FunctionLogs
+    let functions: ClientFunctions
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
         guard let app = apps.app(id) else { throw HTTPError(404, code: "AppNotFound", "no app \(id) is deployed") }
-        let user = try caller(request, app: id)
-        let body = try Self.body(request)
+        let user = try request.caller(of: id, verifier: verifier)
+        let body = try request.document()
         guard let name = body["name"]?.stringValue else {
             throw HTTPError(400, code: "MissingParameter", "name is missing")
         }
-        if let service = body["service"]?.stringValue {
-            throw HTTPError(
-                400, code: "ServiceCommandNotFound", "calls of the service \(service) by clients are not supported")
-        }
-        guard let function = app.definition.function(name), !function.isPrivate else {
-            throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(name)'")
-        }
         let arguments = body["arguments"]?.arrayValue ?? []
-        if let rule = function.canEvaluate,
-            try await !rule.evaluate(
-                RuleContext(app: app.definition, user: user),
-                callFunction: { function, arguments in
-                    RuleFunctionResult(try await run(function, arguments, app: app, user: user, isSystem: true))
-                })
-        {
-            throw HTTPError(
-                403, code: "NoMatchingRuleFound", "the rule of '\(name)' doesn't allow this user to call it")
-        }
+        let service = body["service"]?.stringValue
+        let call = ClientFunctions.Call(
+            app: app, user: user, request: request.description(service: service ?? "", action: name))
+        if let service { return try await Self.answer(callService(service, name, arguments, call)) }
         do {
-            let value = try await run(name, arguments, app: app, user: user, isSystem: function.runsAsSystem)
-            if case .undefined = value { return .json(#"{"$undefined":true}"#) }
-            return .json(ExtendedJSON.print(value))
+            return Self.answer(try await functions.run(name, arguments, call))
         } catch let failure as FunctionFailure {
-            throw HTTPError(400, code: failure.code.rawValue, failure.message)
+            throw HTTPError(failure)
         }
     }
 
-    private func run(
-        _ function: String, _ arguments: [Value], app: DeployedApp, user: RuleUser, isSystem: Bool
-    ) async throws -> Value {
-        let documents = DocumentEffects(store: store, app: app.id)
-        defer { Task { await documents.finish() } }  // nothing waits for a transaction that was left open
-        return try await functions.run(
-            FunctionInvocation(
-                bundle: FunctionBundle(app.definition, version: app.version), function: function, arguments: arguments,
-                context: FunctionContext(app: app.definition, user: user, isSystem: isSystem).document,
-                perform: { effect in
-                    guard DocumentEffects.handles(effect, app: app.definition) else {
-                        return await effects.perform(effect)
-                    }
-                    guard isSystem else {
-                        return .failure(
-                            EffectFailure(
-                                name: "NoMatchingRuleFound",
-                                message:
-                                    "'\(function)' doesn't run as system, and rules for single documents are not supported"
-                            ))
-                    }
-                    return await documents.perform(effect)
-                },
-                log: { level, message in
-                    logs.add(.init(app: app.id, function: function, level: level, message: message))
-                }))
+    /// `GET`: what SDKs ask for a stream of changes. They show the error to who called `watch`.
+    func refuseStream() throws(HTTPError) -> HTTPResponse {
+        throw HTTPError(
+            400, code: "ServiceCommandNotFound", "watch is not supported: open a partition, or use a trigger")
     }
 
-    private func caller(_ request: HTTPRequest, app: String) throws -> RuleUser {
-        guard let header = request.headers["authorization"], header.lowercased().hasPrefix("bearer ") else {
-            throw HTTPError(401, code: "InvalidSession", "an access token is needed: Authorization: Bearer …")
+    /// What SDKs call remote access to MongoDB: one argument, a document that says database and collection too.
+    private func callService(
+        _ service: String, _ action: String, _ arguments: [Value], _ call: ClientFunctions.Call
+    ) async throws(HTTPError) -> Value {
+        guard call.app.definition.dataSources.contains(where: { $0.name == service && $0.isDocumentStore }) else {
+            throw HTTPError(404, code: "ServiceNotFound", "service not found: '\(service)'")
         }
+        guard DocumentCall.actions.contains(action) else {
+            throw HTTPError(
+                400, code: "ServiceCommandNotFound", "command not found: '\(action)' of the service '\(service)'")
+        }
+        guard arguments.count == 1, let argument = arguments[0].documentValue else {
+            throw HTTPError(400, code: "ArgumentsNotAllowed", "'\(action)' takes one document")
+        }
+        let user = UserAccess(
+            call.user, of: call.app.definition, version: call.app.version, request: call.request,
+            functions: functions.rules)
         do {
-            let claims = try verifier.verify(
-                String(header.dropFirst(7)), app: app, now: Int64(Date().timeIntervalSince1970))
-            return RuleUser(
-                id: claims.user, type: claims.userType, data: claims.data, customData: claims.customData ?? [:],
-                identities: claims.identities)
+            return try await DataAccess.user(user).perform(
+                try DocumentCall(action: action, arguments: argument), on: store, app: call.app.id)
         } catch {
-            throw HTTPError(401, code: "InvalidSession", error.message)
+            throw HTTPError(call: error)
         }
     }
 
-    private static func body(_ request: HTTPRequest) throws -> Document {
-        do {
-            return try ExtendedJSON.parseDocument(request.body)
-        } catch {
-            throw HTTPError(400, code: "BadRequest", "the body is no Extended JSON object: \(error)")
-        }
+    private static func answer(_ value: Value) -> HTTPResponse {
+        if case .undefined = value { return .json(#"{"$undefined":true}"#) }
+        return .json(ExtendedJSON.print(value))
     }
 }

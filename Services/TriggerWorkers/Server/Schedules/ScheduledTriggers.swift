@@ -4,62 +4,72 @@ import DocumentModel
 import Foundation
 import Lifecycle
 import Logging
-import Postgres
 
-/// Runs scheduled triggers at their moments (UTC). The worker that takes a moment runs it; the others find it taken.
+/// Runs scheduled triggers at their moments (UTC), each beside the others. The worker that takes a moment runs it; what a worker leaves
+/// behind when it ends is run by another, with the journal of what had been done.
 struct ScheduledTriggers: Service {
     let apps: AppDirectory
-    let client: PostgresClient
+    let table: ScheduleTable
     let runner: TriggerRunner
     let logger: Logger
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
-            while !Task.isCancelled {
-                await fireDue(now: Int64(Date().timeIntervalSince1970 * 1000))
-                try await Task.sleep(for: .seconds(1))
-            }
-        }
-    }
-
-    private func fireDue(now: Int64) async {
-        for app in apps.apps.values {
-            for trigger in app.definition.triggers where !trigger.isDisabled {
-                guard case .schedule(let schedule) = trigger.event else { continue }
-                do {
-                    guard let moment = try await take(schedule, trigger, of: app, now: now) else { continue }
-                    let event = TriggerEvent(
-                        id: "schedule/\(moment)", argument: ["type": .string("SCHEDULED"), "time": .date(moment)],
-                        time: moment)
-                    try await runner.run(trigger, of: app, on: event)
-                } catch {
-                    logger.warning(
-                        "a schedule waits", metadata: ["trigger.name": "\(trigger.name)", "error": "\(error)"])
+            try await withThrowingDiscardingTaskGroup { group in
+                while true {
+                    for moment in await due(now: Int64(Date().timeIntervalSince1970 * 1000)) {
+                        group.addTask { await run(moment) }
+                    }
+                    try await Task.sleep(for: .seconds(1))
                 }
             }
         }
     }
 
-    /// The last moment that is due and that nobody has taken; of several that were missed, the last one only.
-    private func take(
-        _ schedule: TriggerDefinition.Schedule, _ trigger: TriggerDefinition, of app: DeployedApp, now: Int64
-    ) async throws -> Int64? {
-        // The first sight of a trigger is where its schedule begins.
-        let rows = try await client.query(
-            """
-            insert into partita.trigger_schedules as s (app, trigger, taken) values ($1, $2, to_timestamp($3::double precision / 1000))
-            on conflict (app, trigger) do update set taken = s.taken
-            returning (extract(epoch from taken) * 1000)::bigint
-            """, [.text(app.id), .text(trigger.name), .int(now)])
-        guard let taken = try rows.first?.decode(0, as: Int64.self), var moment = schedule.cron.next(after: taken),
-            moment <= now
-        else { return nil }
-        while let next = schedule.cron.next(after: moment), next <= now { moment = next }
-        let won = try await client.execute(
-            """
-            update partita.trigger_schedules set taken = to_timestamp($3::double precision / 1000)
-            where app = $1 and trigger = $2 and taken < to_timestamp($3::double precision / 1000)
-            """, [.text(app.id), .text(trigger.name), .int(moment)])
-        return won == 1 ? moment : nil
+    /// The moments that are this worker's to run.
+    private func due(now: Int64) async -> [ScheduleTable.Moment] {
+        var moments: [ScheduleTable.Moment] = []
+        do {
+            for app in apps.apps.values {
+                for trigger in app.definition.triggers where !trigger.isDisabled {
+                    guard case .schedule(let schedule) = trigger.event else { continue }
+                    if let moment = try await table.take(schedule, app: app.id, trigger: trigger.name, now: now) {
+                        moments.append(moment)
+                    }
+                }
+            }
+            moments += try await table.adopt()
+        } catch {
+            logger.warning("schedules wait", metadata: ["error": "\(error)"])
+        }
+        return moments
+    }
+
+    private func run(_ moment: ScheduleTable.Moment) async {
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    while true {
+                        try await Task.sleep(for: ScheduleTable.claim / 3)
+                        try await table.renew(moment)
+                    }
+                }
+                defer { group.cancelAll() }
+                // A trigger that is gone, or switched off meanwhile, has nothing to run.
+                if let app = apps.app(moment.app), let trigger = app.definition.trigger(moment.trigger),
+                    !trigger.isDisabled
+                {
+                    let event = TriggerEvent(
+                        id: "schedule/\(moment.at)",
+                        argument: ["type": .string("SCHEDULED"), "time": .date(moment.at)], time: moment.at)
+                    try await runner.run(trigger, of: app, on: event)
+                }
+                try await table.finish(moment)
+            }
+        } catch {
+            // The claim ends by itself: this worker or another one runs it then.
+            logger.warning(
+                "a schedule waits", metadata: ["trigger.name": "\(moment.trigger)", "error": "\(error)"])
+        }
     }
 }

@@ -22,7 +22,7 @@ let pipelinedInserts = Benchmark(Figure("postgres.pipelined-inserts", .perSecond
             return try await Stopwatch.rate(128 * 60) {
                 try await withThrowingDiscardingTaskGroup { group in
                     for _ in 0..<128 {
-                        group.addTask(executorPreference: loops.next()) {
+                        group.addTask(executorPreference: loops.next().taskExecutor) {
                             for number in 0..<60 {
                                 try await client.execute(Pgbench.sql, [.int(Int64(number)), .text(body)])
                             }

@@ -16,7 +16,7 @@ let redisGets = Benchmark(Figure("redis.gets", .perSecond, goal: .ratio(atLeast:
             try await Stopwatch.rate(64 * 8_000) {
                 try await withThrowingDiscardingTaskGroup { group in
                     for _ in 0..<64 {
-                        group.addTask(executorPreference: loops.next()) {
+                        group.addTask(executorPreference: loops.next().taskExecutor) {
                             for _ in 0..<8_000 { _ = try await client.command(["GET", key]) }
                         }
                     }

@@ -55,6 +55,14 @@ double reference_latency_measure(struct reference_latency *handle);
 
 void reference_latency_close(struct reference_latency *handle);
 
+// Extended JSON (json.c). False where the text can't be read.
+
+/// Makes a BSON document of the text, so many times.
+bool reference_json_parse(const uint8_t *text, size_t length, int count);
+
+/// Makes the canonical text of the document, so many times; the document is made once.
+bool reference_json_print(const uint8_t *text, size_t length, int count);
+
 // Devices that upload (uploads.c).
 
 /// Sends each device's frames over its WebSocket, at most `window` without an acknowledgement, and waits for all of those.

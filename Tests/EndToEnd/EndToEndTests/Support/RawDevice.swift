@@ -53,6 +53,8 @@ final class RawDevice: Sendable {
 
     func close() { loop.execute { [socket] in socket.socket.terminate() } }
 
+    var isClosed: Bool { state.withLock { $0.closure != nil } }
+
     var frames: [GatewayFrame] { state.withLock { $0.frames } }
 
     /// Greets, and waits for the welcome.
@@ -87,7 +89,7 @@ extension TestDevice {
         let answer = try await http.send(
             .init(
                 method: "POST",
-                url: system.url(of: "auth") + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
+                url: system.publicURL + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
                 headers: [.init("Content-Type", "application/json")], body: Array(ExtendedJSON.print(credentials).utf8))
         )
         await http.shutDown()

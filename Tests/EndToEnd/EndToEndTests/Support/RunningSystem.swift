@@ -13,12 +13,15 @@ final class RunningSystem: Sendable {
     static let presenceTTL = Duration.seconds(6)
 
     let directory: String
+    /// `partita up` itself.
+    let up: ChildProcess
     let loop = EventLoop(name: "end-to-end")
-    private let basePort: Int
+    let basePort: Int
     private let http: HTTPClient
 
-    private init(directory: String, basePort: Int) {
+    private init(directory: String, basePort: Int, up: ChildProcess) {
         self.directory = directory
+        self.up = up
         self.basePort = basePort
         http = HTTPClient(loop: loop)
     }
@@ -34,23 +37,26 @@ final class RunningSystem: Sendable {
         private var started: Task<RunningSystem, any Error>?
 
         func system() async throws -> RunningSystem {
-            let task = started ?? Task { try await RunningSystem.start() }
+            let task = started ?? Task { try await RunningSystem.start("partita-e2e-\(getpid())") }
             started = task
             return try await task.value
         }
     }
 
-    private static func start() async throws -> RunningSystem {
-        _ = try TestEngines.kafkaHome()  // the embedded broker forgets everything when it is killed
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("partita-e2e-\(getpid())").path
+    /// Starts a system in a temporary directory of this name, on ports of its own.
+    /// - Parameter basePort: the first port; `nil` finds one.
+    static func start(_ name: String, basePort: Int? = nil) async throws -> RunningSystem {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         chmod(directory, 0o755)  // engines may run as another user
-        let system = RunningSystem(directory: directory, basePort: try freePorts())
+        unlink(directory + "/run/ready")  // of one that was killed
+        let basePort = try basePort ?? freePorts()
         let up = try ChildProcess.spawn(
             CurrentEnvironment.sibling("partita"),
-            ["up", "--data", directory, "--port", "\(system.basePort)", "--app", TestApp.rchat],
+            ["up", "--data", directory, "--port", "\(basePort)", "--app", TestApp.rchat, "--proxy", proxyTemplate],
             environment: environment, output: .file(directory + "/up.log"))
         SystemAtExit.remember(up, directory: directory)
+        let system = RunningSystem(directory: directory, basePort: basePort, up: up)
         do {
             try await eventually("the system is up", within: .seconds(120), every: .milliseconds(50)) {
                 if let status = up.exitStatus { throw SystemFailure(description: "`partita up` ended: \(status)") }
@@ -61,6 +67,8 @@ final class RunningSystem: Sendable {
         }
         return system
     }
+
+    private static let proxyTemplate = TestApp.rchat + "/../../proxy.conf.template"
 
     /// Engines that the environment names are others' as well, and aren't for killing.
     private static var environment: [String: String] {
@@ -81,6 +89,9 @@ final class RunningSystem: Sendable {
 
     func port(of service: String) -> Int { basePort + (Self.services.firstIndex(of: service) ?? 0) }
 
+    /// The one address of all services.
+    var publicURL: String { "http://127.0.0.1:\(basePort + Self.services.count)" }
+
     func url(of service: String) -> String { "http://127.0.0.1:\(port(of: service))" }
 
     var syncURL: String { "ws://127.0.0.1:\(port(of: "sync-gateway"))/v1/apps/rchat/sync" }
@@ -95,6 +106,14 @@ final class RunningSystem: Sendable {
     }
 
     // MARK: Processes
+
+    /// Every process of the system by its name, `up` excepted.
+    var processes: [String: pid_t] {
+        get throws {
+            let engines = try FileManager.default.contentsOfDirectory(atPath: directory + "/engines")
+            return Dictionary(uniqueKeysWithValues: try (Self.services + engines).map { ($0, try pid(of: $0)) })
+        }
+    }
 
     /// The process of a service (`sync-gateway`) or an engine (`postgres`, `redis`, `kafka`).
     func pid(of name: String) throws -> pid_t {

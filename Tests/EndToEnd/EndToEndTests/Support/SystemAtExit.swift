@@ -2,22 +2,21 @@ import ChildProcesses
 import EventLoop
 import Foundation
 
-/// Stops the system, and what was started beside it, when the test process ends.
+/// Stops the systems, and what was started beside them, when the test process ends.
 enum SystemAtExit {
     private struct State {
-        var up: ChildProcess?
-        var directory = ""
+        var systems: [(up: ChildProcess, directory: String)] = []
         var others: [ChildProcess] = []
     }
 
     private static let state = Locked(State())
 
     static func remember(_ up: ChildProcess, directory: String) {
-        state.withLock { state in
-            state.up = up
-            state.directory = directory
+        let isFirst = state.withLock { state in
+            state.systems.append((up, directory))
+            return state.systems.count == 1
         }
-        atexit { SystemAtExit.stop() }
+        if isFirst { atexit { SystemAtExit.stop() } }
     }
 
     /// A process that a test ends itself, unless it fails before.
@@ -28,13 +27,13 @@ enum SystemAtExit {
         for other in state.others { other.signal(SIGKILL) }
         let done = DispatchSemaphore(value: 0)
         Task.detached {  // `atexit` can't await, and this is the process's last act
-            await state.up?.terminate(grace: .seconds(40))
+            for system in state.systems { await system.up.terminate(grace: .seconds(40)) }
             done.signal()
         }
         done.wait()
         // Kept on request, for whoever looks for a failure's reason.
         guard CurrentEnvironment.variables["PARTITA_KEEP_LOGS"] == nil else { return }
-        // A temporary directory: nothing depends on the removal.
-        try? FileManager.default.removeItem(atPath: state.directory)
+        // Temporary directories: nothing depends on the removal.
+        for system in state.systems { try? FileManager.default.removeItem(atPath: system.directory) }
     }
 }

@@ -33,7 +33,7 @@ final class TestDevice: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let transport = WatchedTransport(loop: system.loop)
         var configuration = PartitaConfiguration(
-            appId: "rchat", baseURL: system.url(of: "auth"), directory: folder, loop: system.loop)
+            appId: "rchat", baseURL: system.publicURL, directory: folder, loop: system.loop)
         configuration.sync = transport
         configuration.reconnect = (.milliseconds(200), .seconds(1))
         let app = try await PartitaApp(configuration)

@@ -14,6 +14,8 @@ struct SimulatedDevice {
     /// How often the counter that is shown went back without a rejection: an increment flickered, or showed twice.
     private(set) var flickers = 0
     private(set) var lostWrites = 0
+    /// The gateway took the partition away.
+    var isRevoked = false
 
     init(id: String) { self.id = id }
 
@@ -28,6 +30,11 @@ struct SimulatedDevice {
             stamped.append(partition.stamped(operation, server: seen, after: stamped))
         }
         perform(partition.write(stamped, clock: clock.tick(milliseconds: milliseconds)))
+    }
+
+    /// The tokens of increments that the server may not have, or has refused.
+    var openTokens: [String] {
+        (rejected + partition.pending.filter(\.isUnresolved).map(\.changeset)).flatMap(SimulatedWorld.tokens)
     }
 
     var hasRejectedIncrements: Bool {

@@ -13,7 +13,10 @@ struct SimulatedLink {
         case download(Download)
         case ack(version: Int64, Revision, [LostWrite])
         case rejected(version: Int64, OperationRejection)
-        case forked
+        case forked(version: Int64)
+        case gap
+        case access(Access)
+        case revoked
     }
 
     var up: [Up] = []
@@ -21,6 +24,8 @@ struct SimulatedLink {
     var subscription: SubscriptionStateMachine<Download>?
     /// The place in the feed from which live frames come; `nil` while the gateway isn't attached.
     var feedPosition: Int?
+    /// What the user may do.
+    var access = Access.write
     /// A chunk that has to be read.
     var reading: Revision?
 
@@ -31,7 +36,7 @@ struct SimulatedLink {
     mutating func perform(_ actions: [SubscriptionStateMachine<Download>.Action], feedEnd: Int) {
         for action in actions {
             switch action {
-            case .requestGrant: perform(subscription?.granted(.write) ?? [], feedEnd: feedEnd)
+            case .requestGrant: perform(subscription?.granted(access) ?? [], feedEnd: feedEnd)
             case .attach:
                 feedPosition = feedEnd
                 perform(subscription?.attached() ?? [], feedEnd: feedEnd)
@@ -44,7 +49,10 @@ struct SimulatedLink {
                 download.catchUp?.isFinal = chunk.isFinal
                 down.append(.download(download))
             case .sendFrame(let download): down.append(.download(download))
-            case .sendRevoked, .sendUnavailable, .detach: feedPosition = nil
+            case .sendAccess(let access): down.append(.access(access))
+            case .sendRevoked: down.append(.revoked)
+            case .sendUnavailable, .detach: feedPosition = nil
+            case .sendSuspended: break
             }
         }
     }

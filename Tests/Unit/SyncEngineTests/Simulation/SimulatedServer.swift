@@ -7,6 +7,8 @@ struct SimulatedServer {
         case ack(Revision, [LostWrite])
         case rejected(OperationRejection)
         case forked
+        /// Versions before it are missing.
+        case gap
     }
 
     private struct Uploads {
@@ -25,6 +27,8 @@ struct SimulatedServer {
     /// Live frames that nobody has been given yet.
     var feed: [LiveFrame<Download>] = []
     private(set) var history = EpochHistory(current: 1)
+    /// The devices whose user's right was taken away.
+    var forbidden: Set<String> = []
     private var tombstones: [DocumentKey: Tombstone] = [:]
     private var uploads: [String: Uploads] = [:]
 
@@ -33,13 +37,19 @@ struct SimulatedServer {
     // MARK: Writes
 
     mutating func commit(_ changeset: Changeset, device: String) -> Answer {
-        if let known = uploads[device]?.answers[changeset.version] {
+        let version = changeset.version
+        if let known = uploads[device]?.answers[version] {
             return known.digest == changeset.digest ? known.answer : .forked
         }
-        if changeset.version <= lastVersion(of: device) { return .forked }
-        let answer = decide(changeset, device: device)
-        uploads[device, default: Uploads()].last = changeset.version
-        uploads[device, default: Uploads()].answers[changeset.version] = (changeset.digest, answer)
+        let last = lastVersion(of: device)
+        if version <= last { return .rejected(.init(code: .outcomeUnknown, reason: "too old")) }
+        if version > last + 1 { return .gap }
+        let answer =
+            forbidden.contains(device)
+            ? .rejected(.init(code: .notPermitted, reason: "revoked")) : decide(changeset, device: device)
+        uploads[device, default: Uploads()].last = version
+        uploads[device]?.answers[version] = (changeset.digest, answer)
+        uploads[device]?.answers[version - Int64(DevicePartition.uploadWindow)] = nil
         return answer
     }
 

@@ -9,27 +9,44 @@ struct SimulatedWorld {
     private(set) var increments = 0
     /// Every token that was pushed onto the log.
     private(set) var tokens: [String] = []
+    /// Tokens that went with a device's state when the device was restored from a backup.
+    private(set) var goneTokens: Set<String> = []
     /// How often what is worth a simulation happened.
     private(set) var events: [Event: Int] = [:]
     private var links: [SimulatedLink?]
     private var backup: SimulatedServer?
     private var generator: SeededGenerator
     private var time: Int64 = 1_700_000_000_000
-    private let restores: Bool
+    private let mishaps: Set<Mishap>
     private let window = 6
+    private var deviceBackups: [SimulatedDevice]
+    /// Uploads of connections that are gone, which their gateway has taken and not committed yet.
+    private var strays: [(device: String, changeset: Changeset)] = []
 
     enum Event: CaseIterable {
-        case answeredAgain, disconnected, restored, rejected, gap, forked, lagged
+        case answeredAgain, disconnected, restored, rejected, gap, forked, lagged, versionGap, revoked, straying
+    }
+
+    /// What may happen beside lost connections and answers.
+    enum Mishap {
+        /// The server goes back to a backup.
+        case serverRestored
+        /// A device goes back to a backup.
+        case deviceRestored
+        /// A user's right is taken away, and given back.
+        case revocation
+        /// What a lost connection brought is committed later.
+        case straying
     }
 
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
 
-    /// - Parameter restores: Whether the server goes back to a backup now and then.
-    init(seed: UInt64, devices count: Int, restores: Bool = false) {
+    init(seed: UInt64, devices count: Int, mishaps: Set<Mishap>) {
         generator = SeededGenerator(seed: seed)
         devices = (0..<count).map { SimulatedDevice(id: "device-\($0)") }
+        deviceBackups = devices
         links = Array(repeating: nil, count: count)
-        self.restores = restores
+        self.mishaps = mishaps
         // The counter is there before everything, in every backup.
         _ = server.commit(
             Changeset(
@@ -48,10 +65,15 @@ struct SimulatedWorld {
 
     /// Everybody connects, and everything that is under way arrives.
     mutating func settle() {
-        for index in devices.indices where links[index] == nil { connect(index) }
+        for index in devices.indices { permit(index) }
+        while !strays.isEmpty { commitStray() }
         for _ in 0..<100_000 {
             var isBusy = false
-            for index in devices.indices { isBusy = advance(index) || isBusy }
+            for index in devices.indices {
+                // A device that took a new id connects again.
+                if links[index] == nil { connect(index) }
+                isBusy = advance(index) || isBusy
+            }
             if !isBusy { return }
         }
     }
@@ -65,28 +87,77 @@ struct SimulatedWorld {
         case 14..<34: write(index)
         case 34..<36:
             server.set("server", .int64(time), of: randomKey(), milliseconds: time)
-        case 36..<37 where restores:
-            if Bool.random(using: &generator) {
-                backup = server
-            } else if let backup {
-                for index in devices.indices { disconnect(index) }
-                server.restore(backup)
-                events[.restored, default: 0] += 1
-            }
+        case 36..<37 where mishaps.contains(.serverRestored): saveOrRestoreServer()
+        case 37..<39 where mishaps.contains(.deviceRestored): saveOrRestoreDevice(index)
+        case 39..<42 where mishaps.contains(.revocation):
+            if server.forbidden.contains(devices[index].id) { permit(index) } else { forbid(index) }
+        case 42..<46: if !strays.isEmpty { commitStray() }
         default: _ = advance(index)
         }
+    }
+
+    // MARK: Mishaps
+
+    private mutating func saveOrRestoreServer() {
+        guard let backup, Bool.random(using: &generator) else { return backup = server }
+        for index in devices.indices { disconnect(index) }
+        strays = []
+        server.restore(backup)
+        events[.restored, default: 0] += 1
+    }
+
+    private mutating func saveOrRestoreDevice(_ index: Int) {
+        if Int.random(in: 0..<4, using: &generator) > 0 { return deviceBackups[index] = devices[index] }
+        let before = Set(devices[index].openTokens)
+        disconnect(index)
+        devices[index] = deviceBackups[index]
+        devices[index].partition.disconnected()
+        goneTokens.formUnion(before)
+        events[.restored, default: 0] += 1
+    }
+
+    private mutating func forbid(_ index: Int) {
+        server.forbidden.insert(devices[index].id)
+        events[.revoked, default: 0] += 1
+        guard var link = links[index] else { return }
+        link.access = .none
+        link.perform(link.subscription?.revoked(reason: "notPermitted") ?? [], feedEnd: server.feed.count)
+        links[index] = link
+    }
+
+    private mutating func permit(_ index: Int) {
+        server.forbidden.remove(devices[index].id)
+        links[index]?.access = .write
+        if devices[index].isRevoked, links[index] != nil { open(index) }
+        devices[index].isRevoked = false
+    }
+
+    private mutating func commitStray() {
+        let stray = strays.removeFirst()
+        events[.straying, default: 0] += 1
+        _ = server.commit(stray.changeset, device: stray.device)
     }
 
     // MARK: Connections
 
     private mutating func connect(_ index: Int) {
         var link = SimulatedLink()
-        link.up.append(.subscribe(devices[index].partition.received))
+        link.access = server.forbidden.contains(devices[index].id) ? .none : .write
         links[index] = link
+        if !devices[index].isRevoked { open(index) }
+    }
+
+    private mutating func open(_ index: Int) {
+        links[index]?.up.append(.subscribe(devices[index].partition.received))
     }
 
     private mutating func disconnect(_ index: Int) {
-        if links[index] != nil { events[.disconnected, default: 0] += 1 }
+        if let link = links[index] {
+            events[.disconnected, default: 0] += 1
+            if mishaps.contains(.straying), Bool.random(using: &generator) {
+                for case .upload(let changeset) in link.up { strays.append((devices[index].id, changeset)) }
+            }
+        }
         links[index] = nil
         devices[index].partition.disconnected()
     }
@@ -132,7 +203,12 @@ struct SimulatedWorld {
             case .rejected(let rejection):
                 events[.rejected, default: 0] += 1
                 link.down.append(.rejected(version: changeset.version, rejection))
-            case .forked: link.down.append(.forked)
+            case .forked: link.down.append(.forked(version: changeset.version))
+            case .gap:
+                events[.versionGap, default: 0] += 1
+                guard let actions = link.subscription?.unsubscribe(), !actions.isEmpty else { break }
+                link.perform(actions, feedEnd: server.feed.count)
+                link.down.append(.gap)
             }
         }
         links[index] = link
@@ -151,29 +227,48 @@ struct SimulatedWorld {
     private mutating func take(_ frame: SimulatedLink.Down, by index: Int) {
         let device = devices[index]
         do throws(DevicePartition.Fault) {
-            let effects =
-                switch frame {
-                case .subscribed(let access, let lastVersion):
-                    try devices[index].partition.subscribed(
-                        access: access, lastVersion: lastVersion, retained: device.retained(after: lastVersion))
-                case .download(let download):
-                    try devices[index].partition.receive(download, device: device.id)
-                case .ack(let version, let revision, let lost):
-                    devices[index].partition.acknowledge(version: version, revision: revision, lost: lost)
-                case .rejected(let version, let rejection):
-                    devices[index].partition.reject(version: version, rejection)
-                case .forked: throw .forked
-                }
-            devices[index].perform(effects)
-        } catch .gap {
-            events[.gap, default: 0] += 1
-            disconnect(index)
+            devices[index].perform(try effects(of: frame, on: device, at: index))
         } catch {
-            events[.forked, default: 0] += 1
-            devices[index].id += "'"
-            devices[index].perform(devices[index].partition.fork())
-            disconnect(index)
+            events[.gap, default: 0] += 1
+            return disconnect(index)
         }
+        guard devices[index].partition.isForked, devices[index].partition.isReadyToFork else { return }
+        events[.forked, default: 0] += 1
+        let isForbidden = server.forbidden.remove(device.id) != nil
+        devices[index].id += "'"
+        if isForbidden { server.forbidden.insert(devices[index].id) }
+        devices[index].perform(devices[index].partition.fork())
+        disconnect(index)
+    }
+
+    private mutating func effects(
+        of frame: SimulatedLink.Down, on device: SimulatedDevice, at index: Int
+    ) throws(DevicePartition.Fault) -> [DevicePartition.Effect] {
+        switch frame {
+        case .subscribed(let access, let lastVersion):
+            return devices[index].partition.subscribed(
+                access: access, lastVersion: lastVersion, retained: device.retained(after: lastVersion))
+        case .access(let access): devices[index].partition.accessChanged(to: access)
+        case .download(let download):
+            // What was under way when the partition was closed.
+            guard device.partition.isSubscribed else { break }
+            return try devices[index].partition.receive(download, device: device.id)
+        case .ack(let version, let revision, let lost):
+            return devices[index].partition.acknowledge(version: version, revision: revision, lost: lost)
+        case .rejected(let version, let rejection):
+            return devices[index].partition.reject(version: version, rejection)
+        case .forked(let version): devices[index].partition.foreign(version: version)
+        case .gap:
+            devices[index].partition.missedVersions()
+            open(index)
+        case .revoked:
+            let effects = devices[index].partition.revoke(.init(code: .notPermitted, reason: "revoked"))
+            // Given back meanwhile: the app opens the partition again.
+            devices[index].isRevoked = server.forbidden.contains(device.id)
+            if !devices[index].isRevoked { open(index) }
+            return effects
+        }
+        return []
     }
 
     private mutating func readChunk(_ index: Int) {
@@ -200,11 +295,20 @@ struct SimulatedWorld {
 
     // MARK: Writes
 
+    /// The tokens that a changeset pushes onto the log.
+    static func tokens(of changeset: Changeset) -> [String] {
+        changeset.operations.compactMap { operation in
+            guard operation.key == counter, case .update(let operators, _) = operation.kind else { return nil }
+            return operators["$push"]?.documentValue?["log"]?.stringValue
+        }
+    }
+
     private mutating func randomKey() -> DocumentKey {
         DocumentKey(collection: "Note", idText: "s:\(Int.random(in: 0..<3, using: &generator))")
     }
 
     private mutating func write(_ index: Int) {
+        if devices[index].isRevoked { return }
         var operations: [Operation] = []
         for _ in 0...Int.random(in: 0...2, using: &generator) { operations.append(randomOperation()) }
         devices[index].write(operations, milliseconds: time + Int64(index * 7))
@@ -231,7 +335,7 @@ struct SimulatedWorld {
             return Operation(collection: "Note", id: id, kind: .insert(["_id": id, "a": value, "c": ["x": value]]))
         case 9..<10: return Operation(collection: "Note", id: id, kind: .delete)
         case 10..<12: return update(["$unset": .document([field: ""])])
-        case 12..<13 where !restores:
+        case 12..<13:
             return Operation(
                 collection: "Note", id: .string("forbidden"), kind: .insert(["_id": "forbidden", "forbidden": true]))
         default:

@@ -1,0 +1,127 @@
+import DocumentModel
+
+/// A role that counts for a document.
+///
+/// `read` or `write` of a level decides for everything below it; where it isn't said, the level below does. Who may write may read.
+struct AppliedRole: Sendable {
+    typealias Permissions = [String: DocumentRole.FieldPermission]
+
+    let role: DocumentRole
+    let context: RuleContext
+    let request: RuleRequest
+
+    /// An expression's answer, `nil` where there is no expression.
+    func answer(_ expression: RuleExpression?, this: Value? = nil, previous: Value? = nil) async throws -> Bool? {
+        guard let expression else { return nil }
+        var context = context
+        context.this = this
+        context.previous = previous
+        return try await request.holds(expression, in: context)
+    }
+
+    // MARK: Reading
+
+    /// Whether the whole document may be read and written, as far as it is said for the whole document; `nil` where its document
+    /// filters keep it out of reach.
+    private func levels() async throws -> (read: Bool?, write: Bool?)? {
+        let mayWrite = try await answer(role.writeFilter)
+        if mayWrite == false, role.readFilter == nil { return nil }
+        if mayWrite != true, try await answer(role.readFilter) == false { return nil }
+        let read = try await answer(role.read)
+        if read == true { return (true, nil) }
+        return (read, mayWrite == false ? false : try await answer(role.write))
+    }
+
+    /// What may be read of a document; `nil` where nothing may.
+    func visible(_ document: Document, naming paths: NamedPaths, isSearch: Bool) async throws -> Document? {
+        guard let (read, write) = try await levels() else { return nil }
+        if isSearch, try await answer(role.search) == false { return nil }
+        if read == true || write == true { return document }
+        guard try await mayRead(paths, of: document, read, write) else { return nil }
+        var shown = try await visible(document, by: role.fields, otherwise: role.additionalFields, read, write)
+        if shown.fields.isEmpty { return nil }
+        // The key of what may be seen is no secret, unless the rules speak of it.
+        if role.fields["_id"] == nil, shown["_id"] == nil, let id = document["_id"] {
+            shown.fields.insert(.init("_id", id), at: 0)
+        }
+        return shown
+    }
+
+    private func visible(
+        _ document: Document, by permissions: Permissions, otherwise: DocumentRole.FieldPermission?, _ read: Bool?,
+        _ write: Bool?
+    ) async throws -> Document {
+        var shown = Document()
+        for field in document.fields {
+            guard let permission = permissions[field.key] ?? otherwise else { continue }
+            let read = try await read.or { try await answer(permission.read, this: field.value, previous: field.value) }
+            let write = try await write.or {
+                try await answer(permission.write, this: field.value, previous: field.value)
+            }
+            if read == true || write == true {
+                shown.fields.append(field)
+            } else if let value = try await visible(field.value, by: permission.fields, read, write) {
+                shown.fields.append(.init(field.key, value))
+            }
+        }
+        return shown
+    }
+
+    /// What may be read inside a value by the permissions of its fields.
+    private func visible(
+        _ value: Value, by permissions: Permissions, _ read: Bool?, _ write: Bool?
+    ) async throws -> Value? {
+        if permissions.isEmpty { return nil }
+        switch value {
+        case .document(let document):
+            let shown = try await visible(document, by: permissions, otherwise: nil, read, write)
+            return shown.fields.isEmpty ? nil : .document(shown)
+        case .array(let elements):
+            var shown: [Value] = []
+            for element in elements {
+                if let value = try await visible(element, by: permissions, read, write) { shown.append(value) }
+            }
+            return shown.isEmpty ? nil : .array(shown)
+        default: return nil
+        }
+    }
+
+    /// Whether the fields that a query names may be read: else its answer would tell what is in them. Also asked of fields that the
+    /// document doesn't have, since that is an answer too.
+    private func mayRead(
+        _ paths: NamedPaths, of document: Document, _ read: Bool?, _ write: Bool?
+    ) async throws -> Bool {
+        guard case .some(let paths) = paths else { return false }
+        for path in paths where try await !mayRead(path[...], in: .document(document), read, write) { return false }
+        return true
+    }
+
+    private func mayRead(
+        _ path: ArraySlice<String>, in root: Value, _ read: Bool?, _ write: Bool?
+    ) async throws -> Bool {
+        guard let name = path.first, name != "_id" || role.fields["_id"] != nil else { return true }
+        var (read, write) = (read, write)
+        var permission = role.fields[name] ?? role.additionalFields
+        var value: Value? = root
+        // An index of an array is no level of the rules.
+        var rest = path
+        while let name = rest.popFirst() {
+            guard let current = permission else { return false }
+            value = value?.value(at: [name])
+            read = try await read.or { try await answer(current.read, this: value, previous: value) }
+            write = try await write.or { try await answer(current.write, this: value, previous: value) }
+            if read == true || write == true { return true }
+            while let next = rest.first, Int(next) != nil, current.fields[next] == nil { rest = rest.dropFirst() }
+            permission = rest.first.flatMap { current.fields[$0] }
+        }
+        return false
+    }
+}
+
+extension Bool? {
+    /// The answer of the level above, or else that of this one.
+    func or(_ other: () async throws -> Bool?) async throws -> Bool? {
+        if let self { return self }
+        return try await other()
+    }
+}

@@ -1,0 +1,82 @@
+public import DocumentModel
+
+/// The data rules of one collection: what a user may do with each of its documents.
+///
+/// The first role whose `apply_when` holds for a document counts for that document; where none does, the document is out of reach.
+/// A collection with roles of its own doesn't take the data source's default ones.
+public struct DocumentRules: Sendable {
+    /// Whose rules they are.
+    public let namespace: ChangeEvent.Namespace
+    let roles: [DocumentRole]
+    let filters: [RuleFilter]
+
+    /// `nil` where the app says nothing about the collection: then nobody but the system may reach it.
+    public init?(of namespace: ChangeEvent.Namespace, in app: AppDefinition) {
+        let definition = app.collection(namespace.collection, database: namespace.database)
+        let source =
+            app.dataSources.first { $0.name == definition?.service } ?? app.dataSources.first { $0.isDocumentStore }
+        let own = definition?.rules
+        let roles = own.flatMap { $0.roles.isEmpty ? nil : $0.roles } ?? source?.defaultRules?.roles ?? []
+        guard !roles.isEmpty else { return nil }
+        self.namespace = namespace
+        self.roles = roles
+        filters =
+            own.flatMap { $0.roles.isEmpty && $0.filters.isEmpty ? nil : $0.filters }
+            ?? source?.defaultRules?.filters ?? []
+    }
+
+    /// The first role that applies to a document.
+    func role(for context: RuleContext, asking request: RuleRequest) async throws -> AppliedRole? {
+        for role in roles where try await request.holds(role.applyWhen, in: context) {
+            return AppliedRole(role: role, context: context, request: request)
+        }
+        return nil
+    }
+}
+
+/// Who asks rules something, and how the functions in them are called.
+public struct RuleRequest: Sendable {
+    /// The user, the request, the app's values; documents are filled in by those who ask about them.
+    public var context: RuleContext
+    /// Calls a function that a rule names. What it throws, asking the rule throws.
+    public var callFunction: RuleExpression.FunctionCall
+
+    public init(context: RuleContext, callFunction: @escaping RuleExpression.FunctionCall) {
+        self.context = context
+        self.callFunction = callFunction
+    }
+
+    func holds(_ expression: RuleExpression, in context: RuleContext) async throws -> Bool {
+        try await expression.evaluate(context, callFunction: callFunction)
+    }
+
+    /// The context for a document as it was and as it will be.
+    func context(root: Document?, previous: Document?) -> RuleContext {
+        var context = context
+        context.root = root
+        context.previousRoot = previous
+        return context
+    }
+}
+
+/// Why the rules don't let a call through.
+public struct RuleRefusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name that clients know it by.
+    public static let code = "NoMatchingRuleFound"
+    /// For people; names roles and fields, nothing of documents.
+    public let message: String
+
+    init(_ message: String) { self.message = message }
+
+    /// The app has no rules for the collection.
+    public static func noRules(for namespace: ChangeEvent.Namespace) -> RuleRefusal {
+        RuleRefusal("no rule exists for namespace '\(namespace.database).\(namespace.collection)'")
+    }
+
+    /// A stage that only the system may run.
+    public static func systemOnly(_ stage: String) -> RuleRefusal {
+        RuleRefusal("\(stage) is not permitted: only the system may run it")
+    }
+
+    public var description: String { "\(Self.code): \(message)" }
+}

@@ -1,0 +1,19 @@
+public import DocumentModel
+
+/// One of `indexes` in `partita.json`: an index that `partita app deploy` makes.
+public struct IndexDefinition: Hashable, Sendable {
+    public var database: String
+    public var collection: String
+    /// As MongoDB's `createIndexes` takes it: `key`, and `name`, `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`,
+    /// `weights`, `default_language`.
+    public var specification: Document
+
+    /// Its name: the one that is given, or MongoDB's default, such as `a_1_b_-1`.
+    public var name: String {
+        if let name = specification["name"]?.stringValue { return name }
+        let keys = specification["key"]?.documentValue?.fields ?? []
+        return keys.map { field in
+            "\(field.key)_\(field.value.stringValue ?? field.value.int64Value.map(String.init) ?? "\(field.value)")"
+        }.joined(separator: "_")
+    }
+}

@@ -1,0 +1,32 @@
+#ifndef C_SPAWN_H
+#define C_SPAWN_H
+
+#include <sys/types.h>
+
+/// A program to start. `posix_spawn` can't say two of these things: the account, and the signal at the parent's end.
+struct cspawn_request {
+  /// A path, or a name that is looked up in the parent's PATH.
+  const char *executable;
+  /// Both end with NULL.
+  char *const *arguments;
+  char *const *environment;
+  /// NULL: the parent's.
+  const char *directory;
+  /// What standard output and standard error are appended to; NULL: the parent's.
+  const char *output;
+  /// Descriptors of the parent that become 3, 4, …; all others are closed.
+  const int *descriptors;
+  int descriptor_count;
+  /// What the child gets when the calling thread ends, however it does; 0: nothing.
+  int death_signal;
+  /// Whether the child runs as `user` and `group`, without supplementary groups.
+  int changes_account;
+  uid_t user;
+  gid_t group;
+};
+
+/// Starts a program in a process group of its own, with default signal handling and an empty standard input.
+/// Returns 0, or the errno of what failed; then nothing runs.
+int cspawn(const struct cspawn_request *request, pid_t *pid);
+
+#endif

@@ -1,0 +1,46 @@
+import DocumentModel
+import Postgres
+
+extension DocumentStoreError {
+    /// MongoDB's E11000, with the index and the values that are there already.
+    init(duplicate error: PostgresError, in table: CollectionTable?) {
+        guard let table, let constraint = error.constraint,
+            let index = table.indexes.first(where: { $0.relation.hasSameBytes(as: constraint) })
+        else {
+            self.init(.duplicateKey, "E11000 duplicate key error", mongoCode: 11000, underlying: error)
+            return
+        }
+        let keys = IndexKey.values(inDetail: error.detail ?? "")
+        var keyValue = Document()
+        for (key, value) in zip(index.model.keys, keys) { keyValue[key.path] = value }
+        self.init(
+            duplicateIn: table, index: index.model.name, keyPattern: index.model.keyPattern, keyValue: keyValue,
+            underlying: error)
+    }
+
+    init(
+        duplicateIn table: CollectionTable, index: String, keyPattern: Document, keyValue: Document,
+        underlying: (any Error)? = nil
+    ) {
+        let shown = keyValue.fields.map { "\($0.key): \(ExtendedJSON.print($0.value, mode: .relaxed))" }
+        self.init(
+            .duplicateKey,
+            "E11000 duplicate key error collection: \(table.namespace.database).\(table.namespace.collection) "
+                + "index: \(index) dup key: { \(shown.joined(separator: ", ")) }",
+            mongoCode: 11000, path: keyPattern.fields.first?.key,
+            details: ["keyPattern": .document(keyPattern), "keyValue": .document(keyValue)], underlying: underlying)
+    }
+}
+
+extension DocumentStore {
+    /// What a failure of Postgres is to the caller of an operation; a duplicate key names its index.
+    func translated(_ error: PostgresError) async -> DocumentStoreError {
+        guard error.isUniqueViolation, let schema = error.schema, let name = error.table,
+            let table = tables.known(schema: schema, table: name)
+        else { return DocumentStoreError(error) }
+        let isKnown = table.indexes.contains { $0.relation == error.constraint }
+        // Without it the error still says what it is.
+        if !isKnown { try? await tables.refreshIndexes(of: table) }
+        return DocumentStoreError(error, in: table)
+    }
+}

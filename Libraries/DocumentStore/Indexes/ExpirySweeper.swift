@@ -1,0 +1,127 @@
+import DocumentModel
+public import Lifecycle
+public import Logging
+import Metrics
+import Postgres
+
+/// Deletes documents whose date under an index with `expireAfterSeconds` is past.
+///
+/// Each deletion is a write like any other, with a revision and a change row, so that devices and triggers see it. Any number may
+/// run: one at a time holds the lease, which is checked, and held to the commit, in each of its transactions.
+public final class ExpirySweeper: Service {
+    private static let batch = 500
+
+    private let store: DocumentStore
+    private let interval: Duration
+    private let logger: Logger
+    private let holder = ObjectId().hexString
+    private let expired = Counter(
+        label: "document_store_expired_documents_total", help: "Documents that were deleted since their date was past.")
+
+    /// - Parameters:
+    ///   - store: One that knows the apps; those that it doesn't know are passed over.
+    ///   - interval: From the end of one sweep to the next.
+    public init(
+        store: DocumentStore, interval: Duration = .seconds(60), logger: Logger = Logger(label: "expiry-sweeper")
+    ) {
+        self.store = store
+        self.interval = interval
+        self.logger = logger
+    }
+
+    /// Sweeps until graceful shutdown or cancellation.
+    public func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await self.sweep()
+                } catch is CancellationError {
+                    return
+                } catch {
+                    self.logger.warning("a sweep for expired documents failed", metadata: ["error": "\(error)"])
+                }
+                // Cancelled: the loop's condition ends it.
+                try? await Task.sleep(for: self.interval)
+            }
+        }
+    }
+
+    /// Deletes what is past now, unless another process is at it, and returns how many documents that were.
+    @discardableResult
+    public func sweep() async throws -> Int {
+        var total = 0
+        for index in try await indexes() {
+            // Taken anew for each index; a batch that comes too late is rolled back.
+            guard let fence = try await lease() else { return total }
+            var count = 0
+            repeat {
+                do {
+                    count = try await delete(index, fence: fence)
+                } catch let error as DocumentStoreError where error.isRetriable {
+                    break  // somebody holds a document; the next sweep finds it
+                }
+                total += count
+                expired.increment(by: count)
+            } while count == Self.batch && !Task.isCancelled
+        }
+        return total
+    }
+
+    private struct Expiring {
+        var collection: DocumentCollection
+        var path: String
+        var seconds: Int64
+    }
+
+    private func indexes() async throws -> [Expiring] {
+        let rows = try await store.client.query(
+            """
+            select app, database, collection, specification::text from partita.indexes
+            where is_ready and specification -> 'expireAfterSeconds' is not null order by app, database, collection, name
+            """)
+        return try rows.compactMap { row in
+            let (app, database, collection, text) = try row.decode((String, String, String, String).self)
+            guard (try? store.storage(of: app)) != nil else { return nil }  // not deployed here
+            let model = try IndexModel(ExtendedJSON.parseDocument(text))
+            guard let seconds = model.expireAfterSeconds, let key = model.keys.first else { return nil }
+            return Expiring(
+                collection: store.collection(collection, database: database, app: app), path: key.path, seconds: seconds
+            )
+        }
+    }
+
+    private func lease() async throws -> Int64? {
+        try await store.client.query(
+            """
+            insert into partita.work_leases as l (name, holder, fence, expires_at)
+            values ('expiry', $1, 1, now() + interval '60 seconds')
+            on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at,
+                fence = case when l.holder = excluded.holder then l.fence else l.fence + 1 end
+            where l.holder = excluded.holder or l.expires_at < now()
+            returning fence
+            """, [.text(holder)]
+        ).first?.decode(0)
+    }
+
+    private func delete(_ index: Expiring, fence: Int64) async throws -> Int {
+        let now = try await store.client.query("select (extract(epoch from now()) * 1000)::bigint").first?
+            .decode(0, as: Int64.self)
+        guard let now else { return 0 }
+        let target = try await index.collection.target(
+            [index.path: ["$lt": .date(now - index.seconds * 1000)]], collation: nil)
+        let holder = holder
+        let hook: CommitHook = { transaction in
+            let rows = try await transaction.query(
+                """
+                select from partita.work_leases where name = 'expiry' and holder = $1 and fence = $2 and expires_at > now()
+                for share
+                """, [.text(holder), .int(fence)])
+            if rows.count == 0 { throw DocumentStoreError(.conflict, "another process sweeps now") }
+        }
+        return try await index.collection.write(beforeCommit: hook) { session in
+            let (keys, _) = try await session.lockMatches(of: target, after: nil, limit: Self.batch)
+            for key in keys { _ = try await session.delete(key, from: target.table) }
+            return keys.count
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import DocumentModel
+import Postgres
+import QueryLanguage
+
+/// The order by `_id`, from the primary key: its texts sort as their values do within a type, but for integers.
+struct IdOrder {
+    let isAscending: Bool
+
+    /// `nil` for a sort by anything else.
+    init?(_ sort: Sort, filter: Filter) {
+        guard filter.collation == nil, sort.keys.count == 1, sort.keys[0].path?.description == "_id" else { return nil }
+        isAscending = sort.keys[0].ascending
+    }
+
+    /// Conditions and orders that follow each other: integers, strings, UUIDs, ObjectIds.
+    var parts: [(condition: String, order: String)] {
+        let direction = isAscending ? "" : " desc"
+        let all = ["l", "s", "u", "o"].map { type in
+            (
+                condition: "t._id >= '\(type):' and t._id < '\(type);'",
+                order: (type == "l" ? "substr(t._id, 3)::bigint" : "t._id") + direction
+            )
+        }
+        return isAscending ? all : all.reversed()
+    }
+}

@@ -1,0 +1,122 @@
+public import DocumentModel
+import QueryLanguage
+
+extension IndexModel {
+    /// More paths would not fit into Postgres' index rows.
+    static let maximumKeys = 12
+
+    /// Reads one of `createIndexes`' documents, also as a dump's metadata has them: `{key: {…}, name: …, unique: …}`.
+    ///
+    /// - Throws: `DocumentStoreError` with MongoDB's code; what isn't supported (geospatial, hashed and wildcard indexes, collations)
+    ///   is refused by name.
+    public init(_ document: Document) throws(DocumentStoreError) {
+        guard case .document(let pattern)? = document["key"], !pattern.isEmpty else {
+            throw Self.wrong("The 'key' field is a required property of an index specification")
+        }
+        // A text index in a dump has its paths in the weights.
+        let isDumpedText = pattern["_fts"]?.stringValue == "text"
+        var keys: [Key] = []
+        for field in pattern.fields where !isDumpedText || !["_fts", "_ftsx"].contains(field.key) {
+            keys.append(Key(field.key, try Self.direction(field.value, at: field.key)))
+        }
+        if isDumpedText, case .document(let weights)? = document["weights"] {
+            keys += weights.fields.map { Key($0.key, .text) }
+        }
+        self.init(keys, name: document["name"]?.stringValue)
+        for field in document.fields { try take(field.key, field.value) }
+        try check()
+    }
+
+    private static func direction(_ value: Value, at path: String) throws(DocumentStoreError) -> Direction {
+        if path == "$**" || path.hasSuffix(".$**") { throw unsupported("a wildcard index") }
+        switch value {
+        case .string("text"): return .text
+        case .string(let kind): throw unsupported("an index of type \(kind)")
+        default:
+            guard let number = value.doubleValue, number != 0, !number.isNaN else {
+                throw wrong("Values in v:2 index key pattern must be non-zero numbers or strings: \(path)", code: 67)
+            }
+            return number > 0 ? .ascending : .descending
+        }
+    }
+
+    private mutating func take(_ option: String, _ value: Value) throws(DocumentStoreError) {
+        switch option {
+        case "key", "name", "v", "ns", "background", "textIndexVersion", "hidden": break
+        case "unique": isUnique = Self.flag(value)
+        case "sparse": isSparse = Self.flag(value)
+        case "partialFilterExpression":
+            guard case .document(let filter) = value else { throw Self.wrong("\(option) must be an object", code: 14) }
+            partialFilter = filter
+        case "expireAfterSeconds":
+            guard let seconds = value.int64Value ?? value.doubleValue.flatMap({ Int64(exactly: $0.rounded()) }),
+                (0...2_147_483_647).contains(seconds)
+            else { throw Self.wrong("expireAfterSeconds must be within the range 0 to 2147483647") }
+            expireAfterSeconds = seconds
+        case "weights":
+            guard text != nil, case .document(let weights) = value else {
+                throw Self.wrong("the option 'weights' is for text indexes")
+            }
+            for field in weights.fields {
+                guard let weight = field.value.doubleValue, (1...99_999).contains(weight) else {
+                    throw Self.wrong("text index weight must be in the exclusive interval (0,100000)")
+                }
+                text?.weights[field.key] = weight
+            }
+        case "default_language": text?.defaultLanguage = value.stringValue ?? "english"
+        case "language_override": text?.languageOverride = value.stringValue ?? "language"
+        case "collation":
+            if value["locale"]?.stringValue == "simple" { break }
+            throw Self.unsupported("an index with a collation")
+        case "wildcardProjection", "2dsphereIndexVersion", "bits", "min", "max", "bucketSize", "storageEngine":
+            throw Self.unsupported("the index option \(option)")
+        default:
+            throw Self.wrong("The field '\(option)' is not valid for an index specification", code: 197)
+        }
+    }
+
+    /// Old dumps have numbers for flags.
+    private static func flag(_ value: Value) -> Bool { value.boolValue ?? value.doubleValue.map { $0 != 0 } ?? false }
+
+    /// What no index may be.
+    func check() throws(DocumentStoreError) {
+        if name.isEmpty || name.utf8.contains(0) || name.utf8.count > 120 || name == "*" {
+            throw Self.wrong("The index name '\(name)' is not valid", code: 67)
+        }
+        if keys.isEmpty || keys.count > Self.maximumKeys {
+            throw Self.unsupported("an index of more than \(Self.maximumKeys) paths")
+        }
+        var paths: Set<String> = []
+        for key in keys {
+            let parts = key.path.split(separator: ".", omittingEmptySubsequences: false)
+            if key.path.utf8.contains(0) || parts.contains(where: { $0.isEmpty || $0.hasPrefix("$") }) {
+                throw Self.wrong(
+                    "Index keys cannot be empty, nor contain a field that begins with '$': \(key.path)", code: 67)
+            }
+            if parts.contains(where: { Path.Component(String($0)).index != nil }) {
+                throw Self.unsupported("an index on a place in an array (\(key.path))")
+            }
+            if !paths.insert(key.path).inserted {
+                throw Self.wrong("the path \(key.path) is in the index twice", code: 67)
+            }
+        }
+        if expireAfterSeconds != nil, keys.count != 1 || text != nil || keys[0].path == "_id" {
+            throw Self.wrong("TTL indexes are single-field indexes, and not on _id", code: 67)
+        }
+        if text != nil, isUnique || keys.contains(where: { $0.direction != .text }) {
+            throw Self.unsupported("a text index that is unique or has other paths")
+        }
+        if isSparse, partialFilter != nil {
+            throw Self.wrong("cannot mix \"partialFilterExpression\" and \"sparse\" options", code: 67)
+        }
+        _ = try IndexPredicate(self)
+    }
+
+    static func wrong(_ message: String, code: Int = 9) -> DocumentStoreError {
+        DocumentStoreError(.badIndex, message, mongoCode: code)
+    }
+
+    static func unsupported(_ what: String) -> DocumentStoreError {
+        DocumentStoreError(.notSupported, "\(what) is not supported", mongoCode: 115)
+    }
+}

@@ -1,0 +1,122 @@
+public import DocumentModel
+
+/// An index of a collection, as MongoDB's `createIndexes` describes it.
+public struct IndexModel: Sendable, Hashable {
+    /// What a path contributes.
+    public enum Direction: Sendable, Hashable {
+        case ascending
+        case descending
+        /// The words of a text.
+        case text
+    }
+
+    /// One path of an index.
+    public struct Key: Sendable, Hashable {
+        public var path: String
+        public var direction: Direction
+
+        public init(_ path: String, _ direction: Direction = .ascending) {
+            self.path = path
+            self.direction = direction
+        }
+    }
+
+    /// What a text index says beside its paths.
+    public struct TextOptions: Sendable, Hashable {
+        /// How much a path's words count, by path; 1 where none is given.
+        public var weights: [String: Double]
+        /// The language that words are brought to their stems by; `none` for no stemming.
+        public var defaultLanguage: String
+        /// The field of a document that names its language.
+        public var languageOverride: String
+
+        public init(
+            weights: [String: Double] = [:], defaultLanguage: String = "english", languageOverride: String = "language"
+        ) {
+            self.weights = weights
+            self.defaultLanguage = defaultLanguage
+            self.languageOverride = languageOverride
+        }
+    }
+
+    /// The paths, the most significant first.
+    public var keys: [Key]
+    /// Unique in the collection.
+    public var name: String
+    /// Whether no two documents may have the same values.
+    public var isUnique: Bool
+    /// Whether documents that have none of the paths are left out.
+    public var isSparse: Bool
+    /// Leaves out the documents that don't match.
+    public var partialFilter: Document?
+    /// How long after the date at its path a document is deleted.
+    public var expireAfterSeconds: Int64?
+    public var text: TextOptions?
+
+    /// - Parameter name: `nil` makes MongoDB's default, such as `a_1_b_-1`.
+    public init(
+        _ keys: [Key], name: String? = nil, unique: Bool = false, sparse: Bool = false, partialFilter: Document? = nil,
+        expireAfterSeconds: Int64? = nil, text: TextOptions? = nil
+    ) {
+        self.keys = keys
+        self.name = name ?? keys.map { "\($0.path)_\($0.direction.text)" }.joined(separator: "_")
+        isUnique = unique
+        isSparse = sparse
+        self.partialFilter = partialFilter
+        self.expireAfterSeconds = expireAfterSeconds
+        self.text = text ?? (keys.contains { $0.direction == .text } ? TextOptions() : nil)
+    }
+
+    /// `{path: 1, other: -1}`.
+    public var keyPattern: Document {
+        var pattern = Document()
+        for key in keys { pattern[key.path] = key.direction.value }
+        return pattern
+    }
+
+    /// As `listIndexes` shows it.
+    public var document: Document {
+        var document: Document = ["v": 2, "key": .document(keyPattern), "name": .string(name)]
+        if isUnique { document["unique"] = true }
+        if isSparse { document["sparse"] = true }
+        document["partialFilterExpression"] = partialFilter.map(Value.document)
+        document["expireAfterSeconds"] = expireAfterSeconds.map { Int32(exactly: $0).map(Value.int32) ?? .int64($0) }
+        if let text {
+            var weights = Document()
+            for key in keys where key.direction == .text {
+                weights[key.path] = Self.number(text.weights[key.path] ?? 1)
+            }
+            document["weights"] = .document(weights)
+            document["default_language"] = .string(text.defaultLanguage)
+            document["language_override"] = .string(text.languageOverride)
+        }
+        return document
+    }
+
+    /// Whether two indexes say the same, whatever their names.
+    func isEquivalent(to other: IndexModel) -> Bool {
+        var renamed = other
+        renamed.name = name
+        return document == renamed.document
+    }
+
+    private static func number(_ weight: Double) -> Value { Int32(exactly: weight).map(Value.int32) ?? .double(weight) }
+}
+
+extension IndexModel.Direction {
+    fileprivate var text: String {
+        switch self {
+        case .ascending: "1"
+        case .descending: "-1"
+        case .text: "text"
+        }
+    }
+
+    fileprivate var value: Value {
+        switch self {
+        case .ascending: 1
+        case .descending: -1
+        case .text: "text"
+        }
+    }
+}

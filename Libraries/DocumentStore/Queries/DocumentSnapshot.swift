@@ -1,0 +1,44 @@
+public import DocumentModel
+import Postgres
+
+/// All documents of an app as they were at one moment.
+public struct DocumentSnapshot: Sendable {
+    let store: DocumentStore
+    let app: String
+    let transaction: PostgresTransaction
+
+    /// Gives the documents of a collection in the order of their ids, with bounded memory.
+    public func forEach(
+        in namespace: ChangeEvent.Namespace, _ body: (Document) throws -> Void
+    ) async throws {
+        guard let table = try await store.tables.existing(namespace, of: app) else { return }
+        // Two batches are in memory, and a document may have 16 MiB.
+        for try await row in transaction.stream("select body from \(table.name) order by _id", batch: 32) {
+            let document = try row.withBytes(0) { bytes -> Document in
+                guard let bytes else { throw DocumentStoreError(.corruptRow, "a body is null") }
+                do {
+                    return try ExtendedJSON.parseDocument(bytes)
+                } catch {
+                    throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
+                }
+            }
+            try body(document)
+        }
+    }
+}
+
+extension DocumentStore {
+    /// The collections that an app has tables of, in the order of their names.
+    public func collections(of app: String) async throws -> [ChangeEvent.Namespace] {
+        try await tables.all(of: app).map(\.namespace)
+    }
+
+    /// Runs `body` with the documents as they are now, whatever is written meanwhile.
+    public func withSnapshot<R: Sendable>(
+        app: String, _ body: @Sendable (DocumentSnapshot) async throws -> R
+    ) async throws -> R {
+        try await client.withTransaction(isolation: .snapshotReadOnly) { transaction in
+            try await body(DocumentSnapshot(store: self, app: app, transaction: transaction))
+        }
+    }
+}

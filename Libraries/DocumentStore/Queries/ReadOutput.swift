@@ -1,0 +1,80 @@
+import DocumentModel
+import Postgres
+import QueryLanguage
+
+/// What becomes of the rows that Postgres returns.
+struct ReadOutput {
+    let filter: Filter
+    private let projection: Projection?
+    /// Fields of the result that have something other than fields in them.
+    private let metadata: [(field: String, of: DocumentMetadata)]
+    private let hasScore: Bool
+    /// Where to note what is read.
+    private let trace: (reads: ReadTrace, namespace: ChangeEvent.Namespace)?
+
+    /// - Parameters:
+    ///   - hasScore: Whether the rows' second column is the score of a `$text`.
+    ///   - collection: Whose reads are noted, where it is in a session.
+    init(
+        filter: Filter, options: FindOptions, hasScore: Bool = false, in collection: DocumentCollection? = nil
+    ) throws {
+        self.filter = filter
+        trace = collection.flatMap { collection in collection.session.map { ($0.reads, collection.namespace) } }
+        self.hasScore = hasScore
+        var rest = options.projection ?? [:]
+        var metadata: [(field: String, of: DocumentMetadata)] = []
+        for field in rest.fields {
+            guard let asked = DocumentMetadata.asked(field.value) else { continue }
+            guard hasScore, asked == .textScore else {
+                throw DocumentStoreError(
+                    .badFilter, "query requires \(asked.rawValue) metadata, but it is not available", mongoCode: 40218)
+            }
+            rest[field.key] = nil
+            metadata.append((field.key, asked))
+        }
+        self.metadata = metadata
+        do {
+            projection = rest.isEmpty ? nil : try Projection(rest)
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+    }
+
+    /// The row's document if it matches.
+    func document(of row: PostgresRow) throws -> Document? {
+        var document = try row.withBytes(0) { bytes -> Document in
+            guard let bytes else { throw DocumentStoreError(.corruptRow, "a body is null") }
+            do {
+                return try ExtendedJSON.parseDocument(bytes)
+            } catch {
+                throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
+            }
+        }
+        do {
+            guard try filter.evaluate(document) else { return nil }
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+        if let trace {
+            try row.withBytes(0) { bytes in
+                if let bytes { trace.reads.note(document, in: trace.namespace, body: UnsafeRawBufferPointer(bytes)) }
+            }
+        }
+        if hasScore { document[DocumentMetadata.textScore.field] = .double(try row.decode(1)) }
+        return document
+    }
+
+    func projected(_ document: Document) throws -> Document {
+        var result = document
+        if let projection {
+            do {
+                result = try projection.apply(to: document, filter: filter)
+            } catch {
+                throw DocumentStoreError(query: error, .badFilter)
+            }
+        }
+        if hasScore { result.fields.removeAll { $0.key == DocumentMetadata.textScore.field } }
+        for (field, metadata) in metadata { result[field] = document[metadata.field] }
+        return result
+    }
+}

@@ -1,0 +1,71 @@
+import DocumentModel
+import Foundation
+import Postgres
+import QueryLanguage
+import SyncEngine
+
+/// The update of one document by two statements, each a transaction for itself: one reads it, the other locks it if it is still
+/// what was read, numbers the change and writes. A transaction that locks first takes twice the time, most of it for statements
+/// that do nothing else; it remains for what is contended.
+struct UnlockedUpdate {
+    let store: DocumentStore
+    let storage: AppStorage
+    let target: DocumentSession.Target
+
+    /// - Returns: what became of the first document that matches, `before` being `nil` when none does; `nil` when somebody else
+    ///   was at it too, or a single statement can't write it.
+    func run(_ update: Update, operation: ChangeEvent.OperationType) async throws -> DocumentSession.Updated? {
+        // Of other conditions many candidates may have to be looked at.
+        guard target.condition.isExact else { return nil }
+        let sql = """
+            select \(DocumentRow.columns) from \(target.table.name) t where (\(target.condition.sql))
+            order by t._id limit 1
+            """
+        let found = DocumentSession.Updated(before: nil, after: nil, isModified: false)
+        guard let row = try await store.client.query(PostgresStatement(sql, target.parameters)).first else {
+            return found
+        }
+        let id = try row.decode(0, as: String.self)
+        guard let read = try DocumentRow(row) else { return found }
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        do {
+            guard try target.filter.evaluate(read.stored.document, now: now) else { return found }
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+        let key = WritePlan.Key(target.table.namespace, id: id)
+        var plan = WritePlan(storage: storage)
+        plan.hold(target.table, id: id, row: read)
+        let updated = try plan.update(key, of: target, with: update, operation: operation, now: now)
+        if !updated.isModified { return updated }
+        guard let statement = statement(for: plan[key], over: read.stored.revision) else { return nil }
+        do {
+            let heads = try CommittedHead.all(from: try await store.client.query(statement))
+            if heads.isEmpty { return nil }
+            store.committed(heads, app: storage.app)
+            return updated
+        } catch let error as PostgresError where error.isWorthAnotherAttempt && !error.isUniqueViolation {
+            return nil
+        }
+    }
+
+    /// `nil` where the document moves to another partition.
+    private func statement(for document: WorkingDocument?, over revision: Revision) -> PostgresStatement? {
+        guard let document, let current = document.current, document.changes.count == 1,
+            let change = document.changes.first, change.moved == nil
+        else { return nil }
+        var plain: [UInt8] = []
+        plain.reserveCapacity(current.body.count)
+        PlainForm.append(current.stored.document, to: &plain)
+        let names = target.table.namespace
+        return PostgresStatement(
+            target.table.updateOneStatement,
+            [
+                .text(target.table.app), .text(names.database), .text(names.collection), .text(document.id),
+                .int(Int64(revision.epoch)), .int(revision.number), .text(change.partition.text),
+                .text(StoredClocks.write(current.stored.clocks, ordinal: change.ordinal)), .utf8(current.body),
+                .utf8(plain), .text(change.operation.rawValue),
+                .text("\(DocumentStore.lockTimeout.milliseconds)ms"),
+            ])
+    }
+}

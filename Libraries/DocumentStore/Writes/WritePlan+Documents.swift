@@ -1,0 +1,63 @@
+import DocumentModel
+import QueryLanguage
+import SyncEngine
+
+extension WriteStamp {
+    /// Of a write from the server's side.
+    static func server(at milliseconds: Int64) -> WriteStamp {
+        WriteStamp(author: serverAuthor, time: HybridTime(milliseconds: milliseconds))
+    }
+}
+
+extension WritePlan {
+    /// Applies an update to a document that is in hand.
+    ///
+    /// - Parameter now: Milliseconds since 1970.
+    mutating func update(
+        _ key: Key, of target: DocumentSession.Target, with update: Update, operation: ChangeEvent.OperationType,
+        now: Int64
+    ) throws -> DocumentSession.Updated {
+        guard let before = self[key]?.current?.stored.document else {
+            return .init(before: nil, after: nil, isModified: false)
+        }
+        var after = before
+        let description: UpdateDescription
+        do {
+            description = try update.apply(to: &after, filter: target.filter, now: now)
+        } catch {
+            throw DocumentStoreError(query: error, .badUpdate)
+        }
+        let isModified = try write(
+            after, over: key, in: target.table, description: description, operation: operation, by: .server(at: now))
+        return .init(before: before, after: after, isModified: isModified)
+    }
+
+    /// Makes a document that is in hand another one, or removes it.
+    ///
+    /// - Returns: whether anything is other than before.
+    mutating func write(
+        _ document: Document?, over key: Key, in table: CollectionTable, description: UpdateDescription,
+        operation: ChangeEvent.OperationType, by stamp: WriteStamp
+    ) throws -> Bool {
+        let before = self[key]?.current
+        guard let document else {
+            guard before != nil else { return false }
+            record(key, as: nil, body: [], by: stamp)
+            return true
+        }
+        var stored: StoredDocument
+        if let before {
+            if before.stored.document.isIdentical(to: document) { return false }
+            stored = before.stored
+            stored.clocks.record(description, in: document, by: stamp, revision: Self.pending)
+            stored.document = document
+        } else {
+            stored = StoredDocument(
+                document: document, incarnation: WritePlan.pending, revision: WritePlan.pending,
+                clocks: FieldClocks(inserted: stamp, revision: WritePlan.pending))
+        }
+        try storage.check(document, in: table.namespace)
+        record(key, as: stored, body: try document.storedBody(), operation: operation, by: stamp)
+        return true
+    }
+}

@@ -1,0 +1,97 @@
+import DocumentModel
+import Glibc
+import Postgres
+
+/// How far the import of one file has come: a row that is written with each batch, in its transaction.
+struct ImportRecord: Sendable {
+    enum Phase: String, Sendable { case drop, documents, indexes, done }
+
+    let app: String
+    let namespace: ChangeEvent.Namespace
+    let digest: String
+    var phase: Phase
+    /// The offset up to which the documents are committed, in what the file holds inflated.
+    var bytes: Int64 = 0
+    var inserted: Int64 = 0
+    var rejected: Int64 = 0
+    /// How long the file of rejections was then: what stands behind it belongs to a batch that wasn't committed.
+    var rejectionsSize: Int64 = 0
+
+    private var key: [PostgresValue] {
+        [.text(app), .text(namespace.database), .text(namespace.collection), .text(digest)]
+    }
+
+    /// The row as it is; `nil` where the file wasn't met yet.
+    static func read(
+        app: String, namespace: ChangeEvent.Namespace, digest: String, on client: PostgresClient
+    ) async throws -> ImportRecord? {
+        var record = ImportRecord(app: app, namespace: namespace, digest: digest, phase: .documents)
+        let rows = try await client.query(
+            """
+            select phase, bytes, inserted, rejected, rejections_size from partita.imports
+            where app = $1 and database = $2 and collection = $3 and digest = $4
+            """, record.key)
+        guard let row = rows.first else { return nil }
+        let (phase, bytes, inserted, rejected, size) = try row.decode((String, Int64, Int64, Int64, Int64).self)
+        record.phase = Phase(rawValue: phase) ?? .documents
+        (record.bytes, record.inserted, record.rejected, record.rejectionsSize) = (bytes, inserted, rejected, size)
+        return record
+    }
+
+    /// Makes the row, or begins it anew.
+    func begin(on client: PostgresClient, path: String) async throws {
+        try await client.execute(
+            """
+            insert into partita.imports (app, database, collection, digest, path, phase) values ($1, $2, $3, $4, $5, $6)
+            on conflict (app, database, collection, digest) do update set path = excluded.path, phase = excluded.phase,
+                bytes = 0, inserted = 0, rejected = 0, rejections_size = 0, started_at = now(), updated_at = now()
+            """, key + [.text(path), .text(phase.rawValue)])
+    }
+
+    /// Writes what has changed since `former`.
+    /// - Throws: where somebody else has written the row since: two imports of one file would insert it twice.
+    func write(over former: ImportRecord, on source: some PostgresQuerying) async throws {
+        let written = try await source.execute(
+            """
+            update partita.imports set phase = $5, bytes = $6, inserted = $7, rejected = $8, rejections_size = $9,
+                updated_at = now()
+            where app = $1 and database = $2 and collection = $3 and digest = $4 and phase = $10 and bytes = $11
+            """,
+            key + [
+                .text(phase.rawValue), .int(bytes), .int(inserted), .int(rejected), .int(rejectionsSize),
+                .text(former.phase.rawValue), .int(former.bytes),
+            ])
+        guard written == 1 else {
+            throw DumpError(
+                .alreadyImported, "another import of \(namespace.database).\(namespace.collection) is running")
+        }
+    }
+}
+
+/// Tells whether a file is the one that an import began with.
+enum FileDigest {
+    private static let sample = 1 << 20
+
+    /// FNV-1a, 64 bits, over the size, the first and the last megabyte: reading all of a large file would take as long as the import.
+    static func of(_ path: String) throws(DumpError) -> String {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw DumpError.system(.badFile, "can't open", path) }
+        defer { close(descriptor) }
+        let size = Int(lseek(descriptor, 0, SEEK_END))
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var bytes = [UInt8](repeating: 0, count: sample)
+        for start in [0, max(size - sample, 0)] {
+            var read = 0
+            while read < sample {
+                let count = bytes.withUnsafeMutableBytes { buffer in
+                    buffer.baseAddress.map { pread(descriptor, $0 + read, sample - read, start + read) } ?? -1
+                }
+                guard count >= 0 else { throw DumpError.system(.badFile, "can't read", path) }
+                if count == 0 { break }
+                read += count
+            }
+            for byte in bytes.prefix(read) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        }
+        return "\(size)-\(String(hash, radix: 16))"
+    }
+}

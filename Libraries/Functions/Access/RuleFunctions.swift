@@ -1,0 +1,64 @@
+import AppDefinition
+import DocumentModel
+public import DocumentStore
+import FunctionProtocol
+public import Logging
+
+/// Runs the functions that data rules call: as the system, so that no rule asks about itself, and reading documents only.
+///
+/// Their hosts are a pool of their own. A function that waits for a rule about its call holds a host; if the rule had to wait for one
+/// of these, all could wait for each other.
+public struct RuleFunctions: Sendable {
+    private let hosts: FunctionHostPool
+    private let store: DocumentStore
+    private let logger: Logger
+    /// A rule that takes longer says no.
+    private let limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
+
+    public init(hosts: FunctionHostPool, store: DocumentStore, logger: Logger) {
+        self.hosts = hosts
+        self.store = store
+        self.logger = logger
+    }
+
+    /// - Throws: `EffectFailure` when the function failed: who needs its answer gets none. `DocumentStoreError` when the store is away.
+    func call(
+        _ name: String, _ arguments: [Value], of app: AppDefinition, version: Int64, user: RuleUser
+    ) async throws -> RuleFunctionResult {
+        let documents = DocumentEffects(
+            store: store, app: app.id,
+            observe: { call in
+                guard !call.isWrite else {
+                    throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
+                }
+            })
+        let invocation = FunctionInvocation(
+            bundle: FunctionBundle(app, version: version), function: name, arguments: arguments,
+            context: FunctionContext(app: app, user: user, isSystem: true).document, limits: limits,
+            perform: { effect in
+                guard DocumentEffects.handles(effect, app: app) else {
+                    return .failure(EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
+                }
+                return await documents.perform(effect)
+            },
+            log: { [logger] level, message in
+                logger.debug(
+                    "rule function's console",
+                    metadata: ["function": "\(name)", "level": "\(level)", "text": "\(message)"])
+            })
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await hosts.run(invocation))
+        } catch {
+            result = .failure(error)
+        }
+        await documents.finish()
+        if let outage = await documents.outage { throw outage }
+        do {
+            return RuleFunctionResult(try result.get())
+        } catch let failure as FunctionFailure {
+            throw EffectFailure(
+                name: failure.code.rawValue, message: "the rule function '\(name)' failed: \(failure.message)")
+        }
+    }
+}

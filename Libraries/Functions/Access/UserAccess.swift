@@ -1,0 +1,121 @@
+public import AppDefinition
+public import DocumentModel
+import DocumentStore
+import FunctionProtocol
+
+/// A user at work on documents, under the data rules of one version of the app.
+///
+/// What a user reads is cut to what may be seen: documents, and fields of them. A write is made, then each document that it met is
+/// shown to the rules as it was and as it is; if they refuse one, the whole call is rolled back.
+public struct UserAccess: Sendable {
+    private let app: AppDefinition
+    private let version: Int64
+    private let context: RuleContext
+    private let user: RuleUser
+    private let functions: RuleFunctions
+
+    /// - Parameter request: `%%request`.
+    public init(
+        _ user: RuleUser, of app: AppDefinition, version: Int64, request: Document? = nil, functions: RuleFunctions
+    ) {
+        self.app = app
+        self.version = version
+        self.user = user
+        self.functions = functions
+        var context = RuleContext(app: app, user: user)
+        context.request = request
+        self.context = context
+    }
+
+    /// Whether a rule that isn't about a document holds, as `can_evaluate`.
+    public func holds(_ rule: RuleExpression) async throws -> Bool {
+        try await rule.evaluate(context) { try await functions.call($0, $1, of: app, version: version, user: user) }
+    }
+
+    func perform(_ call: DocumentCall, on store: DocumentStore) async throws -> Value {
+        let answers = answers()
+        let request = RuleRequest(context: context) { try answers.look($0, $1) }
+        while true {
+            do {
+                guard call.isWrite else {
+                    let collection = store.collection(
+                        call.namespace.collection, database: call.namespace.database, app: app.id)
+                    return try await ruled(collection, request, answers).read(call)
+                }
+                return try await store.withTransaction(app: app.id) { session in
+                    try await write(call, in: session, request)
+                }.get()
+            } catch is RuleAnswers.Missing {
+                try await answers.askMissing()
+            } catch {
+                throw Self.named(error)
+            }
+        }
+    }
+
+    /// In a transaction that goes on afterwards nothing can begin anew: functions are asked at once.
+    func perform(_ call: DocumentCall, in session: DocumentSession) async throws -> Value {
+        let answers = answers()
+        let request = RuleRequest(context: context) { try await answers.askNow($0, $1) }
+        do {
+            guard call.isWrite else {
+                let collection = session.collection(call.namespace.collection, database: call.namespace.database)
+                return try await ruled(collection, request, answers).read(call)
+            }
+            return try await write(call, in: session, request).get()
+        } catch {
+            throw Self.named(error)
+        }
+    }
+
+    private func answers() -> RuleAnswers {
+        RuleAnswers { try await functions.call($0, $1, of: app, version: version, user: user) }
+    }
+
+    private func ruled(
+        _ collection: DocumentCollection, _ request: RuleRequest, _ answers: RuleAnswers
+    ) throws -> RuledCollection {
+        try RuledCollection(collection, rules: { DocumentRules(of: $0, in: app) }, request: request, answers: answers)
+    }
+
+    /// - Returns: the answer, or that of the call's writes only some failed: the others are to be committed.
+    private func write(
+        _ call: DocumentCall, in session: DocumentSession, _ request: RuleRequest
+    ) async throws -> Result<Value, BulkWriteError> {
+        guard let rules = DocumentRules(of: call.namespace, in: app) else {
+            throw RuleRefusal.noRules(for: call.namespace)
+        }
+        let restriction = try await rules.restriction(of: request)
+        let restricted = try call.restricted { restriction.restricting($0) }
+        let (result, met) = try await session.reviewing { session -> Result<Value, BulkWriteError> in
+            do {
+                return .success(
+                    try await restricted.withoutProjection.perform(
+                        on: session.collection(call.namespace.collection, database: call.namespace.database)))
+            } catch let error as BulkWriteError {
+                return .failure(error)
+            }
+        }
+        var isMissing = false
+        for document in met {
+            do {
+                if let refusal = try await rules.refusal(before: document.before, after: document.after, to: request) {
+                    throw refusal
+                }
+            } catch is RuleAnswers.Missing {
+                isMissing = true  // the others are looked at for what else is to be asked
+            }
+        }
+        if isMissing { throw RuleAnswers.Missing() }
+        guard case .success(.document(let found)) = result, call.returnsDocument else { return result }
+        guard let visible = try await rules.visible(found, to: request) else { return .success(.null) }
+        let projections = restriction.projections + (call.projection.map { [$0] } ?? [])
+        return .success(.document(try ProjectionChain(projections, filter: nil).apply(to: visible)))
+    }
+
+    /// Errors by the names that clients of App Services know.
+    private static func named(_ error: any Error) -> any Error {
+        guard let error = error as? DocumentStoreError, error.code == .schemaViolation else { return error }
+        return EffectFailure(name: "SchemaValidationFailedWrite", message: error.message, code: error.mongoCode)
+    }
+}

@@ -1,0 +1,246 @@
+public import DocumentModel
+import DocumentStore
+public import FunctionProtocol
+
+/// A collection method as a function, a client, the data API or the tool calls it: its name and arguments, as App Services has them.
+public struct DocumentCall: Sendable {
+    public let action: String
+    public let namespace: ChangeEvent.Namespace
+    /// The session of the script that the call belongs to.
+    public let session: Int64?
+    private var arguments: Document
+
+    /// - Throws: `EffectFailure` when a part that every call has is missing.
+    public init(action: String, arguments: Document) throws(EffectFailure) {
+        guard let database = arguments["database"]?.stringValue, let collection = arguments["collection"]?.stringValue
+        else {
+            throw EffectFailure(name: "MongoDBError", message: "\(action) needs a database and a collection", code: 2)
+        }
+        self.action = action
+        self.arguments = arguments
+        namespace = .init(database: database, collection: collection)
+        session = arguments["session"]?.int64Value
+    }
+
+    /// Every action that there is.
+    public static let actions = reads.union([
+        "insertOne", "insertMany", "updateOne", "updateMany", "replaceOne", "deleteOne", "deleteMany",
+        "findOneAndUpdate",
+        "findOneAndReplace", "findOneAndDelete", "bulkWrite",
+    ])
+
+    private static let reads: Set<String> = [
+        "find", "findOne", "aggregate", "count", "countDocuments", "estimatedDocumentCount", "distinct",
+    ]
+
+    /// Whether the call may change documents.
+    public var isWrite: Bool { !Self.reads.contains(action) }
+
+    /// Whether the answer is a document of the collection.
+    var returnsDocument: Bool { action.hasPrefix("findOne") }
+
+    /// The filter; what a decision depends on.
+    public var filter: Document { arguments["filter"]?.documentValue ?? arguments["query"]?.documentValue ?? [:] }
+
+    /// Carries the call out, whoever makes it.
+    /// - Throws: `DocumentStoreError`, `BulkWriteError`, `EffectFailure`.
+    func perform(on collection: DocumentCollection) async throws -> Value {
+        switch action {
+        case "find": return .array(try await collection.find(filter, options: findOptions).map { .document($0) })
+        case "findOne": return Self.answer(try await collection.findOne(filter, options: findOptions))
+        case "aggregate":
+            return .array(
+                try await collection.aggregate(try pipeline, collation: collation, maxTimeMS: int("maxTimeMS"))
+                    .map { .document($0) })
+        case "count", "countDocuments":
+            return .int64(Int64(try await collection.countDocuments(filter, options: findOptions)))
+        case "estimatedDocumentCount": return .int64(Int64(try await collection.estimatedDocumentCount()))
+        case "distinct": return .array(try await collection.distinct(try field, filter))
+        case "insertOne": return .document(["insertedId": try await collection.insertOne(try document("document"))])
+        case "insertMany":
+            let documents = try array("documents").map { try Self.document($0, "documents") }
+            let ids = try await collection.insertMany(documents, ordered: flag("ordered", default: true))
+            return .document(["insertedIds": .array(ids)])
+        case "updateOne":
+            return Self.answer(try await collection.updateOne(filter, try update, options: try updateOptions))
+        case "updateMany":
+            return Self.answer(try await collection.updateMany(filter, try update, options: try updateOptions))
+        case "replaceOne":
+            return Self.answer(
+                try await collection.replaceOne(
+                    filter, try replacement, upsert: flag("upsert"), collation: collation))
+        case "deleteOne":
+            return .document(["deletedCount": Self.count(try await collection.deleteOne(filter, collation: collation))])
+        case "deleteMany":
+            return .document([
+                "deletedCount": Self.count(try await collection.deleteMany(filter, collation: collation))
+            ])
+        case "findOneAndUpdate":
+            return Self.answer(try await collection.findOneAndUpdate(filter, try update, options: try modifyOptions))
+        case "findOneAndReplace":
+            return Self.answer(
+                try await collection.findOneAndReplace(filter, try replacement, options: try modifyOptions))
+        case "findOneAndDelete":
+            return Self.answer(try await collection.findOneAndDelete(filter, options: try modifyOptions))
+        case "bulkWrite":
+            return Self.answer(
+                try await collection.bulkWrite(try writes, ordered: flag("ordered", default: true)))
+        default: throw Self.unsupported(action)
+        }
+    }
+
+    /// The answer to a method that isn't there.
+    static func unsupported(_ action: String) -> EffectFailure {
+        EffectFailure(name: "MongoDBError", message: "\(action) is not supported", code: 115)
+    }
+
+    // MARK: Under rules
+
+    /// The call with another filter in place of each that it has.
+    func restricted(_ restrict: (Document) -> Document) throws(EffectFailure) -> DocumentCall {
+        var call = self
+        switch action {
+        case "insertOne", "insertMany": break
+        case "bulkWrite":
+            var operations: [Value] = []
+            for value in try array("operations") {
+                guard let field = value.documentValue?.fields.first, field.key != "insertOne",
+                    var operation = field.value.documentValue
+                else { operations.append(value); continue }
+                operation["filter"] = .document(restrict(operation["filter"]?.documentValue ?? [:]))
+                operations.append(.document(Document(fields: [.init(field.key, .document(operation))])))
+            }
+            call.arguments["operations"] = .array(operations)
+        default:
+            call.arguments["filter"] = .document(restrict(filter))
+            call.arguments["query"] = nil
+        }
+        return call
+    }
+
+    /// The call, answering with whole documents.
+    var withoutProjection: DocumentCall {
+        var call = self
+        call.arguments["projection"] = nil
+        call.arguments["project"] = nil
+        return call
+    }
+
+    // MARK: Arguments
+
+    var projection: Document? { arguments["projection"]?.documentValue ?? arguments["project"]?.documentValue }
+
+    private var collation: Document? { arguments["collation"]?.documentValue }
+
+    var findOptions: FindOptions {
+        FindOptions(
+            sort: arguments["sort"]?.documentValue, skip: int("skip") ?? 0, limit: int("limit"),
+            projection: projection, collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
+    }
+
+    private var updateOptions: UpdateOptions {
+        get throws {
+            UpdateOptions(upsert: flag("upsert"), arrayFilters: try arrayFilters(arguments), collation: collation)
+        }
+    }
+
+    private var modifyOptions: FindAndModifyOptions {
+        get throws {
+            FindAndModifyOptions(
+                sort: arguments["sort"]?.documentValue, projection: projection, upsert: flag("upsert"),
+                returnNew: flag("returnNewDocument") || arguments["returnDocument"]?.stringValue == "after",
+                arrayFilters: try arrayFilters(arguments), collation: collation)
+        }
+    }
+
+    private func arrayFilters(_ arguments: Document) throws -> [Document] {
+        try (arguments["arrayFilters"]?.arrayValue ?? []).map { try Self.document($0, "arrayFilters") }
+    }
+
+    /// Operators, or an aggregation pipeline.
+    private var update: Value {
+        get throws {
+            guard let value = arguments["update"] else { throw Self.missing("update", action) }
+            return value
+        }
+    }
+
+    private var replacement: Document {
+        get throws {
+            guard let value = arguments["replacement"] ?? arguments["update"] else {
+                throw Self.missing("replacement", action)
+            }
+            return try Self.document(value, "replacement")
+        }
+    }
+
+    /// The stages of an aggregation.
+    var pipeline: [Document] {
+        get throws { try array("pipeline").map { try Self.document($0, "pipeline") } }
+    }
+
+    /// The path of `distinct`.
+    var field: String {
+        get throws {
+            guard let text = arguments["field"]?.stringValue else { throw Self.missing("field", action) }
+            return text
+        }
+    }
+
+    private func int(_ name: String) -> Int? {
+        arguments[name]?.intValue ?? arguments[name]?.doubleValue.flatMap { Int(exactly: $0) }
+    }
+
+    private func flag(_ name: String, default fallback: Bool = false) -> Bool {
+        arguments[name]?.boolValue ?? fallback
+    }
+
+    private func document(_ name: String) throws -> Document {
+        guard let value = arguments[name] else { throw Self.missing(name, action) }
+        return try Self.document(value, name)
+    }
+
+    private func array(_ name: String) throws(EffectFailure) -> [Value] {
+        guard let elements = arguments[name]?.arrayValue else { throw Self.missing(name, action) }
+        return elements
+    }
+
+    private static func document(_ value: Value, _ name: String) throws -> Document {
+        guard let document = value.documentValue else {
+            throw EffectFailure(name: "MongoDBError", message: "\(name) must be a document", code: 14)
+        }
+        return document
+    }
+
+    private static func missing(_ name: String, _ action: String) -> EffectFailure {
+        EffectFailure(name: "MongoDBError", message: "\(action) needs \(name)", code: 9)
+    }
+
+    /// The operations of a `bulkWrite`.
+    private var writes: [WriteModel] {
+        get throws {
+            try array("operations").map { value in
+                guard let field = value.documentValue?.fields.first, var operation = field.value.documentValue else {
+                    throw EffectFailure(
+                        name: "MongoDBError", message: "an operation of bulkWrite is no document", code: 9)
+                }
+                operation["database"] = .string(namespace.database)
+                operation["collection"] = .string(namespace.collection)
+                let call = try DocumentCall(action: field.key, arguments: operation)
+                switch field.key {
+                case "insertOne": return .insertOne(try call.document("document"))
+                case "updateOne":
+                    return .updateOne(filter: call.filter, update: try call.update, options: try call.updateOptions)
+                case "updateMany":
+                    return .updateMany(filter: call.filter, update: try call.update, options: try call.updateOptions)
+                case "replaceOne":
+                    return .replaceOne(
+                        filter: call.filter, replacement: try call.replacement, upsert: call.flag("upsert"))
+                case "deleteOne": return .deleteOne(filter: call.filter)
+                case "deleteMany": return .deleteMany(filter: call.filter)
+                default: throw Self.unsupported(field.key)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+public import Postgres
+
+/// Which gateways serve devices: the table `partita.gateways`.
+///
+/// A gateway enters itself before it reads its first grant. So whoever reads the registry after committing a revocation finds every
+/// gateway that may have read the grant before.
+public struct GatewayRegistry: Sendable {
+    /// How long after its last sign a gateway counts as one: long after it has stopped serving by itself.
+    public static let memory = Duration.seconds(600)
+    /// How often a gateway gives a sign.
+    public static let signInterval = Duration.seconds(30)
+    /// How long a gateway may serve after its last sign: well within `memory`.
+    public static let validity = Duration.seconds(300)
+
+    private let client: PostgresClient
+
+    /// The registry in a database.
+    public init(client: PostgresClient) { self.client = client }
+
+    /// Enters a gateway, or gives a sign that it is there.
+    public func enter(_ gateway: String) async throws {
+        try await client.execute(
+            """
+            insert into partita.gateways (gateway) values ($1)
+            on conflict (gateway) do update set seen_at = clock_timestamp()
+            """, [.text(gateway)])
+    }
+
+    /// Takes out a gateway that has stopped serving.
+    public func leave(_ gateway: String) async throws {
+        try await client.execute("delete from partita.gateways where gateway = $1", [.text(gateway)])
+    }
+
+    /// Forgets gateways of which nothing was heard for `memory`.
+    public func forgetSilent() async throws {
+        try await client.execute(
+            "delete from partita.gateways where seen_at < clock_timestamp() - make_interval(secs => $1)",
+            [.double(Double(Self.memory.components.seconds))])
+    }
+}

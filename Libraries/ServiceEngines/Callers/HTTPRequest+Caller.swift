@@ -1,0 +1,64 @@
+public import AccessTokens
+public import AppDefinition
+public import DocumentModel
+import Foundation
+public import HTTPServer
+
+extension HTTPRequest {
+    /// The user of an app whose access token the request shows.
+    /// - Parameter token: in place of the header's, for requests that can't have one.
+    /// - Throws: `HTTPError` 401 `InvalidSession`.
+    public func caller(of app: String, token: String? = nil, verifier: TokenVerifier) throws(HTTPError) -> RuleUser {
+        let bearer = headers["authorization"].flatMap { header in
+            header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst("bearer ".count)) : nil
+        }
+        guard let token = token ?? bearer else {
+            throw HTTPError(401, code: "InvalidSession", "an access token is needed: Authorization: Bearer …")
+        }
+        do {
+            let claims = try verifier.verify(token, app: app, now: Int64(Date().timeIntervalSince1970))
+            return RuleUser(
+                id: claims.user, type: claims.userType, data: claims.data, customData: claims.customData ?? [:],
+                identities: claims.identities)
+        } catch {
+            throw HTTPError(401, code: "InvalidSession", error.message)
+        }
+    }
+
+    /// The request as `context.request` and `%%request` show it; the caller's token stays out of it.
+    ///
+    /// - Parameters:
+    ///   - service: the service that is called, where it isn't a function.
+    ///   - action: what is called.
+    public func description(service: String, action: String) -> Document {
+        var fields = Document()
+        for (name, value) in headers where !["authorization", "cookie"].contains(name) {
+            let title = name.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }
+                .joined(separator: "-")
+            fields[title] = .array((fields[title]?.arrayValue ?? []) + [.string(value)])
+        }
+        // A token in the query is the caller's too, and a secret the endpoint's.
+        let secrets = ["secret", "baas_at"]
+        let query = query.raw.split(separator: "&").filter { pair in
+            !secrets.contains { pair == $0 || pair.hasPrefix($0 + "=") }
+        }
+        var request: Document = [
+            "remoteIPAddress": .string(remoteAddress.ip), "requestHeaders": .document(fields),
+            "httpMethod": .string(method.rawValue), "rawQueryString": .string(query.joined(separator: "&")),
+            "service": .string(service), "action": .string(action),
+        ]
+        request["httpReferrer"] = headers["referer"].map { .string($0) }
+        request["httpUserAgent"] = headers["user-agent"].map { .string($0) }
+        return request
+    }
+
+    /// The body as Extended JSON.
+    /// - Throws: `HTTPError` 400 `BadRequest`.
+    public func document() throws(HTTPError) -> Document {
+        do {
+            return try ExtendedJSON.parseDocument(body)
+        } catch {
+            throw HTTPError(400, code: "BadRequest", "the body is no Extended JSON object: \(error)")
+        }
+    }
+}

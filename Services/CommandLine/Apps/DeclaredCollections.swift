@@ -1,0 +1,49 @@
+import AppDefinition
+import DocumentModel
+import DocumentStore
+import ServiceEngines
+
+/// What an app declares of its collections, on its way into Postgres: indexes, and the schemas for other hands.
+struct DeclaredCollections {
+    private let definition: AppDefinition
+    private let wanted: [(place: IndexDefinition, model: IndexModel)]
+    /// Declared by the version before, and no more.
+    private let gone: [IndexDefinition]
+
+    /// - Throws: `UsageError` that names the index and what is wrong with it.
+    init(_ definition: AppDefinition, formerly former: AppDefinition?) throws {
+        self.definition = definition
+        wanted = try definition.indexes.map { index in
+            do throws(DocumentStoreError) {
+                return (index, try IndexModel(index.specification))
+            } catch {
+                throw UsageError("partita.json: index \(index.name) of \(index.collection): \(error.message)")
+            }
+        }
+        gone = (former?.indexes ?? []).filter { !definition.indexes.contains($0) }
+    }
+
+    func apply(_ tool: Tool) async throws {
+        try await DocumentStoreMigrations.migrations.apply(on: tool.postgres)
+        let store = DocumentStore(client: tool.postgres)
+        store.define(AppStorage(definition))
+        for index in gone {
+            do {
+                try await store.collection(index.collection, database: index.database, app: definition.id)
+                    .dropIndex(index.name)
+            } catch let error as DocumentStoreError where error.mongoCode == 26 || error.mongoCode == 27 {
+                continue  // somebody dropped it before
+            }
+        }
+        for (place, model) in wanted {
+            try await store.collection(place.collection, database: place.database, app: definition.id)
+                .createIndex(model)
+        }
+        let schemas = definition.collections.compactMap { collection in
+            collection.schema.map {
+                (ChangeEvent.Namespace(database: collection.database, collection: collection.name), $0.source)
+            }
+        }
+        try await store.setSchemas(Dictionary(schemas, uniquingKeysWith: { first, _ in first }), app: definition.id)
+    }
+}

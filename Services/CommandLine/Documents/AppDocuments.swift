@@ -1,0 +1,90 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+import FunctionProtocol
+import Functions
+import ServiceEngines
+
+/// The documents of an app, as the commands `documents …` reach them: as the administrator, whom no rule concerns.
+///
+/// What they write is published by the running services, which look for it themselves.
+struct AppDocuments: Sendable {
+    let app: String
+    let namespace: ChangeEvent.Namespace
+    let store: DocumentStore
+
+    static let namespaceParameter = "DATABASE.COLLECTION"
+    static let options: [Command.Option] = [
+        .init("app", value: "ID", "the app (default: rchat)"), LocalConfiguration.option,
+    ]
+
+    var collection: DocumentCollection {
+        store.collection(namespace.collection, database: namespace.database, app: app)
+    }
+
+    /// Runs `body` with the documents that the command's words name.
+    static func with(_ arguments: Arguments, _ body: @Sendable (AppDocuments) async throws -> Void) async throws {
+        let app = arguments.value("app") ?? "rchat"
+        let name = try arguments.required(namespaceParameter)
+        let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
+        guard parts.count == 2 else { throw UsageError("\(name) is no DATABASE.COLLECTION") }
+        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            guard let deployed = try await tool.registry.load(app) else {
+                throw UsageError("no app \(app) is deployed; `partita app list` lists those that are")
+            }
+            let store = DocumentStore(client: tool.postgres)
+            store.define(AppStorage(deployed.definition))
+            let documents = AppDocuments(
+                app: app, namespace: .init(database: parts[0], collection: parts[1]), store: store)
+            do {
+                try await body(documents)
+            } catch let error as UsageError {
+                throw error
+            } catch let error as DocumentStoreError where error.code == .unavailable {
+                throw error
+            } catch {
+                throw CallFailure(failure: EffectFailure(error))
+            }
+        }
+    }
+
+    /// Makes one of the calls that functions and clients make.
+    func call(_ action: String, _ arguments: Document) async throws -> Value {
+        var arguments = arguments
+        arguments["database"] = .string(namespace.database)
+        arguments["collection"] = .string(namespace.collection)
+        return try await DataAccess.system.perform(
+            try DocumentCall(action: action, arguments: arguments), on: store, app: app)
+    }
+
+    // MARK: Words and lines
+
+    /// A word as an Extended JSON document.
+    static func document(_ text: String?, _ name: String) throws -> Document {
+        guard let text else { return [:] }
+        do {
+            return try ExtendedJSON.parseDocument(text)
+        } catch {
+            throw UsageError("\(name) is no Extended JSON object: \(error)")
+        }
+    }
+
+    static func value(_ text: String, _ name: String) throws -> Value {
+        do {
+            return try ExtendedJSON.parse(text)
+        } catch {
+            throw UsageError("\(name) is no Extended JSON: \(error)")
+        }
+    }
+
+    /// One line on standard output, types and all.
+    static func show(_ value: Value) { print(ExtendedJSON.print(value)) }
+}
+
+/// A call that the store refused, in MongoDB's terms.
+struct CallFailure: Error, CustomStringConvertible {
+    let failure: EffectFailure
+    var description: String {
+        failure.code.map { "\(failure.name) (\($0)): \(failure.message)" } ?? "\(failure.name): \(failure.message)"
+    }
+}

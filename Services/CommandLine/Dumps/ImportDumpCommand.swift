@@ -1,0 +1,73 @@
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import Dumps
+import ServiceEngines
+
+/// `partita import-dump DIRECTORY`.
+enum ImportDumpCommand {
+    static let command = Command(
+        name: "import-dump", summary: "Import what mongodump wrote; stopped, it goes on where it was when run again",
+        parameters: ["DIRECTORY"],
+        options: [
+            .init("app", value: "ID", "the app (default: rchat)"),
+            .init("database", value: "NAME", "only this database; the name, where DIRECTORY is one database's folder"),
+            .init("collection", value: "NAME", "only this collection"),
+            .init("drop", "delete the collections' documents first"),
+            .init("triggers", "run database triggers for the documents"),
+            .init("bypass-schema", "take documents that the app's schema forbids"),
+            .init("again", "import files that were imported already"),
+            .init("rejected", value: "DIRECTORY", "where to list what can't be taken (default: .)"),
+            LocalConfiguration.option,
+        ]
+    ) { arguments in
+        let dumped = try DumpFolder.collections(
+            in: try arguments.required("DIRECTORY"), database: arguments.value("database"),
+            collection: arguments.value("collection"))
+        var options = DumpImport.Options()
+        options.drops = arguments.has("drop")
+        options.firesTriggers = arguments.has("triggers")
+        options.bypassesSchema = arguments.has("bypass-schema")
+        options.again = arguments.has("again")
+        options.rejections = arguments.value("rejected") ?? "."
+        let chosen = options
+        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            let store = try await tool.store(of: arguments.value("app") ?? "rchat")
+            try await DumpMigrations.migrations.apply(on: tool.postgres)
+            try await run(
+                dumped, with: DumpImport(store: store.store, client: tool.postgres, app: store.app, options: chosen))
+        }
+    }
+
+    private static func run(_ dumped: [DumpedCollection], with dumpImport: DumpImport) async throws {
+        var failed: [String] = []
+        for collection in dumped {
+            let name = "\(collection.namespace.database).\(collection.namespace.collection)"
+            let progress = DumpProgress(name: name)
+            do {
+                let report = try await dumpImport.run(collection) { progress.show($0) }
+                progress.finish(report)
+                if !report.isComplete { failed.append(name) }
+            } catch let error as DumpError where error.code == .alreadyImported {
+                progress.end("\(name): \(error.message)")
+            }
+        }
+        if !failed.isEmpty { throw DumpFailure(collections: failed) }
+    }
+}
+
+/// The import ran, but not everything could be taken.
+private struct DumpFailure: Error, CustomStringConvertible {
+    let collections: [String]
+    var description: String { "not everything was imported of \(collections.joined(separator: ", "))" }
+}
+
+extension Tool {
+    /// The documents of an app that is deployed.
+    func store(of id: String) async throws -> (store: DocumentStore, app: String) {
+        guard let app = try await registry.load(id) else { throw UsageError("no app \(id) is deployed") }
+        let store = DocumentStore(client: postgres)
+        store.define(AppStorage(app.definition))
+        return (store, app.id)
+    }
+}

@@ -1,0 +1,121 @@
+import Ccrypto
+import Foundation
+
+/// An RSA or elliptic curve key in PEM.
+final class SigningKey {
+    /// How a signature is made.
+    enum Scheme: String {
+        /// RSASSA-PKCS1-v1_5.
+        case pkcs1v15
+        /// RSASSA-PSS, with as much salt as fits.
+        case pss
+        /// RSASSA-PSS, with as much salt as the hash has bytes, as JOSE demands.
+        case josePSS = "jose-pss"
+        /// ECDSA, the two numbers one after the other, as JOSE demands.
+        case ecdsa
+
+        init(_ name: String) throws(HostCrypto.Failure) {
+            guard let scheme = Scheme(rawValue: name) else {
+                throw HostCrypto.Failure("the signature scheme '\(name)' is not supported")
+            }
+            self = scheme
+        }
+    }
+
+    private let key: OpaquePointer
+
+    init(pem: [UInt8], isPrivate: Bool) throws(HostCrypto.Failure) {
+        guard let source = BIO_new_mem_buf(pem, Int32(pem.count)) else { throw HostCrypto.Failure("no memory") }
+        defer { BIO_free(source) }
+        // The old form of public keys (`BEGIN RSA PUBLIC KEY`) is none that the general reader knows.
+        let isOld = !isPrivate && String(decoding: pem, as: UTF8.self).contains("BEGIN RSA PUBLIC KEY")
+        let found: OpaquePointer?
+        if isPrivate {
+            found = PEM_read_bio_PrivateKey(source, nil, nil, nil)
+        } else if isOld {
+            found = Self.oldPublicKey(pem)
+        } else {
+            found = PEM_read_bio_PUBKEY(source, nil, nil, nil)
+        }
+        guard let found else {
+            throw HostCrypto.Failure("the key is no \(isPrivate ? "private" : "public") key in PEM")
+        }
+        key = found
+    }
+
+    deinit { EVP_PKEY_free(key) }
+
+    private static func oldPublicKey(_ pem: [UInt8]) -> OpaquePointer? {
+        let lines = String(decoding: pem, as: UTF8.self).split(whereSeparator: \.isNewline)
+        let text = lines.filter { !$0.hasPrefix("-----") }.joined()
+        guard let der = Data(base64Encoded: text, options: .ignoreUnknownCharacters) else { return nil }
+        return Array(der).withUnsafeBufferPointer { bytes in
+            var next = bytes.baseAddress
+            return d2i_PublicKey(EVP_PKEY_RSA, nil, &next, bytes.count)
+        }
+    }
+
+    func sign(_ message: [UInt8], _ digest: Digest, _ scheme: Scheme) throws(HostCrypto.Failure) -> [UInt8] {
+        guard let context = EVP_MD_CTX_new() else { throw HostCrypto.Failure("signing failed") }
+        defer { EVP_MD_CTX_free(context) }
+        var parameters: OpaquePointer?
+        var count = 0
+        guard EVP_DigestSignInit(context, &parameters, digest.function, nil, key) == 1 else {
+            throw HostCrypto.Failure("the key can't sign")
+        }
+        try prepare(parameters, scheme, isSigning: true)
+        guard EVP_DigestSign(context, nil, &count, message, message.count) == 1 else {
+            throw HostCrypto.Failure("signing failed")
+        }
+        var signature = [UInt8](repeating: 0, count: count)
+        guard EVP_DigestSign(context, &signature, &count, message, message.count) == 1 else {
+            throw HostCrypto.Failure("signing failed")
+        }
+        signature.removeLast(signature.count - count)
+        guard scheme == .ecdsa else { return signature }
+        guard let joined = ECDSASignature(der: signature)?.joined(bytes: numberBytes) else {
+            throw HostCrypto.Failure("signing failed")
+        }
+        return joined
+    }
+
+    func verify(
+        _ signature: [UInt8], of message: [UInt8], _ digest: Digest, _ scheme: Scheme
+    ) throws(HostCrypto.Failure) -> Bool {
+        guard let context = EVP_MD_CTX_new() else { throw HostCrypto.Failure("verifying failed") }
+        defer { EVP_MD_CTX_free(context) }
+        var parameters: OpaquePointer?
+        guard EVP_DigestVerifyInit(context, &parameters, digest.function, nil, key) == 1 else {
+            throw HostCrypto.Failure("the key can't verify")
+        }
+        try prepare(parameters, scheme, isSigning: false)
+        var signature = signature
+        if scheme == .ecdsa {
+            guard let parts = ECDSASignature(joined: signature, bytes: numberBytes) else { return false }
+            signature = parts.der
+        }
+        return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
+    }
+
+    /// Bytes of each of an ECDSA signature's numbers.
+    private var numberBytes: Int { (Int(EVP_PKEY_get_bits(key)) + 7) / 8 }
+
+    private func prepare(
+        _ parameters: OpaquePointer?, _ scheme: Scheme, isSigning: Bool
+    ) throws(HostCrypto.Failure) {
+        let isCurve = EVP_PKEY_get_base_id(key) == EVP_PKEY_EC
+        guard isCurve == (scheme == .ecdsa) else {
+            throw HostCrypto.Failure("the key is of another kind than the signature's scheme")
+        }
+        switch scheme {
+        case .ecdsa, .pkcs1v15: return
+        case .pss, .josePSS:
+            let salt =
+                scheme == .josePSS
+                ? RSA_PSS_SALTLEN_DIGEST : isSigning ? RSA_PSS_SALTLEN_MAX_SIGN : RSA_PSS_SALTLEN_AUTO
+            guard EVP_PKEY_CTX_set_rsa_padding(parameters, RSA_PKCS1_PSS_PADDING) == 1,
+                EVP_PKEY_CTX_set_rsa_pss_saltlen(parameters, salt) == 1
+            else { throw HostCrypto.Failure("the key can't be used with PSS") }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import EventStream
+import EventTopics
+import Logging
+
+/// Notes which gateways have stopped.
+struct FenceAcksHandler: EventHandler {
+    let fences: FenceTable
+    let receipts: ReceiptWriter
+    let logger: Logger
+
+    func handle(_ events: [ReceivedEvent<FenceAck>]) async throws {
+        for event in events { try await fences.answered(event.payload) }
+        try await receipts.writeReceipts()
+    }
+
+    func decide(_ error: any Error, on event: ReceivedEvent<FenceAck>, attempts: Int) async -> FailureDecision {
+        .retry
+    }
+
+    func deadLetter(_ letter: DeadLetter<FenceAck>) async throws {
+        logger.error("a gateway's answer could not be read", metadata: ["error": "\(letter.error)"])
+    }
+}

@@ -1,0 +1,95 @@
+import DocumentModel
+import EventTopics
+import Foundation
+import Gateways
+import Postgres
+
+/// `partita.fences`: revocations until their receipt.
+struct FenceTable: Sendable {
+    let client: PostgresClient
+
+    /// Adds a revocation, in the transaction of its grant.
+    static func add(_ grant: Grant, in transaction: PostgresTransaction) async throws {
+        _ = try await transaction.query(
+            "insert into partita.fences (app, partition, user_id, epoch, version) values ($1, $2, $3, $4, $5)",
+            pair(grant) + [.int(Int64(grant.version.epoch)), .int(grant.version.number)])
+    }
+
+    /// The topic has these grants: from now on gateways stop by them, and heartbeats come behind them. A revocation that was replaced by a
+    /// right before the topic had it never happened.
+    func published(_ grants: [Grant]) async throws {
+        for grant in grants where grant.access != .none && grant.version.number > 1 {
+            try await client.execute(
+                """
+                delete from partita.fences
+                where app = $1 and partition = $2 and user_id = $3 and published_at is null and (epoch, version) < ($4, $5)
+                """, Self.versioned(grant))
+        }
+        for grant in grants where grant.isFence {
+            try await client.execute(
+                """
+                update partita.fences set published_at = clock_timestamp(),
+                    gateways = coalesce((
+                        select array_agg(gateway) from partita.gateways
+                        where seen_at > clock_timestamp() - make_interval(secs => \(GatewayRegistry.memory.components.seconds))
+                    ), '{}')
+                where app = $1 and partition = $2 and user_id = $3 and published_at is null and (epoch, version) <= ($4, $5)
+                """, Self.versioned(grant))
+        }
+    }
+
+    /// A gateway has stopped.
+    func answered(_ ack: FenceAck) async throws {
+        try await client.execute(
+            """
+            update partita.fences set answered = array_append(array_remove(answered, $6), $6)
+            where app = $1 and partition = $2 and user_id = $3 and (epoch, version) <= ($4, $5)
+            """,
+            [
+                .text(ack.app), .text(ack.partition.text), .text(ack.user), .int(Int64(ack.version.epoch)),
+                .int(ack.version.number), .text(ack.gateway),
+            ])
+    }
+
+    /// The receipts of revocations to which every gateway has answered, or that were published so long ago that the leases of the others
+    /// have run out.
+    func completed(leaseTime: Duration) async throws -> [RevocationReceipt] {
+        let rows = try await client.query(
+            """
+            select app, user_id, partition, epoch, version,
+                array(select unnest(answered) order by 1), array(select unnest(gateways) except select unnest(answered) order by 1)
+            from partita.fences
+            where published_at is not null
+                and (gateways <@ answered or published_at < clock_timestamp() - make_interval(secs => $1))
+            """, [.double(leaseTime / .seconds(1))])
+        let time = Int64(Date().timeIntervalSince1970 * 1000)
+        return try rows.map { row in
+            let (app, user, partition, epoch, version) = try row.decode((String, String, String, Int32, Int64).self)
+            return RevocationReceipt(
+                app: app, user: user, partition: Partition(text: partition),
+                version: Revision(epoch: epoch, number: version), answered: try row.decode(5, as: [String].self),
+                lapsed: try row.decode(6, as: [String].self), time: time)
+        }
+    }
+
+    /// The topic has the receipt.
+    func close(_ receipt: RevocationReceipt) async throws {
+        try await client.execute(
+            """
+            delete from partita.fences
+            where app = $1 and partition = $2 and user_id = $3 and epoch = $4 and version = $5
+            """,
+            [
+                .text(receipt.app), .text(receipt.partition.text), .text(receipt.user),
+                .int(Int64(receipt.version.epoch)), .int(receipt.version.number),
+            ])
+    }
+
+    private static func pair(_ grant: Grant) -> [PostgresValue] {
+        [.text(grant.app), .text(grant.partition.text), .text(grant.user)]
+    }
+
+    private static func versioned(_ grant: Grant) -> [PostgresValue] {
+        pair(grant) + [.int(Int64(grant.version.epoch)), .int(grant.version.number)]
+    }
+}

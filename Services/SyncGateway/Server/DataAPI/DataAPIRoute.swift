@@ -1,0 +1,98 @@
+import AccessTokens
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import Foundation
+import Functions
+import HTTPServer
+import ServiceEngines
+
+/// `POST /app/{app}/endpoint/data/v1/action/{action}`: documents over plain HTTP, under the data rules of who asks.
+///
+/// What it writes is written as anything else is: devices get it, triggers run.
+struct DataAPIRoute: Sendable {
+    static let template = "/app/:app/endpoint/data/v1/action/:action"
+    /// As Atlas had it for a request.
+    static let bodyLimit = 18 << 20
+
+    let apps: AppDirectory
+    let verifier: TokenVerifier
+    let store: DocumentStore
+    let rules: RuleFunctions
+
+    func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let id = try request.parameters.require("app")
+        guard let app = apps.app(id) else { throw HTTPError(404, code: "AppNotFound", "no app \(id) is deployed") }
+        let settings = app.definition.dataAPI
+        guard !settings.isDisabled else {
+            throw HTTPError(404, code: "NotFound", "the app \(id) doesn't offer the data API")
+        }
+        let name = try request.parameters.require("action")
+        guard let action = DataAPIAction(rawValue: name) else {
+            throw HTTPError(404, code: "NotFound", "the data API has no action \(name)")
+        }
+        let caller = try request.caller(of: id, verifier: verifier)
+        let isExtended = Self.answersExtended(request, default: settings.returnsExtendedJSON)
+        let call = try self.call(request, action, of: app.definition)
+        let description = request.description(service: "data-api", action: name)
+        do {
+            let access = UserAccess(
+                caller, of: app.definition, version: app.version, request: description, functions: rules)
+            if let rule = settings.canEvaluate, try await !access.holds(rule) {
+                throw HTTPError(403, code: "NoMatchingRuleFound", "this user may not call the data API")
+            }
+            let acting = settings.runAsUserId.map {
+                UserAccess(
+                    RuleUser(id: $0), of: app.definition, version: app.version, request: description, functions: rules)
+            }
+            let answer = action.answer(
+                try await DataAccess.user(acting ?? access).perform(call, on: store, app: id))
+            return Self.response(answer, status: action.status, isExtended: isExtended)
+        } catch let error as HTTPError {
+            throw error
+        } catch {
+            throw HTTPError(call: error)
+        }
+    }
+
+    /// Both formats of a body are read alike: Extended JSON is JSON.
+    private func call(
+        _ request: HTTPRequest, _ action: DataAPIAction, of app: AppDefinition
+    ) throws(HTTPError) -> DocumentCall {
+        let type = Self.mediaType(request.headers["content-type"])
+        guard type == "application/json" || type == "application/ejson" else {
+            throw HTTPError(
+                400, code: "InvalidParameter", "Content-Type must be application/json or application/ejson")
+        }
+        let body = try request.document()
+        let source = body["dataSource"]?.stringValue
+        guard let source else { throw HTTPError(400, code: "MissingParameter", "dataSource is missing") }
+        guard app.dataSources.contains(where: { $0.name == source && $0.isDocumentStore }) else {
+            throw HTTPError(400, code: "ServiceNotFound", "the app has no data source '\(source)'")
+        }
+        return try action.call(body)
+    }
+
+    private static func answersExtended(_ request: HTTPRequest, default usual: Bool) -> Bool {
+        for accepted in (request.headers["accept"] ?? "").split(separator: ",") {
+            switch mediaType(String(accepted)) {
+            case "application/ejson": return true
+            case "application/json": return false
+            default: continue
+            }
+        }
+        return usual
+    }
+
+    private static func mediaType(_ field: String?) -> String {
+        (field ?? "").split(separator: ";").first.map { $0.trimmingCharacters(in: .whitespaces).lowercased() } ?? ""
+    }
+
+    private static func response(_ answer: Document, status: Int, isExtended: Bool) -> HTTPResponse {
+        guard isExtended else { return .json(PlainJSON.encode(answer), status: status) }
+        var bytes: [UInt8] = []
+        ExtendedJSON.append(answer, to: &bytes)
+        return HTTPResponse(status: status, headers: ["Content-Type": "application/ejson"], body: bytes)
+    }
+}

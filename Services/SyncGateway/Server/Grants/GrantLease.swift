@@ -1,0 +1,103 @@
+import EventLoop
+import EventTopics
+import Foundation
+import Synchronization
+
+/// Until when this gateway may serve what it was granted: as long as it hears permissions on every Kafka partition of the grants.
+///
+/// Who has read a heartbeat has read every revocation before it. So a gateway that is cut off from the topic, stopped or too slow stops
+/// by itself, and who waits as long as a heartbeat is valid knows that no gateway serves by a grant that it replaced.
+///
+/// A deadline counts from when the heartbeat was sent, and runs on a clock that goes on while the machine sleeps.
+final class GrantLease: Sendable {
+    private struct Source {
+        /// The deadline that counts.
+        var deadline: Duration = .zero
+        /// The newest deadline that was read, which counts when no revocation before it is being carried out any more.
+        var latest: Duration = .zero
+        var openFences = 0
+    }
+
+    private struct State {
+        var sources: [Int32: Source] = [:]
+        var sourceCount: Int?
+        var registered: Duration = .zero
+        var isEnded = false
+
+        /// The earliest of all.
+        var deadline: Duration {
+            guard !isEnded, let sourceCount, sources.count >= sourceCount else { return .zero }
+            return sources.values.reduce(registered) { min($0, $1.deadline) }
+        }
+    }
+
+    private let state = Locked(State())
+    /// Nanoseconds of `now`, read at every flush.
+    private let deadline = Atomic<Int64>(0)
+    private let wasMissed = Atomic<Bool>(false)
+
+    /// Whether the gateway may serve now.
+    var isValid: Bool { Self.nanoseconds < deadline.load(ordering: .acquiring) }
+
+    /// Somebody began without it, and has to be told when it is there.
+    func missed() { wasMissed.store(true, ordering: .releasing) }
+
+    /// Whether `missed` was called since the last time.
+    func takeMissed() -> Bool { wasMissed.exchange(false, ordering: .acquiringAndReleasing) }
+
+    /// The gateway stops for good.
+    func end() { change { $0.isEnded = true } }
+
+    /// The topic's number of partitions is known: a heartbeat is needed from each.
+    func follow(partitions: Int) { change { $0.sourceCount = partitions } }
+
+    /// A heartbeat was read.
+    func renew(_ beat: GrantHeartbeat) {
+        // The steady clock first: what passes between the two readings makes the lease shorter, not longer.
+        let now = Self.now
+        let age = Duration.milliseconds(Int64(Date().timeIntervalSince1970 * 1000) - beat.time)
+        let deadline = now + .milliseconds(beat.validFor) - max(age, .zero)
+        change { state in
+            var source = state.sources[beat.kafkaPartition] ?? Source()
+            source.latest = max(source.latest, deadline)
+            if source.openFences == 0 { source.deadline = source.latest }
+            state.sources[beat.kafkaPartition] = source
+        }
+    }
+
+    /// The gateway stands in the registry for this long.
+    func registered(for validity: Duration) { change { $0.registered = Self.now + validity } }
+
+    /// A revocation was read, and isn't carried out yet: heartbeats behind it don't count so far.
+    func fenceBegan(on partition: Int32) { change { $0.sources[partition, default: Source()].openFences += 1 } }
+
+    /// A revocation is carried out.
+    func fenceEnded(on partition: Int32) {
+        change { state in
+            guard var source = state.sources[partition] else { return }
+            source.openFences -= 1
+            if source.openFences == 0 { source.deadline = source.latest }
+            state.sources[partition] = source
+        }
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { state in
+            body(&state)
+            deadline.store(Self.nanoseconds(state.deadline), ordering: .releasing)
+        }
+    }
+
+    private static var now: Duration { .nanoseconds(nanoseconds) }
+
+    private static func nanoseconds(_ duration: Duration) -> Int64 {
+        let (seconds, attoseconds) = duration.components
+        return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
+    }
+
+    private static var nanoseconds: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+    }
+}

@@ -1,0 +1,91 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import FunctionProtocol
+import Functions
+import HTTPServer
+import ServiceEngines
+
+/// Runs functions that clients call: as the system where they say so, else under the data rules of the user that they act for.
+struct ClientFunctions: Sendable {
+    let store: DocumentStore
+    let hosts: FunctionHostPool
+    let rules: RuleFunctions
+    let effects: OutsideEffects
+    let logs: FunctionLogs
+
+    /// One call of a client.
+    struct Call: Sendable {
+        let app: DeployedApp
+        let user: RuleUser
+        /// `context.request` and `%%request`.
+        let request: Document
+    }
+
+    /// - Throws: `HTTPError` when the call isn't allowed; `FunctionFailure`.
+    func run(_ name: String, _ arguments: [Value], _ call: Call) async throws -> Value {
+        let definition = call.app.definition
+        guard let function = definition.function(name), !function.isPrivate else {
+            throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(name)'")
+        }
+        if let rule = function.canEvaluate {
+            let mayCall: Bool
+            do { mayCall = try await access(call).holds(rule) } catch { throw HTTPError(call: error) }
+            guard mayCall else {
+                throw HTTPError(
+                    403, code: "NoMatchingRuleFound", "the rule of '\(name)' doesn't allow this user to call it")
+            }
+        }
+        var acting = call
+        if let id = function.runAsUserId {
+            acting = Call(app: call.app, user: try await user(id, of: definition), request: call.request)
+        }
+        return try await run(function, arguments, acting)
+    }
+
+    private func access(_ call: Call) -> UserAccess {
+        UserAccess(
+            call.user, of: call.app.definition, version: call.app.version, request: call.request, functions: rules)
+    }
+
+    private func run(_ function: FunctionDefinition, _ arguments: [Value], _ call: Call) async throws -> Value {
+        let definition = call.app.definition
+        let user = DataAccess.user(access(call))
+        let isSystem = function.runsAsSystem
+        let systemFunctions = Set(definition.functions.filter(\.runsAsSystem).map(\.name))
+        let documents = DocumentEffects(
+            store: store, app: definition.id,
+            access: { isSystem || systemFunctions.contains($0.function) ? .system : user })
+        let name = function.name
+        let invocation = FunctionInvocation(
+            bundle: FunctionBundle(definition, version: call.app.version), function: name, arguments: arguments,
+            context: FunctionContext(app: definition, user: call.user, isSystem: isSystem, request: call.request)
+                .document,
+            perform: { effect in
+                guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
+                return await documents.perform(effect)
+            },
+            log: { level, message in
+                logs.add(.init(app: definition.id, function: name, level: level, message: message))
+            })
+        let result: Result<Value, any Error>
+        do { result = .success(try await hosts.run(invocation)) } catch { result = .failure(error) }
+        await documents.finish()
+        return try result.get()
+    }
+
+    /// A user that a function always runs as. Only `auth` knows the accounts: what there is of this one is its id and custom data.
+    private func user(_ id: String, of app: AppDefinition) async throws -> RuleUser {
+        var user = RuleUser(id: id)
+        if let place = app.customUserData, place.isEnabled {
+            let collection = store.collection(place.collection, database: place.database, app: app.id)
+            do {
+                user.customData = try await collection.findOne([place.userIdField: .string(id)]) ?? [:]
+            } catch {
+                throw HTTPError(call: error)
+            }
+        }
+        return user
+    }
+}

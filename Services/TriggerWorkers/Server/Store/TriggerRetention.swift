@@ -1,0 +1,38 @@
+import EventStream
+import Lifecycle
+import Logging
+import Postgres
+
+/// Forgets hourly what the trigger workers' tables no longer need, so that they don't grow for ever. Several workers may do it at once.
+struct TriggerRetention: Service {
+    let client: PostgresClient
+    let logger: Logger
+    let handled = HandledEvents(consumer: "trigger-workers")
+
+    private static let interval = Duration.seconds(3600)
+    /// How long lines of functions are kept.
+    private static let logs = "7 days"
+    /// Longer than a change is kept (``DocumentStore/HistoryRetention``): after that an event can't come again.
+    private static let events = Duration.seconds(31 * 86_400)
+
+    func run() async throws {
+        // Ends by cancellation only.
+        try? await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                do {
+                    try await sweep()
+                } catch {
+                    logger.warning("what is old stays for now", metadata: ["error": "\(error)"])
+                }
+                try await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    /// Deletes what is too old.
+    func sweep() async throws {
+        try await client.execute(
+            "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.logs)])
+        try await handled.forgetIDs(olderThan: Self.events, on: client)
+    }
+}

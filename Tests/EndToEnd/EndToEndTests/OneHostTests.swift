@@ -1,0 +1,143 @@
+import ChildProcesses
+import DocumentModel
+import Foundation
+import HTTPClient
+import PartitaClient
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Everything that clients call is behind one host: the proxy's configuration, as it is rolled out.
+    struct OneHostTests {
+        private static let app: [String: String] = [
+            "realm_config.json": """
+            {"config_version": 20210101, "app_id": "onehost", "name": "One host", "location": "DE-FF", "deployment_model": "LOCAL"}
+            """,
+            "auth/providers.json": """
+            {"local-userpass": {"name": "local-userpass", "type": "local-userpass", "config": {"autoConfirm": true,
+                                "resetPasswordUrl": "https://app.example/reset"}}}
+            """,
+            "functions/config.json": #"[{"name": "add", "private": false}]"#,
+            "functions/add.js": "exports = (a, b) => ({sum: a + b, user: context.user.id});",
+        ]
+
+        @Test func `somebody signs up, calls a function and signs in again at one address`() async throws {
+            let system = try await RunningSystem.shared()
+            try await deploy(system)
+            let client = Client(root: system.publicURL + "/api/client/v2.0/app/onehost", system: system)
+            let location = try await eventually("the app is known", within: .seconds(20)) {
+                let answer = try await client.get("/location")
+                return answer.status == 200 ? try ExtendedJSON.parse(answer.body) : nil
+            }
+            #expect(location["hostname"]?.stringValue == system.publicURL)
+            #expect(location["ws_hostname"]?.stringValue == system.publicURL.replacing("http://", with: "ws://"))
+
+            let provider = "/auth/providers/local-userpass"
+            let credentials = #""password": "correct horse"}"#
+            let signUp = try await client.post(provider + "/register", #"{"email": "ada@example.com", "# + credentials)
+            #expect([201, 409].contains(signUp.status))
+            let signIn = try await client.post(provider + "/login", #"{"username": "ada@example.com", "# + credentials)
+            let session = try ExtendedJSON.parse(signIn.body)
+            let token = try #require(session["access_token"]?.stringValue)
+            let sum = try await eventually("the workers know app and key", within: .seconds(20)) {
+                let answer = try await client.post(
+                    "/functions/call", #"{"name": "add", "arguments": [1, 2]}"#, token: token)
+                return answer.status == 200 ? try ExtendedJSON.parse(answer.body) : nil
+            }
+            #expect(sum["sum"]?.intValue == 3)
+            #expect(sum["user"] == session["user_id"])
+
+            let data = Client(root: system.publicURL + "/app/onehost/endpoint/data/v1/action", system: system)
+            let find = #"{"dataSource": "mongodb-atlas", "database": "d", "collection": "c"}"#
+            let found = try await data.post("/findOne", find, token: token)
+            #expect(try ExtendedJSON.parse(found.body)["error_code"] == "NoMatchingRuleFound", "\(found.text)")
+        }
+
+        @Test func `devices sync there, and links to media open there`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let conversation = try await ada.beginConversation()
+            let talk = try await ada.open(conversation)
+            let picture = [UInt8](repeating: 7, count: 300_000)
+            // What is escaped in its URL must come to the service as it was.
+            let id = "a photo/ö \(UUID().uuidString)"
+            try await talk.write {
+                $0.insert(
+                    "ChatMessage",
+                    [
+                        "_id": .string(id), "partition": talk.partition.value ?? .null, "text": "look",
+                        "author": .string(ada.email), "timestamp": .date(0),
+                        "image": [
+                            "_id": "photo", "date": .date(0), "picture": .binary(Binary(picture)),
+                            "thumbNail": .binary(Binary([1])),
+                        ],
+                    ])
+            }
+            let link = try await eventually("the photo is a link", within: .seconds(30)) {
+                try await talk.document("ChatMessage", id: .string(id))?["image"]?["pictureURL"]?.stringValue
+            }
+            #expect(link.hasPrefix(system.publicURL + "/v1/apps/rchat/media/"))
+            let client = Client(root: "", system: system)
+            let opened = try await client.get(link, token: try await ada.accessToken(on: system))
+            #expect(opened.status == 200 && opened.body == picture)
+            #expect(try await client.get(link).status == 401)
+            try await ada.close()
+        }
+
+        @Test func `what is the operator's isn't there, and a service that is away is a 503 that clients understand`()
+            async throws
+        {
+            let system = try await RunningSystem.shared()
+            let client = Client(root: system.publicURL, system: system)
+            for path in ["/metrics", "/health/live"] { #expect(try await client.get(path).status == 404) }
+
+            // In the 200 ms until it is started again, nobody listens.
+            let old = try system.pid(of: "media-offload")
+            try system.kill("media-offload")
+            let answer = try await eventually("the proxy finds nobody") {
+                let answer = try await client.get("/v1/apps/rchat/media/RChat/ChatMessage/s%3A1/0")
+                return answer.status == 503 ? answer : nil
+            }
+            #expect(try ExtendedJSON.parse(answer.body)["error_code"] == "ServiceUnavailable")
+            try await system.waitUntilReplaced("media-offload", old)
+        }
+
+        private func deploy(_ system: RunningSystem) async throws {
+            let folder = system.directory + "/onehost"
+            for (file, text) in Self.app {
+                let url = URL(fileURLWithPath: "\(folder)/\(file)")
+                try FileManager.default.createDirectory(
+                    at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try text.write(to: url, atomically: true, encoding: .utf8)
+            }
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory])
+            guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
+        }
+
+        private struct Client {
+            let root: String
+            let system: RunningSystem
+
+            func get(_ path: String, token: String? = nil) async throws -> HTTPClient.Response {
+                try await send("GET", path, nil, token)
+            }
+
+            func post(_ path: String, _ body: String, token: String? = nil) async throws -> HTTPClient.Response {
+                try await send("POST", path, Array(body.utf8), token)
+            }
+
+            private func send(
+                _ method: String, _ path: String, _ body: [UInt8]?, _ token: String?
+            ) async throws -> HTTPClient.Response {
+                let http = HTTPClient(loop: system.loop)
+                var headers = [HTTPClient.Header("Content-Type", "application/json")]
+                if let token { headers.append(.init("Authorization", "Bearer \(token)")) }
+                let answer = try await http.send(
+                    .init(method: method, url: root + path, headers: headers, body: body))
+                await http.shutDown()
+                return answer
+            }
+        }
+    }
+}

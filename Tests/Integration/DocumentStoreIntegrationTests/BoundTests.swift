@@ -1,0 +1,108 @@
+import DocumentModel
+import DocumentStore
+import Foundation
+import Postgres
+import Testing
+
+/// Memory and time of reads are bounded.
+@Suite(.serialized) struct BoundTests {
+    private func filled(_ fixture: StoreFixture, count: Int) async throws -> DocumentCollection {
+        try await fixture.client.withTransaction { transaction in
+            try await transaction.runScript(
+                """
+                select set_config('partita.writer', 'library', true);
+                insert into \(fixture.table) (_id, partition, epoch, revision, incarnation_epoch, incarnation, body, document)
+                select 's:d' || i, 's:p', 1, i, 1, i, format('{"_id":"d%s","partition":"p","n":{"$numberInt":"%s"},"filler":"%s"}', i, i, f)::json,
+                    jsonb_build_object('_id', 'd' || i, 'partition', 'p', 'n', i, 'filler', f)
+                from generate_series(1, \(count)) i, lateral (select repeat(md5(i::text), 6) as f) x;
+                """)
+        }
+        return fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+    }
+
+    /// Kilobytes that are resident.
+    private func resident() throws -> Int {
+        let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS") } ?? ""
+        return Int(line.filter(\.isNumber)) ?? 0
+    }
+
+    @Test func `many documents stream through find and aggregate in little memory`() async throws {
+        try await StoreFixture.with { fixture in
+            let count = 60_000
+            let messages = try await filled(fixture, count: count)
+            try await messages.createIndex(IndexModel([.init("n", .descending)]))
+            var seen = 0
+            try await messages.forEach(options: FindOptions(limit: 1000)) { _ in true }
+            let before = try resident()
+            try await messages.forEach { _ in
+                seen += 1
+                return true
+            }
+            #expect(seen == count)
+            let groups = try await messages.aggregate([
+                ["$match": ["n": ["$gt": 10]]], ["$group": ["_id": ["$mod": ["$n", 7]], "count": ["$sum": 1]]],
+            ])
+            #expect(groups.compactMap { $0["count"]?.intValue }.reduce(0, +) == count - 10)
+            // Sorted by an index it streams too, and isn't sorted in memory.
+            seen = 0
+            try await messages.forEach(options: FindOptions(sort: ["n": -1])) { document in
+                if document["n"]?.intValue != count - seen { return false }
+                seen += 1
+                return seen < 30_000
+            }
+            #expect(seen == 30_000)
+            let grown = try resident() - before
+            #expect(grown < 60_000, "grew by \(grown) kB")
+        }
+    }
+
+    @Test func `what would need too much memory ends with MongoDB's error 292`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = try await filled(fixture, count: 1)
+            try await fixture.client.withTransaction { transaction in
+                try await transaction.runScript(
+                    """
+                    select set_config('partita.writer', 'library', true);
+                    insert into \(fixture.table) (_id, partition, epoch, revision, incarnation_epoch, incarnation, body, document)
+                    select 's:x' || i, 's:p', 1, i, 1, i, format('{"_id":"x%s","partition":"p","filler":"%s"}', i, repeat('x', 4000000))::json,
+                        '{}' from generate_series(1, 30) i;
+                    """)
+            }
+            for operation in [
+                { try await messages.find(options: FindOptions(sort: ["filler": 1])) }, { try await messages.find() },
+                { try await messages.aggregate([["$sort": ["filler": 1]]]) },
+                { try await messages.aggregate([["$group": ["_id": .null, "all": ["$push": "$filler"]]]]) },
+                { try await messages.aggregate([["$addFields": ["a": 1]]]) },
+            ] as [@Sendable () async throws -> [Document]] {
+                let error = await #expect(throws: DocumentStoreError.self) { try await operation() }
+                #expect(error?.mongoCode == 292)
+            }
+        }
+    }
+
+    @Test func `a time limit ends an operation with MongoDB's error 50, also in Postgres`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = try await filled(fixture, count: 40_000)
+            for operation in [
+                { try await messages.find(["filler": ["$regex": "zzz"]], options: FindOptions(maxTimeMS: 20)) },
+                { try await messages.aggregate([["$group": ["_id": "$filler"]]], maxTimeMS: 20) },
+                {
+                    try await messages.find(
+                        ["$or": [["n": -1], ["filler": ["$regex": "zzz"]]]],
+                        options: FindOptions(limit: 1, maxTimeMS: 20))
+                },
+            ] as [@Sendable () async throws -> [Document]] {
+                let start = ContinuousClock.now
+                let error = await #expect(throws: DocumentStoreError.self) { try await operation() }
+                #expect(error?.mongoCode == 50)
+                #expect(ContinuousClock.now - start < .seconds(2))
+            }
+            // Nothing goes on in the server.
+            let busy = try await fixture.client.query(
+                "select count(*) from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()"
+            ).first?.decode(0, as: Int.self)
+            #expect(busy == 0)
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import DocumentModel
+import DocumentStore
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct IndexTests {
+    private func messages(_ fixture: StoreFixture) -> DocumentCollection {
+        fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+    }
+
+    @Test func `indexes are made, listed as MongoDB lists them, and dropped`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = messages(fixture)
+            let names = try await messages.createIndexes([
+                IndexModel([.init("author"), .init("sent", .descending)]),
+                try IndexModel(["key": ["email": 1], "unique": true, "sparse": true, "name": "mail"]),
+                try IndexModel([
+                    "key": ["text": "text", "title": "text"], "weights": ["title": 10], "default_language": "german",
+                ]),
+                try IndexModel([
+                    "key": ["seen": 1], "expireAfterSeconds": 3600,
+                ]),
+                try IndexModel([
+                    "key": ["tags.name": 1],
+                    "partialFilterExpression": ["state": ["$in": ["open", "new"]], "rank": ["$gt": 5]],
+                ]),
+            ])
+            #expect(names == ["author_1_sent_-1", "mail", "text_text_title_text", "seen_1", "tags.name_1"])
+            let listed = try await messages.listIndexes()
+            #expect(listed.map { $0["name"] } == (["_id_"] + names).map { .string($0) })
+            #expect(listed[2] == ["v": 2, "key": ["email": 1], "name": "mail", "unique": true, "sparse": true])
+            #expect(listed[3]["weights"] == ["text": 1, "title": 10])
+            #expect(listed[4]["expireAfterSeconds"] == 3600)
+            // A second time changes nothing.
+            try await messages.createIndexes([IndexModel([.init("author"), .init("sent", .descending)])])
+            try await messages.dropIndex("mail")
+            #expect(try await messages.indexes().count == 5)
+            let error = await #expect(throws: DocumentStoreError.self) { try await messages.dropIndex("mail") }
+            #expect(error?.mongoCode == 27)
+            try await messages.dropIndex("*")
+            #expect(try await messages.indexes().map(\.name) == ["_id_"])
+            let left = try await fixture.client.query(
+                "select count(*) from pg_indexes where tablename = 'ChatMessage'"
+            ).first?.decode(0, as: Int.self)
+            #expect(left == 2)
+        }
+    }
+
+    @Test func `what an index can't be is refused with MongoDB's code`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = messages(fixture)
+            for (specification, code) in [
+                (["key": ["place": "2dsphere"]], 115), (["key": ["a": 0]], 67), (["key": [:]], 9),
+                (["key": ["a": 1], "colour": 1], 197), (["key": ["a": 1, "b": 1], "expireAfterSeconds": 5], 67),
+                (["key": ["$**": 1]], 115), (["key": ["a": 1], "partialFilterExpression": ["b": ["$ne": 1]]], 67),
+                (["key": ["a": 1], "sparse": true, "partialFilterExpression": ["b": 1]], 67),
+                (["key": ["a": "hashed"]], 115),
+            ] as [(Document, Int)] {
+                let error = #expect(throws: DocumentStoreError.self) { try IndexModel(specification) }
+                #expect(error?.mongoCode == code, "\(specification)")
+            }
+            try await messages.createIndex(IndexModel([.init("a")]))
+            for (other, code) in [
+                (IndexModel([.init("a")], name: "other"), 85), (IndexModel([.init("b")], name: "a_1"), 86),
+            ] {
+                let error = await #expect(throws: DocumentStoreError.self) { try await messages.createIndex(other) }
+                #expect(error?.mongoCode == code)
+            }
+        }
+    }
+
+    @Test func `an index that fails leaves nothing, and says which key is there twice`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = messages(fixture)
+            try await messages.insertMany([
+                ["_id": "1", "partition": "p", "mail": "a@b"], ["_id": "2", "partition": "p", "mail": "a@b"],
+            ])
+            let index = try IndexModel(["key": ["mail": 1], "unique": true])
+            let error = await #expect(throws: DocumentStoreError.self) { try await messages.createIndex(index) }
+            #expect(error?.mongoCode == 11000)
+            #expect(try await messages.indexes().count == 1)
+            #expect(
+                try await fixture.client.query("select count(*) from pg_indexes where tablename = 'ChatMessage'").first?
+                    .decode(0, as: Int.self) == 2)
+            try await messages.deleteOne(["_id": "2"])
+            try await messages.createIndex(index)
+        }
+    }
+
+    @Test func `two that make the same index at once make one`() async throws {
+        try await StoreFixture.with(connections: 8) { fixture in
+            let messages = messages(fixture)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        try await messages.createIndexes([IndexModel([.init("a")]), IndexModel([.init("b")])])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await messages.indexes().map(\.name) == ["_id_", "a_1", "b_1"])
+        }
+    }
+}
+
+@Suite struct UniqueIndexTests {
+    private func users(_ fixture: StoreFixture) async throws -> DocumentCollection {
+        let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
+        try await users.createIndex(IndexModel(["key": ["mail": 1, "team": 1], "unique": true]))
+        try await users.insertOne(["_id": "1", "partition": "p", "mail": "a@b", "team": 7])
+        return users
+    }
+
+    private func expectDuplicate(_ error: DocumentStoreError?) {
+        #expect(error?.mongoCode == 11000)
+        #expect(
+            error?.message
+                == "E11000 duplicate key error collection: RChat.User index: mail_1_team_1 dup key: { mail: \"a@b\", team: 7 }"
+        )
+        #expect(error?.details == ["keyPattern": ["mail": 1, "team": 1], "keyValue": ["mail": "a@b", "team": 7]])
+    }
+
+    @Test func `a duplicate is refused in MongoDB's words, whoever writes it`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = try await users(fixture)
+            expectDuplicate(
+                await #expect(throws: DocumentStoreError.self) {
+                    try await users.insertOne(["_id": "2", "partition": "p", "mail": "a@b", "team": 7.0])
+                })
+            try await users.insertOne(["_id": "3", "partition": "q", "mail": "a@b", "team": 8])
+            expectDuplicate(
+                await #expect(throws: DocumentStoreError.self) {
+                    try await users.updateOne(["_id": "3"], ["$inc": ["team": -1]])
+                })
+            expectDuplicate(
+                await #expect(throws: DocumentStoreError.self) {
+                    try await fixture.store.withTransaction(app: StoreFixture.app) { session in
+                        try await session.collection("User", database: "RChat")
+                            .insertOne(["_id": "4", "partition": "p", "mail": "a@b", "team": 7])
+                    }
+                })
+            #expect(try await users.countDocuments() == 2)
+        }
+    }
+
+    @Test func `of many writes those that no index refuses are done`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = try await users(fixture)
+            let documents: [Document] = [
+                ["_id": "2", "partition": "p", "mail": "c@d", "team": 1],
+                ["_id": "3", "partition": "p", "mail": "a@b", "team": 7],
+                ["_id": "4", "partition": "p", "mail": "e@f", "team": 1],
+            ]
+            let unordered = await #expect(throws: BulkWriteError.self) {
+                try await users.insertMany(documents, ordered: false)
+            }
+            #expect(unordered?.result.insertedIds == [0: "2", 2: "4"])
+            expectDuplicate(unordered?.failures[1])
+            try await users.deleteMany(["_id": ["$in": ["2", "4"]]])
+            let ordered = await #expect(throws: BulkWriteError.self) {
+                try await users.bulkWrite([
+                    .insertOne(documents[0]),
+                    .updateOne(filter: ["_id": "2"], update: ["$set": ["mail": "a@b", "team": 7]]),
+                    .insertOne(documents[2]),
+                ])
+            }
+            #expect(ordered?.result.insertedCount == 1)
+            #expect(ordered?.failures.keys.sorted() == [1])
+            #expect(try await users.find(["_id": "2"]).first?["mail"] == "c@d")
+            #expect(try await users.countDocuments() == 2)
+        }
+    }
+
+    @Test func `two upserts of one filter at once make one document`() async throws {
+        try await StoreFixture.with(connections: 8) { fixture in
+            let users = try await users(fixture)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        try await users.updateOne(
+                            ["mail": "new", "team": 1],
+                            ["$inc": ["count": 1], "$set": ["partition": "p", "last": .int32(Int32(number))]],
+                            options: UpdateOptions(upsert: true))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await users.find(["mail": "new"]).map { $0["count"] } == [8])
+        }
+    }
+
+    @Test func `an array under a unique index is refused by name`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = try await users(fixture)
+            let error = await #expect(throws: DocumentStoreError.self) {
+                try await users.insertOne(["_id": "5", "partition": "p", "mail": ["a", "b"]])
+            }
+            #expect(error?.mongoCode == 115)
+            #expect(error?.message.contains("mail") == true)
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import DocumentModel
+import DocumentStore
+import Dumps
+import Foundation
+import Postgres
+import Testing
+
+@Suite struct ImportTests {
+    @Test func `an export of what was imported has the same bytes, of every type`() async throws {
+        try await DumpFixture.with { fixture in
+            let dump = try DumpFixture.path("dump")
+            for collection in try DumpFolder.collections(in: dump) {
+                let report = try await fixture.importer().run(collection)
+                #expect(report.isComplete, "\(report.problems)")
+                #expect(report.inserted == 7)
+            }
+            #expect(try await fixture.collection("types").indexes().map(\.name) == ["_id_", "int32_1_string_-1"])
+
+            let out = "\(fixture.folder)/out"
+            let counts = try await DumpExport(store: fixture.store, app: DumpFixture.app).run(to: out)
+            #expect(counts.values.sorted() == [7, 7])
+            let expected = try DumpFixture.bytes("\(dump)/Shop/types.bson")
+            for name in ["types", "packed"] {
+                #expect(try DumpFixture.bytes("\(out)/Shop/\(name).bson") == expected)
+            }
+            let metadata = try DumpFolder.collections(in: out, collection: "types")[0].metadata
+            #expect(metadata?.indexes.compactMap { $0["name"]?.stringValue } == ["_id_", "int32_1_string_-1"])
+        }
+    }
+
+    @Test func `imported documents have revisions and change rows that triggers pass over`() async throws {
+        try await DumpFixture.with { fixture in
+            let documents = try fixture.dump(try DumpFixture.documents(50), as: "items")
+            _ = try await fixture.importer().run(documents)
+            var changes = try await fixture.changes()
+            #expect(changes == (50, 50, 50))
+
+            let others = try fixture.dump(try DumpFixture.documents(20), as: "others")
+            _ = try await fixture.importer { $0.firesTriggers = true }.run(others)
+            changes = try await fixture.changes()
+            #expect(changes == (70, 50, 70))
+        }
+    }
+
+    @Test func `what can't be taken is listed with its place and reason, and stops nothing`() async throws {
+        try await DumpFixture.with { fixture in
+            let bad = try DumpFolder.collections(in: try DumpFixture.path("bad"))[0]
+            let report = try await fixture.importer().run(bad)
+            #expect(report.inserted == 2)
+            #expect(report.rejected == 9)
+            #expect(!report.isComplete)
+            #expect(report.problems.count == 1 && report.problems[0].contains("2dsphere"))
+            #expect(try await fixture.collection("bad").find().compactMap { $0["n"]?.intValue }.sorted() == [1, 2])
+
+            let path = try #require(report.rejections)
+            let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+            let rejections = try lines.map { try ExtendedJSON.parseDocument(String($0)) }
+            #expect(
+                rejections.compactMap { $0["code"]?.stringValue }.sorted() == [
+                    "ambiguous", "badEncoding", "badId", "badId", "badType", "badValue", "duplicateKey",
+                    "schemaViolation", "tooDeep",
+                ])
+            // The place is where the byte is that can't be read.
+            let bytes = try DumpFixture.bytes(bad.path)
+            let offset = try #require(
+                rejections.first { $0["code"] == "badValue" }?["offset"]?.intValue)
+            #expect(bytes[offset - 1] == 7)
+        }
+    }
+
+    @Test func `a schema can be left aside`() async throws {
+        try await DumpFixture.with { fixture in
+            let dump = try fixture.dump(try BSON.encode(["_id": 1, "forbidden": true]), as: "free")
+            let report = try await fixture.importer { $0.bypassesSchema = true }.run(dump)
+            #expect(report.inserted == 1 && report.isComplete)
+        }
+    }
+
+    @Test(arguments: [3, 20, 40, -1])
+    func `a file that ends in the middle is imported up to there, and told`(cut: Int) async throws {
+        try await DumpFixture.with { fixture in
+            let whole = try DumpFixture.documents(3)
+            let size = whole.count / 3
+            let bytes = Array(whole.prefix(cut < 0 ? whole.count + cut : cut))
+            let report = try await fixture.importer().run(try fixture.dump(bytes, as: "cut"))
+            #expect(report.inserted == Int64(bytes.count / size))
+            #expect(report.problems.count == 1)
+            // The whole file is another one, whose first documents are there already.
+            let again = try await fixture.importer().run(try fixture.dump(whole, as: "cut"))
+            #expect(again.inserted + report.inserted == 3)
+            #expect(again.rejected == report.inserted)
+        }
+    }
+
+    @Test func `a damaged gzip file and a wrong length are told, not followed`() async throws {
+        try await DumpFixture.with { fixture in
+            var bytes = try DumpFixture.documents(3)
+            bytes[bytes.count / 3] = 0xFF
+            bytes[bytes.count / 3 + 3] = 0x7F
+            let report = try await fixture.importer().run(try fixture.dump(bytes, as: "length"))
+            #expect(report.inserted == 1)
+            #expect(report.problems.first?.contains("byte \(bytes.count / 3)") == true)
+
+            let packed = try DumpFixture.path("dump/Shop/packed.bson.gz")
+            var damaged = try DumpFixture.bytes(packed)
+            damaged[damaged.count / 2] ^= 0x55
+            let path = "\(fixture.folder)/damaged.bson.gz"
+            try Data(damaged).write(to: URL(fileURLWithPath: path))
+            let namespace = ChangeEvent.Namespace(database: "Shop", collection: "damaged")
+            let broken = DumpedCollection(namespace: namespace, path: path, metadata: nil, size: Int64(damaged.count))
+            #expect(try await !fixture.importer().run(broken).problems.isEmpty)
+        }
+    }
+
+    @Test func `a unique index keeps out only the documents that it refuses`() async throws {
+        try await DumpFixture.with { fixture in
+            let collection = fixture.collection("unique")
+            try await collection.createIndex(IndexModel([.init("key")], unique: true))
+            var bytes: [UInt8] = []
+            for number in 0..<64 {
+                let key = number == 17 || number == 40 ? 3 : number
+                bytes += try BSON.encode(["_id": .int32(Int32(number)), "key": .int32(Int32(key))])
+            }
+            let report = try await fixture.importer().run(try fixture.dump(bytes, as: "unique"))
+            #expect(report.inserted == 62)
+            #expect(report.rejected == 2)
+            let changes = try await fixture.changes()
+            #expect(changes == (62, 62, 62))
+        }
+    }
+
+    @Test func `a collection is emptied first if that is asked, and a finished file isn't taken twice`() async throws {
+        try await DumpFixture.with { fixture in
+            let dump = try fixture.dump(try DumpFixture.documents(10), as: "items")
+            try await fixture.collection("items").insertOne(["_id": "old"])
+            _ = try await fixture.importer { $0.drops = true }.run(dump)
+            #expect(try await fixture.collection("items").countDocuments() == 10)
+            await #expect { _ = try await fixture.importer().run(dump) } throws: {
+                ($0 as? DumpError)?.code == .alreadyImported
+            }
+            let again = try await fixture.importer {
+                $0.again = true
+                $0.drops = true
+            }.run(dump)
+            #expect(again.inserted == 10 && again.rejected == 0)
+        }
+    }
+}

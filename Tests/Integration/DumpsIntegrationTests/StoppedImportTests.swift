@@ -1,0 +1,82 @@
+import AppDefinition
+import AppRegistry
+import ChildProcesses
+import DocumentModel
+import DocumentStore
+import Dumps
+import Foundation
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+/// The import as a program, which is killed.
+@Suite struct StoppedImportTests {
+    private static let count = 20_000
+
+    @Test func `an import that is killed goes on behind its last batch, with bounded memory`() async throws {
+        try await DumpFixture.with { fixture in
+            // Thrice the size that the process may grow by.
+            let padding = String(repeating: "x", count: 1500)
+            var bytes: [UInt8] = []
+            for number in 0..<Self.count {
+                bytes += try BSON.encode(["_id": .int32(Int32(number)), "text": .string(padding)])
+            }
+            _ = try fixture.dump(bytes, as: "items")
+            try await fixture.deploy()
+
+            let first = try fixture.start()
+            try await eventually("some batches are committed", within: .seconds(60)) {
+                try await fixture.imported() >= 4000
+            }
+            first.signal(SIGKILL)
+            _ = await first.wait()
+            let before = try await fixture.imported()
+            #expect(before < Self.count, "the import was faster than the kill")
+            #expect(try await fixture.collection("items").countDocuments() == before)
+
+            let second = try fixture.start()
+            var peak = 0
+            try await eventually("the import has ended", within: .seconds(120)) {
+                peak = max(peak, Self.peakKilobytes(second.pid))
+                return try await fixture.client.query("select from partita.imports where phase = 'done'").count == 1
+            }
+            #expect(await second.wait() == .exited(0))
+            #expect(try await fixture.collection("items").countDocuments() == Self.count)
+            let changes = try await fixture.changes()
+            #expect(changes == (Self.count, Self.count, Self.count))
+            #expect(peak > 0 && peak < 200_000, "\(peak) kB")
+        }
+    }
+
+    /// The most memory that a process had so far.
+    private static func peakKilobytes(_ id: Int32) -> Int {
+        guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8) else { return 0 }
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM") }
+        return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+}
+
+extension DumpFixture {
+    /// The tool imports into an app that is deployed.
+    fileprivate func deploy() async throws {
+        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../Deploy/apps/rchat").standardized.path
+        let registry = AppRegistry(client: client)
+        try await registry.migrate()
+        _ = try await registry.deploy(try AppDefinition(folder: folder))
+    }
+
+    fileprivate func start() throws -> ChildProcess {
+        var environment = CurrentEnvironment.variables
+        environment["PARTITA_POSTGRES_URL"] = url
+        return try ChildProcess.spawn(
+            CurrentEnvironment.sibling("partita"),
+            ["import-dump", "\(folder)/in", "--app", Self.app, "--rejected", folder], environment: environment,
+            output: .file("\(folder)/output"))
+    }
+
+    fileprivate func imported() async throws -> Int {
+        try await client.query("select coalesce(sum(inserted), 0)::bigint from partita.imports").first?.decode(0) ?? 0
+    }
+}

@@ -1,0 +1,244 @@
+import DocumentModel
+import DocumentStore
+import FunctionProtocol
+import Functions
+import TestSupport
+import Testing
+
+@Suite struct RuledAccessTests {
+    private static let notes: [Document] = [
+        ["_id": 1, "owner": "ann", "text": "a", "n": 3, "secret": "x"],
+        ["_id": 2, "owner": "ann", "text": "b", "n": 1, "shared": true, "secret": "y"],
+        ["_id": 3, "owner": "bob", "text": "c", "n": 2, "shared": true, "secret": "z"],
+        ["_id": 4, "owner": "bob", "text": "d", "n": 4],
+        ["_id": 5, "owner": "ann", "text": "old", "n": 5, "archived": true],
+    ]
+
+    private func withNotes(_ body: @Sendable (RuledFixture) async throws -> Void) async throws {
+        try await RuledFixture.with { fixture in
+            try await fixture.collection("Note").insertMany(Self.notes)
+            try await body(fixture)
+        }
+    }
+
+    // MARK: Reading
+
+    @Test func `a user finds what the roles let them see, cut to what they may read`() async throws {
+        try await withNotes { fixture in
+            let found = try await fixture.call("ann", "find", "Note", ["sort": ["_id": 1]])
+            #expect(
+                found == [
+                    .document(Self.notes[0]), .document(Self.notes[1]), ["_id": 3, "text": "c", "n": 2],
+                ])
+            #expect(try await fixture.call("ann", "find", "Note", ["query": ["owner": "bob"]]) == [])
+            #expect(try await fixture.call("ann", "findOne", "Note", ["filter": ["_id": 4]]) == .null)
+            #expect(try await fixture.call("ann", "count", "Note", [:]) == .int64(3))
+            #expect(try await fixture.call("ann", "distinct", "Note", ["field": "secret"]) == ["x", "y"])
+        }
+    }
+
+    @Test func `order, skip and limit are those of what is seen`() async throws {
+        try await withNotes { fixture in
+            let found = try await fixture.call(
+                "ann", "find", "Note",
+                ["sort": ["n": -1], "skip": 1, "limit": 1, "projection": ["_id": 0, "text": 1]])
+            #expect(found == [["text": "c"]])
+            // What is hidden orders nothing.
+            let bySecret = try await fixture.call(
+                "cyd", "find", "Note", ["sort": ["secret": -1, "_id": 1], "projection": ["_id": 1]])
+            #expect(bySecret == [["_id": 2], ["_id": 3]])
+        }
+    }
+
+    @Test func `an aggregation sees no more than a find`() async throws {
+        try await withNotes { fixture in
+            let sum = try await fixture.call(
+                "ann", "aggregate", "Note",
+                ["pipeline": [["$group": ["_id": .null, "n": ["$sum": "$n"], "secrets": ["$push": "$secret"]]]]])
+            #expect(sum[0]?["n"]?.intValue == 6)
+            #expect(sum[0]?["secrets"]?.arrayCount == 2)
+            let matched = try await fixture.call(
+                "ann", "aggregate", "Note", ["pipeline": [["$match": ["n": ["$gt": 1]]], ["$count": "notes"]]])
+            #expect(matched == [["notes": 2]])
+        }
+    }
+
+    @Test func `joins read other collections under their rules`() async throws {
+        try await withNotes { fixture in
+            try await fixture.collection("Person").insertMany([
+                ["_id": "ann", "name": "Ann", "salary": 1], ["_id": "bob", "name": "Bob", "salary": 2],
+            ])
+            let lookup: Document = [
+                "pipeline": [
+                    ["$lookup": ["from": "Note", "localField": "_id", "foreignField": "owner", "as": "notes"]],
+                    ["$sort": ["_id": 1]],
+                ]
+            ]
+            let joined = try await fixture.call("ann", "aggregate", "Person", lookup)
+            #expect(joined[0]?["salary"] == 1)
+            #expect(joined[0]?["notes"]?.arrayCount == 2)
+            #expect(joined[1]?["salary"] == nil)
+            // Whose notes they are can't be read, so they can't be found by it.
+            #expect(joined[1]?["notes"]?.arrayCount == 0)
+            let union = try await fixture.call(
+                "ann", "aggregate", "Person", ["pipeline": [["$unionWith": "Note"], ["$count": "all"]]])
+            #expect(union == [["all": 5]])
+            #expect(
+                await fixture.refusal("ann", "aggregate", "Person", ["pipeline": [["$unionWith": "Room"]]])
+                    == "NoMatchingRuleFound")
+            for stage: Document in [["$out": "Copy"], ["$merge": ["into": "Copy"]]] {
+                #expect(
+                    await fixture.refusal("ann", "aggregate", "Person", ["pipeline": [.document(stage)]])
+                        == "NoMatchingRuleFound")
+            }
+        }
+    }
+
+    @Test func `a hidden field can't be found out by queries`() async throws {
+        try await RuledFixture.with { fixture in
+            try await fixture.collection("Person").insertOne(["_id": "bob", "name": "Bob", "salary": 100])
+            for filter: Document in [
+                ["salary": 100], ["salary": ["$gt": 1]], ["salary": ["$ne": 1]], ["$expr": ["$eq": ["$salary", 100]]],
+            ] {
+                #expect(try await fixture.call("ann", "count", "Person", ["filter": .document(filter)]) == .int64(0))
+            }
+            #expect(try await fixture.call("bob", "count", "Person", ["filter": ["salary": 100]]) == .int64(1))
+        }
+    }
+
+    @Test func `a collection without rules is closed`() async throws {
+        try await RuledFixture.with { fixture in
+            #expect(await fixture.refusal("ann", "find", "Room", [:]) == "NoMatchingRuleFound")
+            #expect(await fixture.refusal("ann", "insertOne", "Room", ["document": [:]]) == "NoMatchingRuleFound")
+        }
+    }
+
+    // MARK: Writing
+
+    @Test func `a user writes what the rules allow`() async throws {
+        try await withNotes { fixture in
+            let own: Document = ["document": ["_id": 9, "owner": "ann", "n": .int32(1)]]
+            #expect(try await fixture.call("ann", "insertOne", "Note", own) == ["insertedId": 9])
+            let updated = try await fixture.call(
+                "ann", "updateOne", "Note", ["query": ["_id": 1], "update": ["$set": ["text": "new"]]])
+            #expect(updated == ["matchedCount": .int32(1), "modifiedCount": .int32(1)])
+            let many = try await fixture.call(
+                "ann", "updateMany", "Note", ["filter": ["owner": "ann"], "update": ["$inc": ["n": .int32(1)]]])
+            #expect(many["modifiedCount"]?.intValue == 3)
+            let taken = try await fixture.call(
+                "ann", "findOneAndUpdate", "Note",
+                [
+                    "filter": ["_id": 1], "update": ["$set": ["text": "z"]], "returnNewDocument": true,
+                    "projection": ["text": 1],
+                ])
+            #expect(taken == ["_id": 1, "text": "z"])
+            #expect(
+                try await fixture.call("ann", "deleteOne", "Note", ["query": ["_id": 1]]) == ["deletedCount": .int32(1)]
+            )
+        }
+    }
+
+    @Test func `a write that one document refuses leaves nothing`() async throws {
+        try await withNotes { fixture in
+            let calls: [(String, Document)] = [
+                ("insertOne", ["document": ["owner": "bob"]]),
+                ("insertMany", ["documents": [["owner": "ann"], ["owner": "bob"]]]),
+                ("updateMany", ["filter": [:], "update": ["$set": ["text": "mine"]]]),
+                ("updateOne", ["filter": ["_id": 3], "update": ["$set": ["owner": "ann"]]]),
+                ("updateOne", ["filter": ["_id": 1], "update": ["$set": ["owner": "bob"]]]),
+                ("updateOne", ["filter": ["_id": 77], "update": ["$set": ["owner": "bob"]], "upsert": true]),
+                ("replaceOne", ["filter": ["_id": 3], "replacement": ["owner": "ann"]]),
+                ("findOneAndReplace", ["filter": ["_id": 3], "update": ["owner": "ann"]]),
+                ("findOneAndDelete", ["filter": ["_id": 3]]), ("deleteOne", ["filter": ["_id": 3]]),
+                ("deleteMany", ["filter": [:]]),
+                (
+                    "bulkWrite",
+                    [
+                        "operations": [
+                            ["insertOne": ["document": ["owner": "ann"]]], ["deleteOne": ["filter": ["_id": 4]]],
+                        ]
+                    ]
+                ),
+            ]
+            for (action, arguments) in calls {
+                #expect(await fixture.refusal("ann", action, "Note", arguments) == "NoMatchingRuleFound", "\(action)")
+            }
+            let left = try await fixture.collection("Note").find([:], options: .init(sort: ["_id": 1]))
+            #expect(left == Self.notes)
+        }
+    }
+
+    @Test func `a document against the schema is refused by name`() async throws {
+        try await withNotes { fixture in
+            #expect(
+                await fixture.refusal("ann", "insertOne", "Note", ["document": ["owner": "ann", "n": "text"]])
+                    == "SchemaValidationFailedWrite")
+        }
+    }
+
+    @Test func `filters keep a write from what they hide`() async throws {
+        try await withNotes { fixture in
+            let result = try await fixture.call(
+                "ann", "updateMany", "Note", ["filter": ["owner": "ann"], "update": ["$set": ["text": "t"]]])
+            #expect(result["matchedCount"]?.intValue == 2)
+            #expect(try await fixture.call("ann", "deleteOne", "Note", ["filter": ["_id": 5]])["deletedCount"] == 0)
+        }
+    }
+
+    @Test func `of an unordered insert that meets a duplicate the others are there`() async throws {
+        try await withNotes { fixture in
+            let documents: Document = [
+                "documents": [["_id": 1, "owner": "ann"], ["_id": 8, "owner": "ann"]], "ordered": false,
+            ]
+            await #expect(throws: BulkWriteError.self) {
+                try await fixture.call("ann", "insertMany", "Note", documents)
+            }
+            let other = try await fixture.collection("Note").findOne(["_id": 8])
+            #expect(other != nil)
+        }
+    }
+
+    // MARK: Functions in rules
+
+    @Test func `rules ask functions about each document, and hold nothing meanwhile`() async throws {
+        try await RuledFixture.with { fixture in
+            try await fixture.collection("Room").insertMany(
+                (0..<40).map { ["_id": .int32($0), "members": $0 % 2 == 0 ? ["ann"] : ["bob"]] })
+            try await fixture.collection("Message").insertMany(
+                (0..<40).map { ["_id": .int32($0), "room": .int32($0), "author": $0 < 20 ? "ann" : "bob"] })
+            #expect(try await fixture.call("ann", "count", "Message") == .int64(20))
+            // More calls at once than there are connections and hosts.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<16 {
+                    group.addTask {
+                        let update: Document = [
+                            "filter": ["_id": .int32(Int32(number / 2 * 2))], "update": ["$set": ["n": 1]],
+                        ]
+                        let result = try await fixture.call("ann", "updateOne", "Message", update)
+                        #expect(result["matchedCount"]?.intValue == 1)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let own: Document = ["room": ["$mod": [2, 0]], "author": "ann"]
+            let many = try await fixture.call(
+                "ann", "updateMany", "Message", ["filter": .document(own), "update": ["$set": ["n": 2]]])
+            #expect(many["modifiedCount"]?.intValue == 10)
+            #expect(
+                await fixture.refusal(
+                    "ann", "updateOne", "Message", ["filter": ["_id": 1], "update": ["$set": ["n": 1]]])
+                    == "NoMatchingRuleFound")
+            #expect(
+                await fixture.refusal(
+                    "ann", "updateOne", "Message", ["filter": ["_id": 30], "update": ["$set": ["n": 1]]])
+                    == "NoMatchingRuleFound")
+        }
+    }
+
+    @Test func `a rule function that fails ends the call`() async throws {
+        try await RuledFixture.with { fixture in
+            try await fixture.collection("Broken").insertOne(["_id": 1])
+            #expect(await fixture.refusal("ann", "find", "Broken", [:]) == "FunctionExecutionError")
+        }
+    }
+}

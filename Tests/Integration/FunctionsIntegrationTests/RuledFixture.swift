@@ -1,0 +1,113 @@
+import AppDefinition
+import DocumentModel
+import DocumentStore
+import EventLoop
+import FunctionProtocol
+import Functions
+import Logging
+import Postgres
+import TestSupport
+
+/// A document store under the data rules of a small app, for people who call it.
+struct RuledFixture: Sendable {
+    let store: DocumentStore
+    let app: AppDefinition
+    private let functions: RuleFunctions
+
+    static func with(_ body: @Sendable (RuledFixture) async throws -> Void) async throws {
+        let loops = LoopGroup(1)
+        let app = try AppDefinition(files: files)
+        let url = try await TestEngines.shared().makeDatabase()
+        try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
+            try await DocumentStoreMigrations.migrations.apply(on: client)
+            let hosts = FunctionHostPool(
+                configuration: .init(hosts: 1), loop: loops.next(), logger: Logger(label: "hosts"))
+            let running = Task { try await hosts.run() }
+            let store = DocumentStore(client: client)
+            store.define(
+                AppStorage(app: app.id, syncDatabase: "", partitionKey: nil) { namespace, document in
+                    app.collection(namespace.collection, database: namespace.database)?.schema?.validate(document).first
+                        .map { .init(reason: $0.message, path: $0.path) }
+                })
+            let result: Result<Void, any Error>
+            do {
+                result = .success(
+                    try await body(
+                        RuledFixture(
+                            store: store, app: app,
+                            functions: RuleFunctions(hosts: hosts, store: store, logger: Logger(label: "rules")))))
+            } catch {
+                result = .failure(error)
+            }
+            running.cancel()
+            try await running.value
+            try result.get()
+        }
+    }
+
+    /// The collection as the system sees it.
+    func collection(_ name: String) -> DocumentCollection { store.collection(name, database: "Test", app: app.id) }
+
+    func user(_ id: String) -> DataAccess {
+        .user(UserAccess(RuleUser(id: id), of: app, version: 1, functions: functions))
+    }
+
+    /// Makes a call as a user.
+    @discardableResult
+    func call(_ user: String, _ action: String, _ collection: String, _ arguments: Document = [:]) async throws -> Value
+    {
+        var arguments = arguments
+        arguments["database"] = "Test"
+        arguments["collection"] = .string(collection)
+        return try await self.user(user).perform(
+            try DocumentCall(action: action, arguments: arguments), on: store, app: app.id)
+    }
+
+    /// The name of the error that a call ends with; `nil` when it doesn't.
+    func refusal(_ user: String, _ action: String, _ collection: String, _ arguments: Document) async -> String? {
+        do {
+            try await call(user, action, collection, arguments)
+            return nil
+        } catch {
+            return EffectFailure(error).name
+        }
+    }
+
+    // MARK: The app
+
+    private static let files: AppFiles = [
+        "realm_config.json": """
+        {"config_version": 20210101, "app_id": "ruled", "name": "ruled", "location": "DE-FF", "deployment_model": "LOCAL"}
+        """,
+        "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {}}"#,
+        "data_sources/mongodb-atlas/Test/Note/rules.json": """
+        {"roles": [
+            {"name": "owner", "apply_when": {"owner": "%%user.id"}, "read": true, "write": true,
+             "delete": {"kept": {"%ne": true}}},
+            {"name": "reader", "apply_when": {"shared": true}, "fields": {"text": {"read": true}, "n": {"read": true}}}],
+         "filters": [{"name": "archive", "apply_when": {"%%true": true}, "query": {"archived": {"$ne": true}}}]}
+        """,
+        "data_sources/mongodb-atlas/Test/Note/schema.json": """
+        {"title": "Note", "bsonType": "object", "properties": {"n": {"bsonType": "int"}}}
+        """,
+        "data_sources/mongodb-atlas/Test/Person/rules.json": """
+        {"roles": [{"name": "all", "apply_when": {}, "fields": {"salary": {"read": {"_id": "%%user.id"}}},
+                    "additional_fields": {"read": true}}]}
+        """,
+        "data_sources/mongodb-atlas/Test/Message/rules.json": """
+        {"roles": [{"name": "member", "read": true, "write": {"author": "%%user.id"}, "apply_when": {
+            "%%true": {"%function": {"name": "isMember", "arguments": ["%%root.room"]}}}}]}
+        """,
+        "data_sources/mongodb-atlas/Test/Broken/rules.json": """
+        {"roles": [{"name": "all", "read": true, "apply_when": {"%%true": {"%function": {"name": "fails", "arguments": []}}}}]}
+        """,
+        "functions/config.json": #"[{"name": "isMember", "private": true}, {"name": "fails", "private": true}]"#,
+        "functions/isMember.js": """
+        exports = async room => {
+            const rooms = context.services.get("mongodb-atlas").db("Test").collection("Room");
+            return (await rooms.findOne({ _id: room }))?.members.includes(context.user.id) ?? false;
+        };
+        """,
+        "functions/fails.js": "exports = () => { throw new Error('it fails'); };",
+    ]
+}

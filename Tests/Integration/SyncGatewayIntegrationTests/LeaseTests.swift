@@ -1,0 +1,125 @@
+import DocumentModel
+import EventStream
+import EventTopics
+import Foundation
+import SyncEngine
+import SyncProtocol
+import TestSupport
+import Testing
+
+@testable import SyncGateway
+
+/// What a gateway does by itself when it doesn't hear permissions.
+@Suite struct LeaseTests {
+    @Test func `without heartbeats nothing is served, writes are taken, and what was missed comes later`() async throws
+    {
+        let fixture = try await GatewayFixture()
+        try await suspend(fixture) { fixture.heartbeats.pause() }
+        fixture.stop()
+    }
+
+    @Test func `one Kafka partition that doesn't move is enough`() async throws {
+        let fixture = try await GatewayFixture()
+        try await suspend(fixture) { fixture.heartbeats.silence(7) }
+        fixture.stop()
+    }
+
+    private func suspend(_ fixture: GatewayFixture, by cutOff: () -> Void) async throws {
+        let partition = fixture.partition()
+        for user in ["ann", "bob"] { try await fixture.grant(.write, to: user, in: partition) }
+        let ann = try await fixture.device("ann")
+        let bob = try await fixture.device("bob")
+        _ = try await ann.open(partition)
+        _ = try await bob.open(partition)
+        cutOff()
+        for device in [ann, bob] {
+            let report = try await device.error()
+            #expect(report.code == .suspended && report.partition == partition && report.action == .wait)
+        }
+        try await ann.upload(1, insert: "a-\(partition.text)", into: partition)
+        guard case .ack = try await ann.next() else { throw Device.Unexpected(what: "no ack") }
+        // Who comes now is let in, and has to wait.
+        let cleo = try await fixture.device("bob")
+        try await cleo.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+        #expect(try await cleo.error().code == .suspended)
+        // The live frame would have come before the answer to a ping.
+        try await bob.send(.ping)
+        guard case .pong = try await bob.next() else { throw Device.Unexpected(what: "not silent") }
+        fixture.heartbeats.resume()
+        #expect(try await bob.download().changes.count == 1)
+        guard case .subscribed = try await cleo.next() else { throw Device.Unexpected(what: "not opened") }
+        #expect(try await cleo.download().changes.count == 1)
+    }
+
+    @Test func `a revocation is answered, also where nobody has the partition open`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        let acks = try await fixture.fenceAcks()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let phone = try await fixture.device("ann"), tablet = try await fixture.device("ann")
+        for device in [phone, tablet] { _ = try await device.open(partition) }
+        try await fixture.grant(.none, to: "ann", in: partition, version: 2, isFence: true)
+        try await fixture.grant(.none, to: "nobody", in: partition, version: 2, isFence: true)
+        for device in [phone, tablet] {
+            guard case .revoked = try await device.next() else { throw Device.Unexpected(what: "not revoked") }
+        }
+        for user in ["ann", "nobody"] {
+            try await eventually("the answer for \(user)") {
+                acks.withLock { $0.contains { $0.user == user && $0.partition == partition && $0.version.number == 2 } }
+            }
+        }
+        #expect(acks.withLock { $0.count { $0.partition == partition } } == 2)
+        let gateways = try await fixture.postgres.query("select gateway from partita.gateways").decode(String.self)
+        #expect(acks.withLock { $0.allSatisfy { gateways.contains($0.gateway) } })
+    }
+
+    // MARK: The lease itself
+
+    private func beat(_ partition: Int32, age: Int64 = 0, validFor: Int64 = 60_000) -> GrantHeartbeat {
+        GrantHeartbeat(
+            kafkaPartition: partition, sender: "s", number: 1,
+            time: Int64(Date().timeIntervalSince1970 * 1000) - age, validFor: validFor)
+    }
+
+    @Test func `a lease needs every partition, and the registry`() {
+        let lease = GrantLease()
+        lease.renew(beat(0))
+        lease.renew(beat(1))
+        lease.registered(for: .seconds(60))
+        #expect(!lease.isValid)  // how many there are isn't known
+        lease.follow(partitions: 3)
+        #expect(!lease.isValid)
+        lease.renew(beat(2))
+        #expect(lease.isValid)
+        lease.registered(for: .zero)
+        #expect(!lease.isValid)
+        lease.registered(for: .seconds(60))
+        #expect(lease.isValid)
+        lease.end()
+        #expect(!lease.isValid)
+    }
+
+    @Test func `a lease counts from when the heartbeat was sent`() {
+        let lease = GrantLease()
+        lease.follow(partitions: 1)
+        lease.registered(for: .seconds(60))
+        lease.renew(beat(0, age: 70_000))
+        #expect(!lease.isValid)
+        lease.renew(beat(0, age: 50_000))
+        #expect(lease.isValid)
+        lease.renew(beat(0, age: 70_000))  // an old one that comes late takes nothing away
+        #expect(lease.isValid)
+    }
+
+    @Test func `heartbeats behind a revocation don't count before it is carried out`() {
+        let lease = GrantLease()
+        lease.follow(partitions: 1)
+        lease.registered(for: .seconds(60))
+        lease.renew(beat(0, age: 60_000))
+        lease.fenceBegan(on: 0)
+        lease.renew(beat(0))
+        #expect(!lease.isValid)
+        lease.fenceEnded(on: 0)
+        #expect(lease.isValid)
+    }
+}
