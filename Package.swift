@@ -337,15 +337,13 @@ let benchmarkTargets: [Target] =
             name: "Cbson", path: "Tests/Benchmarks/Cbson", pkgConfig: "libbson-1.0", providers: [.apt(["libbson-dev"])]),
         .target(
             name: "CBenchmarkReferences", dependencies: ["Cbson", "Clibpq", "Crdkafka"],
-            path: "Tests/Benchmarks/References",
-            cSettings: [.unsafeFlags(["-O2"])]),
+            path: "Tests/Benchmarks/References"),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
                 "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
                 "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres",
-                "Redis",
-                "SyncEngine", "SyncProtocol", "WebSocket",
+                "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]
 

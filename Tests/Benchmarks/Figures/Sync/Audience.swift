@@ -3,11 +3,13 @@ import CBenchmarkReferences
 import DocumentModel
 import Foundation
 import Glibc
+import Postgres
 
-/// Devices that have one partition open, one that writes into it, and as many plain sockets for the comparison.
+/// Devices that have one partition open, a hand that writes into it, and as many plain sockets for the comparison.
 actor Audience {
-    /// Changes of a round.
-    private static let changes = 400
+    /// A round's transactions, and what each inserts.
+    private static let transactions = 40
+    private static let notesEach = 20
 
     private struct Arrival {
         var seconds: Double
@@ -16,26 +18,32 @@ actor Audience {
     }
 
     private let partition: Partition
-    private let speaker: BenchmarkDevice
+    private let client: PostgresClient
     private let listeners: [BenchmarkDevice]
     private let senders: [Int32]
     private let receivers: [Int32]
-    private var version: Int64 = 0
+    private var round = 0
     /// What each listener got in the last round, and how long its frames are.
     private var stream: [UInt8] = []
     private var frameLengths: [Int] = []
 
-    init(_ system: RunningSystem, size: Int) async throws {
+    init(_ system: RunningSystem, client: PostgresClient, size: Int) async throws {
+        self.client = client
         let run = UUID().uuidString
         guard let partition = Partition(value: .string("fan-out-\(run)")) else { throw BenchmarkError("no partition") }
         self.partition = partition
-        (speaker, listeners) = try await Blocking.run {
-            let devices = try (0...size).map { number in
-                let device = try system.connect("device-\(number)-\(run)")
+        listeners = try await Blocking.run {
+            // The first write makes the collection's table.
+            let speaker = try system.connect("speaker-\(run)")
+            try speaker.open(partition)
+            try speaker.send(Note(id: "first-\(run)", partition: partition, number: 0).upload(version: 1))
+            try speaker.wait(for: "ack") { if case .ack = $0 { true } else { false } }
+            speaker.socket.close()
+            return try (0..<size).map { number in
+                let device = try system.connect("listener-\(number)-\(run)")
                 try device.open(partition)
                 return device
             }
-            return (devices[0], Array(devices.dropFirst()))
         }
         var (senders, receivers) = ([Int32](repeating: -1, count: size), [Int32](repeating: -1, count: size))
         try WebSocketClientSocket.check(
@@ -45,18 +53,14 @@ actor Audience {
     }
 
     func close() {
-        for device in listeners + [speaker] { device.socket.close() }
+        for device in listeners { device.socket.close() }
         for descriptor in senders + receivers { Glibc.close(descriptor) }
     }
 
     /// Has the changes written, and waits until every listener has all of them.
     func deliveriesPerSecond() async throws -> Double {
-        let (speaker, listeners) = (speaker, listeners)
-        let frames = (1...Int64(Self.changes)).map { number in
-            Note(id: id(version + number), partition: partition, number: number).upload(version: version + number)
-                .encoded()
-        }
-        version += Int64(Self.changes)
+        let listeners = listeners
+        round += 1
         try await Blocking.run {
             // Whoever is silent for too long is disconnected.
             for device in listeners {
@@ -64,12 +68,12 @@ actor Audience {
                 try device.wait(for: "pong") { if case .pong = $0 { true } else { false } }
             }
         }
-        async let writing: Double = Blocking.run { try [speaker].upload([frames], window: 64) }
-        let arrival = try await Self.receive(from: listeners.map(\.socket.descriptor), upTo: id(version))
-        _ = try await writing
+        async let writing: Void = write(round)
+        let arrival = try await Self.receive(from: listeners.map(\.socket.descriptor), upTo: last)
+        try await writing
         stream = arrival.stream
         frameLengths = try Self.frameLengths(of: stream)
-        return Double(Self.changes * listeners.count) / arrival.seconds
+        return Double(Self.transactions * Self.notesEach * listeners.count) / arrival.seconds
     }
 
     /// Sends the same frames by a plain loop.
@@ -79,13 +83,29 @@ actor Audience {
             let status = reference_fan_out(senders, Int32(senders.count), stream, lengths, Int32(lengths.count))
             try WebSocketClientSocket.check(Int(status), "sending")
         }
-        let arrival = try await Self.receive(from: receivers, upTo: id(version))
+        let arrival = try await Self.receive(from: receivers, upTo: last)
         try await sending
-        return Double(Self.changes * receivers.count) / arrival.seconds
+        return Double(Self.transactions * Self.notesEach * receivers.count) / arrival.seconds
     }
 
+    /// As anybody may who can reach Postgres.
+    private func write(_ round: Int) async throws {
+        for transaction in 0..<Self.transactions {
+            let notes = (1...Self.notesEach).map { place in
+                let number = transaction * Self.notesEach + place
+                let note = Note(id: id(number, round), partition: partition, number: Int64(number))
+                return ExtendedJSON.print(note.document, mode: .relaxed)
+            }
+            try await client.execute(
+                #"insert into "bench/Bench"."Note" (document) select unnest($1::text[])::jsonb"#, [.textArray(notes)])
+        }
+    }
+
+    /// The id of the round's last note.
+    private var last: String { id(Self.transactions * Self.notesEach, round) }
+
     /// Ends with a letter, so that none is the beginning of another.
-    private func id(_ version: Int64) -> String { "note-\(version)-x" }
+    private func id(_ number: Int, _ round: Int) -> String { "note-\(round)-\(number)-x" }
 
     private static func receive(from descriptors: [Int32], upTo last: String) async throws -> Arrival {
         try await Blocking.run {

@@ -1,16 +1,24 @@
 import BenchmarkRunner
+import EventLoop
+import Postgres
 
-/// Changes of one partition delivered to 1,000 devices' sockets per second, from the first byte to the last one, while another device
-/// writes as fast as it gets acknowledgements. Against a loop of plain C that sends the same bytes in the same frames to as many
-/// sockets, read by the same reader.
+/// Changes of one partition delivered to 1,000 devices' sockets per second, from the first byte to the last one, while a hand inserts
+/// into the collection's table as fast as Postgres commits. (What a device's upload costs the gateway is `sync.acked-writes`.) Against a
+/// loop of plain C that sends the same bytes in the same frames to as many sockets, read by the same reader.
 let fanOut = Benchmark(Figure("sync.fan-out", .perSecond, goal: .ratio(atLeast: 0.6))) { bench in
     let system = try await RunningSystem.shared(on: bench.machine)
-    let audience = try await Audience(system, size: 1_000)
-    let measurements = try await bench.compare {
-        try await audience.deliveriesPerSecond()
-    } reference: {
-        try await audience.plainDeliveriesPerSecond()
+    let loops = LoopGroup(1, name: "fan-out")
+    let postgres = PostgresConfiguration(url: try await bench.machine.postgres())
+    let measurements = try await PostgresClient.withClient(postgres, on: loops) { client in
+        let audience = try await Audience(system, client: client, size: 1_000)
+        let measurements = try await bench.compare {
+            try await audience.deliveriesPerSecond()
+        } reference: {
+            try await audience.plainDeliveriesPerSecond()
+        }
+        await audience.close()
+        return measurements
     }
-    await audience.close()
+    await loops.shutDown()
     return measurements
 }
