@@ -4,6 +4,11 @@ import Postgres
 extension DocumentStoreError {
     /// MongoDB's E11000, with the index and the values that are there already.
     init(duplicate error: PostgresError, in table: CollectionTable?) {
+        if let table, let id = IndexKey.id(inDetail: error.detail ?? "") {
+            self.init(
+                duplicateIn: table, index: "_id_", keyPattern: ["_id": 1], keyValue: ["_id": id], underlying: error)
+            return
+        }
         guard let table, let constraint = error.constraint,
             let index = table.indexes.first(where: { $0.relation.hasSameBytes(as: constraint) })
         else {

@@ -50,6 +50,14 @@ enum IndexKey {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
+    /// The value of `Key (_id)=(…) already exists.`; `nil` where another index refused.
+    static func id(inDetail detail: String) -> Value? {
+        guard let start = detail.range(of: "(_id)=("), let end = detail.range(of: ")", options: .backwards),
+            start.upperBound <= end.lowerBound
+        else { return nil }
+        return Value(keyText: String(detail[start.upperBound..<end.lowerBound]))
+    }
+
     /// The values of `Key (…)=(\x…, \x…) already exists.`; null for what has no exact key.
     static func values(inDetail detail: String) -> [Value] {
         guard let start = detail.range(of: ")=("), let end = detail.range(of: ")", options: .backwards),
