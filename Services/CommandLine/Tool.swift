@@ -30,7 +30,9 @@ struct Tool: Sendable {
         do {
             return try await run(settings, configuration, on: loops, body)
         } catch let error as PostgresError where error.code != .server {
-            let reason = (error.underlyingError as? PostgresError)?.message ?? error.message
+            let message = (error.underlyingError as? PostgresError)?.message ?? error.message
+            // libpq's further lines are guesses.
+            let reason = message.split(separator: "\n").first ?? ""
             throw ToolError(
                 "Postgres can't be reached at \(configuration.postgresPlace): \(reason). Is the system running?")
         } catch let error as KafkaError {

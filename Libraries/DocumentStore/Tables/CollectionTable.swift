@@ -70,20 +70,20 @@ private struct CollectionSQL {
             select u.*, p.epoch, p.head - u.back as revision, p.head - u.incarnation_back as own_incarnation\(columns)
             from unnest($4::text[], $5::text[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::bigint[],
                 $11::bigint[], $12::bigint[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bigint[])
-            u(_id, partition, back, body, document, clocks, incarnation_back, incarnation_epoch, incarnation,
-                operation, before, origin_user, origin_device, origin_version)
+            with ordinality u(_id, partition, back, body, document, clocks, incarnation_back, incarnation_epoch,
+                incarnation, operation, before, origin_user, origin_device, origin_version, place)
             join partita.partitions p on p.app = $1 and p.partition = u.partition\(source)
         )
         """
     }
 
-    /// `$1` app, `$2` database, `$3` collection, then arrays by document.
+    /// `$1` app, `$2` database, `$3` collection, then arrays by document, which a read without an order gives back in theirs.
     var insert: String {
         """
         with \(written(from: "")), stored as (
             insert into \(table) (_id, partition, epoch, revision, incarnation_epoch, incarnation, clocks, body, document)
             select _id, partition, epoch, revision, epoch, own_incarnation, clocks::json, body::json, document::jsonb
-            from written
+            from written order by place
         )
         insert into partita.changes (\(changeColumns))
         select $1, partition, epoch, revision, $2, $3, _id, operation, epoch, own_incarnation,

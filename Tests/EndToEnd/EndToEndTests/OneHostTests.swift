@@ -17,6 +17,7 @@ extension EndToEnd {
             {"local-userpass": {"name": "local-userpass", "type": "local-userpass", "config": {"autoConfirm": true,
                                 "resetPasswordUrl": "https://app.example/reset"}}}
             """,
+            "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#,
             "functions/config.json": #"[{"name": "add", "private": false}]"#,
             "functions/add.js": "exports = (a, b) => ({sum: a + b, user: context.user.id});",
         ]

@@ -74,7 +74,7 @@ import Testing
         let other = change("cellar", after: ["members": ["zoe"], "size": 7])
         #expect(try await table.candidates(for: [other], app: app).count == 1)
         #expect(try await table.subjects(concernedBy: [other], app: app) == [subject("three")])
-        let gone = change("kitchen", before: ["members": ["ann"], "open": true], after: nil)
+        let gone = change("kitchen", before: ["_id": "kitchen", "members": ["ann"], "open": true], after: nil)
         #expect(
             try await table.subjects(concernedBy: [gone, other], app: app)
                 == [subject("one"), subject("two"), subject("three"), subject("four")])
