@@ -56,6 +56,18 @@ import Testing
         #expect(await loop.shutDown())
     }
 
+    @Test func `a watcher of a connection that was reset sees its last words, and then its end`() async throws {
+        let loop = EventLoop(name: "test")
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        // What the other end leaves unread makes a reset of its close.
+        try #require(write(ends[0], "unread", 6) == 6)
+        try #require(write(ends[1], "last words", 10) == 10)
+        close(ends[1])
+        #expect(try await readAll(ends[0], on: loop) == "last words")
+        #expect(await loop.shutDown())
+    }
+
     @Test func `a watcher sees a descriptor become readable and its end`() async throws {
         let loop = EventLoop(name: "test")
         var descriptors: [Int32] = [0, 0]
