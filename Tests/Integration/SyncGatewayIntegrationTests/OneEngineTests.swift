@@ -114,11 +114,11 @@ import Testing
             let name = "\(operation.method) \(operation.arguments)"
             let byFunction = try await function(operation, app: api.app, fixture.store, hosts)
             let byTool = try await tool(operation, app: api.app, fixture.databaseURL)
-            #expect(byTool == byFunction, "\(name)")
+            #expect(Self.unnamed(byTool) == Self.unnamed(byFunction), "\(name)")
             if operation.isInAPI {
                 let answer = try await api.call(operation.method, "API", operation.arguments)
                 let byAPI = Self.result(of: answer.body)
-                #expect(byAPI == byFunction, "\(name)")
+                #expect(Self.unnamed(byAPI) == Self.unnamed(byFunction), "\(name)")
             } else {
                 _ = try await DataAccess.system.perform(
                     try DocumentCall(action: operation.method, arguments: Self.placed(operation.arguments, "API")),
@@ -140,6 +140,12 @@ import Testing
         arguments["database"] = "Test"
         arguments["collection"] = .string(collection)
         return arguments
+    }
+
+    /// A message without the collection's own name in it.
+    private static func unnamed(_ answer: Value) -> Value {
+        guard let text = answer.stringValue else { return answer }
+        return .string(text.replacing(#/Test\.(Function|API|Tool)/#, with: "Test.It"))
     }
 
     /// What is in an answer of the data API; an error is its message.
