@@ -5,6 +5,9 @@ import Redis
 /// `presence:<app>/<user>/<device>` is a device's lease, with its TTL; `presence:devices:<app>/<user>` the devices of a user that have
 /// one; `presence:version:<app>/<user>` counts the user's flips; `presence:deadlines` holds every lease's end. A user is online while
 /// any device is.
+///
+/// Redis may forget all of it. A version is never below Redis' clock, so flips go on counting upwards; devices that are connected get
+/// a new lease at their next renewal; and `presence:mark` is missing, which says that users may be taken for online who are gone.
 public struct PresenceLeases: Sendable {
     private let redis: RedisClient
     /// Milliseconds.
@@ -57,12 +60,39 @@ public struct PresenceLeases: Sendable {
             members.map { RedisCommand(Self.confirmScript, keys: [prefix], arguments: [$0.userText, $0.device]) })
     }
 
-    private static let now = "local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)"
+    /// Whether Redis has forgotten everything, and the caller is the one to look after those who were online then.
+    /// - Parameter claimTime: when nobody has called `remember` by then, the next may try.
+    public func claimForgotten(claimTime: Duration) async throws -> Bool {
+        let value = try await redis.eval(
+            Self.forgottenScript, keys: [prefix], arguments: [Int(claimTime / .milliseconds(1))])
+        return value.int == 1
+    }
+
+    /// The flips of those users, of the given ones, who have no device; the given one is named.
+    public func absent(_ members: [PresenceMember]) async throws -> [PresenceFlip] {
+        let values = try await redis.pipeline(
+            members.map { RedisCommand(Self.absentScript, keys: [prefix], arguments: [$0.userText]) })
+        return try zip(members, values).compactMap { try PresenceFlip($0, try $1.get(), isOnline: false) }
+    }
+
+    /// Sets the mark, unless Redis has forgotten everything again since `claimForgotten`.
+    public func remember() async throws { _ = try await redis.eval(Self.rememberScript, keys: [prefix]) }
+
+    /// `now`, and the number of a user's next flip: one more than before, and never less than the time in microseconds.
+    private static let prelude = """
+        local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
+        local function flip(p, user)
+            local key = p .. 'presence:version:' .. user
+            local version = math.max((tonumber(redis.call('GET', key)) or 0) + 1, t[1] * 1000000 + t[2])
+            redis.call('SET', key, string.format('%.0f', version))
+            return version
+        end
+        """
 
     /// Gives `{version, devices, now}` for a new lease, nil for a renewed one.
     private static let refreshScript = RedisScript(
         """
-        \(now)
+        \(prelude)
         local p, user, device, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
         local member = user .. '/' .. device
         local known = redis.call('EXISTS', p .. 'presence:' .. member)
@@ -70,24 +100,24 @@ public struct PresenceLeases: Sendable {
         redis.call('ZADD', p .. 'presence:deadlines', now + ttl, member)
         if known == 1 then return false end
         redis.call('SADD', p .. 'presence:devices:' .. user, device)
-        return { redis.call('INCR', p .. 'presence:version:' .. user), redis.call('SCARD', p .. 'presence:devices:' .. user), now }
+        return { flip(p, user), redis.call('SCARD', p .. 'presence:devices:' .. user), now }
         """)
 
     private static let leaveScript = RedisScript(
         """
-        \(now)
+        \(prelude)
         local p, user, device = KEYS[1], ARGV[1], ARGV[2]
         local member = user .. '/' .. device
         redis.call('ZREM', p .. 'presence:deadlines', member)
         redis.call('SREM', p .. 'presence:devices:' .. user, device)
         if redis.call('DEL', p .. 'presence:' .. member) == 0 then return false end
-        return { redis.call('INCR', p .. 'presence:version:' .. user), redis.call('SCARD', p .. 'presence:devices:' .. user), now }
+        return { flip(p, user), redis.call('SCARD', p .. 'presence:devices:' .. user), now }
         """)
 
     /// A lease that was renewed meanwhile is put back to its end; one that is gone is claimed.
     private static let claimScript = RedisScript(
         """
-        \(now)
+        \(prelude)
         local p, limit, claim = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
         local due = redis.call('ZRANGEBYSCORE', p .. 'presence:deadlines', '-inf', now, 'LIMIT', 0, limit)
         local claimed = {}
@@ -101,7 +131,7 @@ public struct PresenceLeases: Sendable {
                 local user = app .. '/' .. name
                 redis.call('SREM', p .. 'presence:devices:' .. user, device)
                 claimed[#claimed + 1] = {
-                    member, redis.call('INCR', p .. 'presence:version:' .. user),
+                    member, flip(p, user),
                     redis.call('SCARD', p .. 'presence:devices:' .. user), now
                 }
             end
@@ -114,6 +144,28 @@ public struct PresenceLeases: Sendable {
         """
         local p, member = KEYS[1], ARGV[1] .. '/' .. ARGV[2]
         if redis.call('EXISTS', p .. 'presence:' .. member) == 0 then redis.call('ZREM', p .. 'presence:deadlines', member) end
+        return 1
+        """)
+
+    private static let forgottenScript = RedisScript(
+        """
+        local p, claim = KEYS[1], ARGV[1]
+        if redis.call('EXISTS', p .. 'presence:mark') == 1 then return 0 end
+        return redis.call('SET', p .. 'presence:marking', 1, 'NX', 'PX', claim) and 1 or 0
+        """)
+
+    private static let absentScript = RedisScript(
+        """
+        \(prelude)
+        local p, user = KEYS[1], ARGV[1]
+        if redis.call('SCARD', p .. 'presence:devices:' .. user) > 0 then return false end
+        return { flip(p, user), 0, now }
+        """)
+
+    private static let rememberScript = RedisScript(
+        """
+        local p = KEYS[1]
+        if redis.call('DEL', p .. 'presence:marking') == 1 then redis.call('SET', p .. 'presence:mark', 1) end
         return 1
         """)
 }

@@ -23,6 +23,11 @@ public enum EngineSettings {
     public static let ruleHosts = ConfigurationKey<Int>.int(
         "functions.rule-hosts", default: 2, range: 1...64, "Processes that run the functions of data rules.")
 
+    /// For gateways, which give the leases, and for those who look after what is left of them.
+    public static let presenceTTL = ConfigurationKey<Duration>.duration(
+        "presence.ttl", default: .seconds(30), range: .milliseconds(500)...(.seconds(3600)),
+        "How long after the last sign of life a device counts as online; the same in gateways and trigger workers.")
+
     /// For a service without Redis.
     public static let keys: [ConfigurationKeyDescription] = [
         postgresURL.description, postgresConnections.description, kafkaBootstrap.description, kafkaEmbedded.description,

@@ -20,16 +20,13 @@ public enum SyncGatewayServer {
         "What may wait in a device's socket; beyond it the device catches up later.")
     static let subscriptions = ConfigurationKey<Int>.int(
         "device.subscriptions", default: 100, range: 1...10_000, "Partitions that a device may have open.")
-    static let presenceTTL = ConfigurationKey<Duration>.duration(
-        "presence.ttl", default: .seconds(30), range: .milliseconds(500)...(.seconds(3600)),
-        "How long after the last sign of life a device counts as online.")
 
     /// The service's main program.
     public static let main = ServiceMain(
         name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.",
         defaultPort: 8082,
         keys: EngineSettings.keysWithRedis + [
-            window.description, subscriptions.description, presenceTTL.description,
+            window.description, subscriptions.description, EngineSettings.presenceTTL.description,
             EngineSettings.ruleHosts.description,
         ])
 
@@ -38,7 +35,7 @@ public enum SyncGatewayServer {
         let engines = try ServiceEngines(context, usesRedis: true)
         let logger = context.logger
         guard let redis = engines.redis else { return [] }
-        let ttl = context.configuration[presenceTTL]
+        let ttl = context.configuration[EngineSettings.presenceTTL]
         let presence = PresenceKeeper(
             leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"), producer: engines.events,
             interval: ttl / 3, logger: logger)

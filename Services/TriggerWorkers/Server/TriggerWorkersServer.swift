@@ -18,7 +18,9 @@ public enum TriggerWorkersServer {
     public static let main = ServiceMain(
         name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.",
         defaultPort: 8083,
-        keys: EngineSettings.keysWithRedis + [hosts.description, EngineSettings.ruleHosts.description])
+        keys: EngineSettings.keysWithRedis + [
+            hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
+        ])
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
@@ -31,6 +33,8 @@ public enum TriggerWorkersServer {
             configuration: .init(hosts: context.configuration[EngineSettings.ruleHosts]), loop: context.loops.next(),
             logger: logger)
         let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next()))
+        let ttl = context.configuration[EngineSettings.presenceTTL]
+        let leases = PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):")
         let logs = FunctionLogs(client: engines.postgres, logger: logger)
         let runner = TriggerRunner(
             client: engines.postgres, store: engines.store, functions: functions, effects: effects, logs: logs,
@@ -63,9 +67,9 @@ public enum TriggerWorkersServer {
                         pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
                         handler: PresenceWriter(apps: engines.apps, store: engines.store, logger: logger),
                         logger: logger),
-                    PresenceWatcher(
-                        leases: PresenceLeases(redis: redis, ttl: .seconds(30), prefix: "\(engines.pool):"),
-                        events: engines.events, logger: logger),
+                    PresenceWatcher(leases: leases, events: engines.events, logger: logger),
+                    PresenceRepair(
+                        leases: leases, ttl: ttl, client: engines.postgres, events: engines.events, logger: logger),
                     ExpirySweeper(store: engines.store, logger: logger),
                     ScheduledTriggers(
                         apps: engines.apps, table: ScheduleTable(client: engines.postgres), runner: runner,

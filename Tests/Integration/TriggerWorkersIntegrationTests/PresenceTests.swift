@@ -5,7 +5,10 @@ import Presence
 import TestSupport
 import Testing
 
-@Suite struct PresenceTests {
+/// One after the other: one of them has Redis forget who is online.
+@Suite(.serialized) struct PresenceTests {
+    private let device = "phone"
+
     @Test func `a lease that runs out writes the field`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(hasPresence: true)
@@ -26,6 +29,7 @@ import Testing
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(hasPresence: true)
         try await fixture.deploy(app)
+        try await waitForMark(fixture)
         let users = fixture.store.collection("User", database: "Test", app: app.id)
         func flip(_ version: Int64, online: Bool) -> PresenceEvent {
             PresenceEvent(
@@ -45,5 +49,63 @@ import Testing
             ).first?.decode(0, as: Int64.self) == 3
         }
         #expect(try await users.findOne(["_id": "bob"])?["presence"]?.stringValue == "On-Line")
+    }
+
+    @Test func `flips count on when Redis has forgotten everything`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let member = PresenceMember(app: "forgetful", user: "cid", device: device)
+        let leases = PresenceLeases(redis: fixture.redis, ttl: .seconds(30), prefix: "\(fixture.pool):")
+        let first = try #require(try await leases.refresh([member]).first)
+        let second = try #require(try await leases.leave(member))
+        #expect(second.version > first.version)
+        try await forget(member, fixture)
+        #expect(try #require(try await leases.refresh([member]).first).version > second.version)
+        _ = try await leases.leave(member)
+    }
+
+    @Test func `who went while Redis was away goes offline, and who is still connected doesn't`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(hasPresence: true)
+        try await fixture.deploy(app)
+        try await waitForMark(fixture)
+        let users = fixture.store.collection("User", database: "Test", app: app.id)
+        func presence(of user: String) async throws -> String? {
+            try await users.findOne(["_id": .string(user)])?["presence"]?.stringValue
+        }
+        let leases = PresenceLeases(redis: fixture.redis, ttl: .seconds(30), prefix: "\(fixture.pool):")
+        let members = ["dan", "eve"].map { PresenceMember(app: app.id, user: $0, device: device) }
+        for flip in try await leases.refresh(members) {
+            _ = try await users.insertOne(["_id": .string(flip.member.user)])
+            try await fixture.events.send(
+                PresenceEvent(
+                    app: app.id, user: flip.member.user, device: device, state: .online, isUserOnline: true,
+                    lastSeen: flip.time, version: flip.version))
+            try await eventually("\(flip.member.user) is on-line", within: .seconds(10)) {
+                try await presence(of: flip.member.user) == "On-Line"
+            }
+        }
+        for member in members { try await forget(member, fixture) }
+        // Eve's gateway renews, Dan's is gone.
+        _ = try await leases.refresh([members[1]])
+        try await fixture.redis.command(["DEL", "\(fixture.pool):presence:mark"])
+        try await eventually("Dan is off-line", within: .seconds(10)) {
+            try await presence(of: "dan") == "Off-Line"
+        }
+        try await waitForMark(fixture)
+        #expect(try await presence(of: "eve") == "On-Line")
+        _ = try await leases.leave(members[1])
+    }
+
+    /// The workers have looked after who was online when they began.
+    private func waitForMark(_ fixture: TriggersFixture) async throws {
+        try await eventually("the mark is set", within: .seconds(10)) {
+            try await fixture.redis.command(["EXISTS", "\(fixture.pool):presence:mark"]).int == 1
+        }
+    }
+
+    private func forget(_ member: PresenceMember, _ fixture: TriggersFixture) async throws {
+        let user = "\(member.app)/\(member.user)"
+        let keys = ["\(user)/\(member.device)", "devices:\(user)", "version:\(user)"]
+        try await fixture.redis.command(["DEL"] + keys.map { "\(fixture.pool):presence:\($0)" })
     }
 }

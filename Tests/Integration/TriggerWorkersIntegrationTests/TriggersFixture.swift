@@ -52,7 +52,7 @@ final class TriggersFixture: Sendable {
         self.pool = pool
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2",
+            "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2", "presence.ttl": "500ms",
         ]
         port = try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
         let loops = LoopGroup(1)

@@ -31,10 +31,16 @@ struct PresenceWriter: EventHandler {
                 beforeCommit: { transaction in
                     let rows = try await transaction.query(
                         """
-                        insert into partita.presence_written as p (app, user_id, version) values ($1, $2, $3)
-                        on conflict (app, user_id) do update set version = excluded.version where p.version < excluded.version
+                        insert into partita.presence_written as p (app, user_id, version, online_device) values ($1, $2, $3, $4)
+                        on conflict (app, user_id) do update set
+                            version = excluded.version, online_device = excluded.online_device
+                        where p.version < excluded.version
                         returning version
-                        """, [.text(event.app), .text(event.user), .int(event.version)])
+                        """,
+                        [
+                            .text(event.app), .text(event.user), .int(event.version),
+                            event.isUserOnline ? .text(event.device) : .null,
+                        ])
                     if rows.isEmpty { throw Stale() }
                 }
             ) { session in

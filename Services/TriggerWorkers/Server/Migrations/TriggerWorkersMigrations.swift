@@ -4,7 +4,10 @@ import Postgres
 enum TriggerWorkersMigrations {
     static let all = Migrations(
         owner: "trigger-workers",
-        files: [(number: 1, name: "triggers", sql: triggers), (number: 2, name: "moments", sql: moments)])
+        files: [
+            (number: 1, name: "triggers", sql: triggers), (number: 2, name: "moments", sql: moments),
+            (number: 3, name: "presence", sql: presence),
+        ])
 
     private static let triggers = #"""
         -- What the document calls of a run gave, so that a run that begins anew is answered from here as far as it had come.
@@ -73,5 +76,11 @@ enum TriggerWorkersMigrations {
             claimed_until timestamptz not null,
             primary key (app, trigger, moment)
         );
+        """#
+
+    private static let presence = #"""
+        -- Who is written as online, with one of their devices: when Redis has forgotten everything, nobody else knows.
+        alter table partita.presence_written add column online_device text;
+        create index presence_written_online on partita.presence_written (app, user_id) where online_device is not null;
         """#
 }

@@ -28,13 +28,7 @@ struct PresenceWatcher: Service {
         do {
             let flips = try await leases.claimExpired(limit: Self.batch, claimTime: .seconds(10))
             if flips.isEmpty { return false }
-            try await events.send(
-                flips.map { flip in
-                    PresenceEvent(
-                        app: flip.member.app, user: flip.member.user, device: flip.member.device, state: .offline,
-                        why: .expired, isUserOnline: flip.isUserOnline, lastSeen: flip.time, version: flip.version)
-                }
-            ).requireAll()
+            try await events.send(flips.map { PresenceEvent(expired: $0) }).requireAll()
             try await leases.confirm(flips.map(\.member))
             TriggerMetrics.expirations.increment(by: flips.count)
             return flips.count == Self.batch
@@ -42,5 +36,14 @@ struct PresenceWatcher: Service {
             logger.debug("expired leases wait", metadata: ["error": "\(error)"])
             return false
         }
+    }
+}
+
+extension PresenceEvent {
+    /// A device is gone that didn't say so.
+    init(expired flip: PresenceFlip) {
+        self.init(
+            app: flip.member.app, user: flip.member.user, device: flip.member.device, state: .offline, why: .expired,
+            isUserOnline: flip.isUserOnline, lastSeen: flip.time, version: flip.version)
     }
 }
