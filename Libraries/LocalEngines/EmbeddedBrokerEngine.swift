@@ -23,6 +23,7 @@ public actor EmbeddedBrokerEngine: Engine {
     public func start() async throws(EngineError) {
         try directory.create()
         try await directory.stopLeftover(SIGTERM)
+        try LocalPort.requireFree(port, for: name)
         let child = try directory.spawn(tool, ["broker", "--port", "\(port)"], asPresentUser: true)
         self.child = child
         let port = port

@@ -27,6 +27,8 @@ public actor KafkaEngine: Engine {
         if !(await directory.user.canRead("\(home)/libs")) { directory.user = .present }
         try directory.create()
         try await directory.stopLeftover(SIGTERM)
+        try LocalPort.requireFree(port, for: name)
+        try LocalPort.requireFree(controllerPort, for: name)
         try directory.write(properties, to: "server.properties")
         let file = directory.path + "/server.properties"
         if !directory.contains("data/meta.properties") {

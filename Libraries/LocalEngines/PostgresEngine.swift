@@ -27,6 +27,7 @@ public actor PostgresEngine: Engine {
         let binaries = try Self.binaries()
         try directory.create()
         try await directory.stopLeftover(Self.fastShutdown)
+        try LocalPort.requireFree(port, for: name)
         let isNew = !directory.contains("data/PG_VERSION")
         if isNew {
             try await directory.run(

@@ -19,6 +19,7 @@ public actor RedisEngine: Engine {
     public func start() async throws(EngineError) {
         try directory.create()
         try await directory.stopLeftover(SIGTERM)
+        try LocalPort.requireFree(port, for: name)
         let child = try directory.spawn(
             "redis-server",
             [

@@ -46,4 +46,13 @@ public enum LocalPort {
 
     /// Whether somebody listens on the port.
     public static func isTaken(_ port: Int) -> Bool { TCPProbe.accepts(port: port) }
+
+    /// Somebody else who answers on the port would be taken for what is to be started there.
+    /// - Parameter user: who wants to listen there.
+    /// - Throws: `EngineError` that names the port.
+    public static func requireFree(_ port: Int, for user: String) throws(EngineError) {
+        guard isTaken(port) else { return }
+        throw EngineError(
+            engine: user, message: "port \(port) is in use; stop what listens there, or choose others with --port")
+    }
 }

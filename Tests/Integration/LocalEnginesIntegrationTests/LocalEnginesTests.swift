@@ -36,13 +36,20 @@ struct LocalEnginesTests {
         }
     }
 
-    @Test func `a port in use is an error that shows the log`() async throws {
+    @Test func `what listens on the port already isn't taken for the engine`() async throws {
         try await withRoot { root in
             let other = RedisEngine(root: root + "/other", port: try LocalPort.free())
             try await other.start()
-            let engine = PostgresEngine(root: root, port: other.port)
-            let error = await #expect(throws: EngineError.self) { try await engine.start() }
-            #expect(error?.message.contains("Address already in use") == true)
+            let port = other.port
+            let engines: [any Engine] = [
+                PostgresEngine(root: root, port: port), RedisEngine(root: root, port: port),
+                EmbeddedBrokerEngine(tool: CurrentEnvironment.sibling("partita"), root: root, port: port),
+                KafkaEngine(home: root, root: root, port: try LocalPort.free(), controllerPort: port),
+            ]
+            for engine in engines {
+                let error = await #expect(throws: EngineError.self) { try await engine.start() }
+                #expect(error?.description.hasPrefix("\(engine.name): port \(port) is in use; ") == true)
+            }
             await other.stop()
         }
     }
