@@ -256,7 +256,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "DocumentStoreIntegrationTests",
         [
-            "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
+            "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka",
+            "Lifecycle",
             "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
     .testTarget(

@@ -5,7 +5,7 @@ public import Postgres
 /// The table `partita.grants` is made here too, because an upload is checked against it inside the commit; its rows belong to
 /// the service `permissions`.
 public enum DocumentStoreMigrations {
-    /// To be applied at the start of every service that uses a ``DocumentStore``, and by `partita migrate`.
+    /// To be applied at the start of every service that uses a ``DocumentStore``, and by `partita setup`.
     public static let migrations = Migrations(
         owner: "document-store",
         files: [
@@ -15,5 +15,6 @@ public enum DocumentStoreMigrations {
             (4, "other-hands", otherHands),
             (5, "indexes", indexes),
             (6, "schemas", schemas),
+            (7, "restored", restored),
         ])
 }
