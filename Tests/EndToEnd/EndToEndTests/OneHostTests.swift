@@ -103,6 +103,24 @@ extension EndToEnd {
             try await system.waitUntilReplaced("media-offload", old)
         }
 
+        @Test(arguments: ["auth", "sync-gateway", "trigger-workers", "media-offload"])
+        func `each operation that is described is answered there by its own service`(_ service: String) async throws {
+            let system = try await RunningSystem.shared()
+            let here = Client(root: system.publicURL, system: system)
+            let direct = Client(root: system.url(of: service), system: system)
+            let operations = try OpenAPIPaths.read(tag: service)
+            #expect(!operations.isEmpty)
+            for operation in operations {
+                let parts = operation.split(separator: " ").map(String.init)
+                let path = parts[1].replacing(":app", with: "rchat").replacing(/:[a-z]+/, with: "x")
+                let answer = try await here.send(parts[0], path, parts[0] == "GET" ? nil : [])
+                let own = try await direct.send(parts[0], path, parts[0] == "GET" ? nil : [])
+                #expect(answer.status == own.status && answer.text == own.text, "\(operation): \(answer.text)")
+                // The administrator's are off without a token.
+                #expect(!answer.text.contains("no such resource") || path.hasPrefix("/api/admin/"), "\(operation)")
+            }
+        }
+
         private func deploy(_ system: RunningSystem) async throws {
             let folder = system.directory + "/onehost"
             for (file, text) in Self.app {
@@ -128,8 +146,8 @@ extension EndToEnd {
                 try await send("POST", path, Array(body.utf8), token)
             }
 
-            private func send(
-                _ method: String, _ path: String, _ body: [UInt8]?, _ token: String?
+            func send(
+                _ method: String, _ path: String, _ body: [UInt8]?, _ token: String? = nil
             ) async throws -> HTTPClient.Response {
                 let http = HTTPClient(loop: system.loop)
                 var headers = [HTTPClient.Header("Content-Type", "application/json")]
