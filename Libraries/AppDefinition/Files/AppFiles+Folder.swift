@@ -50,6 +50,8 @@ extension AppFiles {
         let path = relative.isEmpty ? folder : folder + "/" + relative
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
+        } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
+            throw AppDefinitionError(code: .folderUnreadable, message: "there is no folder \(path)")
         } catch {
             throw AppDefinitionError(code: .folderUnreadable, message: "\(path): \(error.localizedDescription)")
         }

@@ -11,9 +11,13 @@ struct DemoCheck: Sendable {
         try await Tool.run(configuration) { tool in
             for (device, handle) in handles {
                 var difference = ""
-                try await eventually("\(device.name) has what Postgres has in \(handle.partition): \(difference)") {
-                    difference = try await Self.difference(handle, on: tool.postgres)
-                    return difference.isEmpty ? true : nil
+                do {
+                    try await eventually("\(device.name) has what Postgres has in \(handle.partition.text)") {
+                        difference = try await Self.difference(handle, on: tool.postgres)
+                        return difference.isEmpty ? true : nil
+                    }
+                } catch let failure as DemoFailure {
+                    throw DemoFailure(description: "\(failure.description): \(difference)")
                 }
                 let count = try await Self.collections.asyncMap { try await handle.find($0).count }.reduce(0, +)
                 device.say("\(handle.partition.text): \(count) documents, the same")

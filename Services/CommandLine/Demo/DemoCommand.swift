@@ -17,11 +17,12 @@ enum DemoCommand {
     static func play(_ configuration: LocalConfiguration, places: Places) async throws {
         let loop = EventLoop(name: "demo")
         let run = String(UUID().uuidString.prefix(8)).lowercased()
-        let folder = places.data + "/demo/\(run)"
+        let folder = places.demo + "/\(run)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let demo = Demo(configuration: configuration, run: run, folder: folder, loop: loop)
         let start = ContinuousClock.now
         try await demo.play()
+        try FileManager.default.removeItem(atPath: folder)
         Output.line("\nAll of it came out right, in \(Progress.text(ContinuousClock.now - start)).")
     }
 }

@@ -19,8 +19,9 @@ enum DeviceCommand {
     ) { arguments in
         let user = try arguments.requiredValue("user")
         let auth = try arguments.value("auth") ?? LocalConfiguration(arguments: arguments).authURL
+        let store = arguments.value("store")
         let directory =
-            arguments.value("store")
+            store
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("partita-device-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let app = try await PartitaApp(
@@ -37,6 +38,7 @@ enum DeviceCommand {
             try await DeviceConsole(session: session, first: own).run()
         }
         try await app.close()
+        if store == nil { try FileManager.default.removeItem(atPath: directory) }
     }
 
     private static func signIn(_ app: PartitaApp, _ user: String, _ password: String) async throws -> Session {

@@ -20,6 +20,8 @@ struct Places: Sendable {
     var logs: String { data + "/logs" }
     var media: String { data + "/media" }
     var mail: String { data + "/mail" }
+    /// The stores of the devices of demos that went wrong.
+    var demo: String { data + "/demo" }
     /// The services' process ids, and `ready` while the system is up.
     var run: String { data + "/run" }
     /// What the services and the tool's other commands read to find the engines.
@@ -32,9 +34,8 @@ struct Places: Sendable {
     }
 
     func remove() throws {
-        // Only what `create` makes: the directory may be somebody's home.
-        for path in [engines, logs, media, mail, run, configFile] where FileManager.default.fileExists(atPath: path) {
-            try FileManager.default.removeItem(atPath: path)
-        }
+        // Only what is made here: the directory may be somebody's home.
+        for path in [engines, logs, media, mail, demo, run, configFile]
+        where FileManager.default.fileExists(atPath: path) { try FileManager.default.removeItem(atPath: path) }
     }
 }
