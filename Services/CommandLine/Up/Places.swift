@@ -28,8 +28,13 @@ struct Places: Sendable {
     var configFile: String { data + "/partita.conf" }
 
     func create() throws {
-        for directory in [data, engines, logs, media, mail, run] {
+        for directory in [data, engines] {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        }
+        // Photos, and mails with links that sign in: nobody else's business. The engines' user has to pass the ones above.
+        for directory in [logs, media, mail, run] {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         }
     }
 
