@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 @main
@@ -22,6 +23,11 @@ enum Main {
         } catch let error as UsageError {
             complain("\(error)")
             exit(64)  // EX_USAGE
+        } catch is Interrupted {
+            exit(130)
+        } catch let error as CocoaError {
+            complain("\(error.filePath.map { "\($0): " } ?? "")\(error.localizedDescription)")
+            exit(1)
         } catch {
             complain("\(error)")
             exit(1)
@@ -31,7 +37,7 @@ enum Main {
     private static func run(_ words: [String]) async throws {
         guard let first = words.first else { return Output.line(Help.overview(commands)) }
         if ["help", "--help", "-h"].contains(first) {
-            guard words.count > 1 else { return Output.line(Help.overview(commands)) }
+            guard words.count > 1, !words[1].hasPrefix("-") else { return Output.line(Help.overview(commands)) }
             let asked = Array(words.dropFirst())
             guard let command = find(asked) else { throw unknown(asked) }
             return Output.line(Help.page(command))

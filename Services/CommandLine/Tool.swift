@@ -35,8 +35,11 @@ struct Tool: Sendable {
             let reason = message.split(separator: "\n").first ?? ""
             throw ToolError(
                 "Postgres can't be reached at \(configuration.postgresPlace): \(reason). Is the system running?")
+        } catch let error as PostgresError {
+            // Who can reach Postgres may read what it says.
+            throw ToolError("Postgres refused it: \(error.message) (\(error.sqlstate ?? "no SQLSTATE"))")
         } catch let error as KafkaError {
-            throw ToolError("the broker at \(configuration.kafkaBootstrap) doesn't do it: \(error.message)")
+            throw ToolError("the broker at \(configuration.kafkaBootstrap): \(error.message)")
         }
     }
 

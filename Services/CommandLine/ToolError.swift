@@ -3,3 +3,6 @@ struct ToolError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
+
+/// Ctrl-C or SIGTERM came before it was done.
+struct Interrupted: Error {}

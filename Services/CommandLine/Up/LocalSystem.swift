@@ -1,3 +1,4 @@
+import AppDefinition
 import ChildProcesses
 import EventLoop
 import Foundation
@@ -38,7 +39,9 @@ actor LocalSystem {
     /// - Parameter isReset: starts empty, without the data of earlier runs.
     /// - Throws: what says which step failed, and where its log is.
     func start(isReset: Bool) async throws {
-        try checkPorts()
+        _ = try AppFiles(folder: appDirectory)  // before minutes are spent on the rest
+        for process in services { try LocalPort.requireFree(process.port, for: process.name) }
+        try LocalPort.requireFree(inFront.port, for: LocalProxy.name)
         if isReset { try places.remove() }
         try places.create()
         proxy = try inFront.process(services)
@@ -63,9 +66,10 @@ actor LocalSystem {
         }
         let http = HTTPClient(loop: loop)
         for service in processes {
-            try await Progress.step("starting \(service.name) on port \(service.port)") {
+            let missing = try await Progress.step("starting \(service.name) on port \(service.port)") {
                 try await service.waitUntilReady(http)
             }
+            if let missing { Progress.line("  \(service.name) runs without \(missing)") }
         }
         await http.shutDown()
         try Data().write(to: URL(fileURLWithPath: readyFile))
@@ -131,13 +135,5 @@ actor LocalSystem {
 
             Ctrl-C stops everything; the data stays.
             """
-    }
-
-    private func checkPorts() throws {
-        let ports = services.map { ($0.name, $0.port) } + [(LocalProxy.name, inFront.port)]
-        for (name, port) in ports where LocalPort.isTaken(port) {
-            throw EngineError(
-                engine: name, message: "port \(port) is in use; stop what listens there, or choose others with --port")
-        }
     }
 }

@@ -2,23 +2,27 @@ import Glibc
 
 /// What the tool says while it works, on standard error: what it prints on standard output is an answer.
 enum Progress {
-    static func line(_ text: String) {
-        let line = text + "\n"
-        line.withCString { _ = write(2, $0, strlen($0)) }
-    }
+    static func line(_ line: String) { text(line + "\n") }
 
     /// Says what is being done, and how long it took.
     static func step<T>(_ what: String, _ body: () async throws -> T) async throws -> T {
         let start = ContinuousClock.now
+        let name = "  \(what.padded(to: 46)) "
+        // Where somebody looks, what is under way is there at once, and its end on the same line.
+        let isSeen = isatty(2) == 1
+        if isSeen { text(name + "…") }
+        let begin = isSeen ? "\r" + name : name
         do {
             let result = try await body()
-            line("  \(what.padded(to: 46)) \(Self.text(ContinuousClock.now - start))")
+            line(begin + Self.text(ContinuousClock.now - start))
             return result
         } catch {
-            line("  \(what.padded(to: 46)) failed")
+            line(begin + "failed")
             throw error
         }
     }
+
+    private static func text(_ text: String) { text.withCString { _ = write(2, $0, strlen($0)) } }
 
     static func text(_ duration: Duration) -> String {
         let milliseconds = duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000

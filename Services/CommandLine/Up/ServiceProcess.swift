@@ -38,16 +38,22 @@ actor ServiceProcess {
     }
 
     /// Waits until the service says that it is ready.
+    /// - Returns: what it does without, when it still does so after some seconds.
     /// - Throws: `EngineError` with what it misses, or the end of its log, after a minute.
-    func waitUntilReady(_ http: HTTPClient) async throws {
-        let end = ContinuousClock.now + .seconds(60)
+    func waitUntilReady(_ http: HTTPClient) async throws -> String? {
+        let start = ContinuousClock.now
+        let end = start + .seconds(60)
         var last = "no answer"
         while ContinuousClock.now < end {
             do {
                 let response = try await http.send(
                     .init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
-                if response.status == 200 { return }
-                last = Self.missing(response.body) ?? response.text
+                let missing = Self.missing(response.body)
+                if response.status == 200 {
+                    guard let missing, !missing.isEmpty else { return nil }
+                    if ContinuousClock.now > start + .seconds(3) { return missing }
+                }
+                last = missing ?? response.text
             } catch {
                 last = "\(error)"
             }

@@ -35,6 +35,9 @@ final class StopSignals: @unchecked Sendable {
         }
     }
 
+    /// Whether a signal has come.
+    var isRaised: Bool { state.withLock { $0.first != nil } }
+
     /// Returns at the first signal, also when that came before.
     func wait() async {
         await withCheckedContinuation { continuation in

@@ -58,6 +58,10 @@ enum UpCommand {
             work.cancel()
         }
         defer { watching.cancel() }
-        try await work.value
+        do {
+            try await work.value
+        } catch  where signals.isRaised {
+            throw Interrupted()  // whatever failed, failed since it was stopped
+        }
     }
 }

@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Glibc
 import LocalEngines
 import TestSupport
 import Testing
@@ -36,6 +37,41 @@ extension EndToEnd {
             #expect(samePorts.output.contains("auth: port \(system.basePort) is in use"), "\(samePorts.output)")
             try await system.waitUntilReady()
             #expect(try system.processes == processes)
+        }
+
+        @Test func `an app folder that isn't there is said before anything is started`() async throws {
+            let directory = FileManager.default.temporaryDirectory.path + "/partita-e2e-noapp-\(getpid())"
+            defer { try? FileManager.default.removeItem(atPath: directory) }
+            let up = ["up", "--data", directory, "--port", "\(try RunningSystem.freePorts())"]
+            let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), up + ["--app", "/nonexistent"], environment: given)
+            #expect(run.status == .exited(1))
+            #expect(run.output.contains("partita: there is no folder /nonexistent\n"), "\(run.output)")
+            #expect(!run.output.contains("starting"))
+        }
+
+        @Test func `a Ctrl-C in the middle of the start stops what has been started, and no error is made of it`()
+            async throws
+        {
+            let directory = FileManager.default.temporaryDirectory.path + "/partita-e2e-stopped-\(getpid())"
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            chmod(directory, 0o755)
+            let port = try RunningSystem.freePorts()
+            let up = try ChildProcess.spawn(
+                CurrentEnvironment.sibling("partita"),
+                ["up", "--data", directory, "--port", "\(port)", "--app", TestApp.rchat],
+                environment: CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") },
+                output: .file(directory + "/up.log"))
+            SystemAtExit.remember(up, directory: directory)
+            try await eventually("it has begun", within: .seconds(20)) {
+                FileManager.default.fileExists(atPath: directory + "/engines/postgres/pid")
+            }
+            up.signal(SIGINT)
+            #expect(await up.wait() == .exited(130))
+            let log = try String(contentsOfFile: directory + "/up.log", encoding: .utf8)
+            #expect(log.hasSuffix("Stopping\n"), "\(log)")
+            #expect(!LocalPort.isTaken(port + 10))
         }
 
         @Test func `the tool says why Postgres doesn't answer, and keeps the password to itself`() async throws {

@@ -77,7 +77,7 @@ final class RunningSystem: Sendable {
     }
 
     /// The first of fifteen ports that nobody listens on, below those that the kernel gives to connections.
-    private static func freePorts() throws -> Int {
+    static func freePorts() throws -> Int {
         for _ in 0..<100 {
             let base = Int.random(in: 10_000..<32_000)
             if (base..<base + 15).allSatisfy({ !LocalPort.isTaken($0) }) { return base }
