@@ -7,17 +7,25 @@ struct LocalProxy {
     /// The configuration that compose uses as well.
     let template: String
     let port: Int
+    /// What clients on other machines call this one; `nil` keeps them out.
+    let host: String?
     let places: Places
 
     static let name = "proxy"
 
+    /// Where clients begin.
+    var publicURL: String { "http://\(host ?? "127.0.0.1"):\(port)" }
+
     /// Writes nginx's configuration.
     /// - Returns: the process to start; `nil` where nginx or the template is missing.
-    /// - Throws: when a file can't be read or written.
+    /// - Throws: when a file can't be read or written; `ToolError` when clients elsewhere need the proxy, and there is none.
     func process(_ services: [ServiceProcess]) throws -> ServiceProcess? {
-        guard let nginx = Self.nginx, FileManager.default.fileExists(atPath: template) else { return nil }
+        guard let nginx = Self.nginx, FileManager.default.fileExists(atPath: template) else {
+            if host != nil { throw ToolError("--host needs nginx and \(template)") }
+            return nil
+        }
         var server = try String(contentsOfFile: template, encoding: .utf8)
-            .replacing("${PARTITA_PROXY_LISTEN}", with: "127.0.0.1:\(port)")
+            .replacing("${PARTITA_PROXY_LISTEN}", with: host == nil ? "127.0.0.1:\(port)" : "\(port)")
         for service in services {
             let variable = service.name.uppercased().replacing("-", with: "_")
             server = server.replacing("${PARTITA_\(variable)}", with: "127.0.0.1:\(service.port)")

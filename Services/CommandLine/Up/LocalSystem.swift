@@ -22,15 +22,17 @@ actor LocalSystem {
     /// In the order of their ports, and of the way a newcomer meets them.
     static let serviceNames = ["auth", "permissions", "sync-gateway", "trigger-workers", "media-offload"]
 
-    /// - Parameter proxyTemplate: nginx's configuration; without it, or without nginx, the services have no address in common.
-    init(places: Places, basePort: Int, appDirectory: String, proxyTemplate: String) {
+    /// - Parameters:
+    ///   - host: what clients on other machines call this one; `nil` keeps everything to this machine.
+    ///   - proxyTemplate: nginx's configuration; without it, or without nginx, the services have no address in common.
+    init(places: Places, basePort: Int, host: String?, appDirectory: String, proxyTemplate: String) {
         self.places = places
         self.basePort = basePort
         self.appDirectory = appDirectory
         services = Self.serviceNames.enumerated().map { index, name in
             ServiceProcess(name: name, port: basePort + index, places: places)
         }
-        inFront = LocalProxy(template: proxyTemplate, port: basePort + services.count, places: places)
+        inFront = LocalProxy(template: proxyTemplate, port: basePort + services.count, host: host, places: places)
     }
 
     /// What runs beside the engines, in the order of its start.
@@ -91,21 +93,22 @@ actor LocalSystem {
         LocalConfiguration(values: [
             "postgres.url": engines.postgresURL, "redis.url": engines.redisURL,
             "kafka.bootstrap": engines.kafkaBootstrap,
-            "kafka.embedded": "\(engines.isEmbeddedBroker)", "auth.url": publicURL,
+            "kafka.embedded": "\(engines.isEmbeddedBroker)", "auth.url": proxy?.url ?? url(of: "auth"),
         ])
     }
 
     private func url(of service: String) -> String { services.first { $0.name == service }?.url ?? "" }
 
     /// The address that clients are given: the proxy's, or auth's, with which they begin.
-    private var publicURL: String { proxy?.url ?? url(of: "auth") }
+    private var publicURL: String { proxy == nil ? url(of: "auth") : inFront.publicURL }
 
     /// What is particular to a system on one machine.
     private var settings: [String: String] {
         var settings = [
             "PARTITA_PUBLIC_URL": publicURL, "PARTITA_HTTP_BEHIND_PROXY": "\(proxy != nil)",
-            "PARTITA_SYNC_URL": (proxy?.url ?? url(of: "sync-gateway")).replacing("http://", with: "ws://"),
-            "PARTITA_MEDIA_PUBLIC_URL": proxy?.url ?? url(of: "media-offload"),
+            "PARTITA_SYNC_URL": (proxy == nil ? url(of: "sync-gateway") : publicURL).replacing(
+                "http://", with: "ws://"),
+            "PARTITA_MEDIA_PUBLIC_URL": proxy == nil ? url(of: "media-offload") : publicURL,
             "PARTITA_MEDIA_DIRECTORY": places.media, "PARTITA_MAIL_FOLDER": places.mail,
             "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
         ]

@@ -15,6 +15,9 @@ enum UpCommand {
             .init(
                 "port", value: "PORT",
                 "the first of the ports that are used, 8080 by default: services from here, engines from here + 10"),
+            .init(
+                "host", value: "NAME",
+                "name or address of this machine for clients on others; without it, only this machine is served"),
             .init("app", value: "DIR", "the app folder to deploy (default: Deploy/apps/rchat)"),
             .init(
                 "proxy", value: "FILE",
@@ -25,7 +28,7 @@ enum UpCommand {
     ) { arguments in
         let system = LocalSystem(
             places: Places(data: arguments.value("data")),
-            basePort: try arguments.int("port", in: 1024...65000) ?? 8080,
+            basePort: try arguments.int("port", in: 1024...65000) ?? 8080, host: try host(arguments),
             appDirectory: arguments.value("app") ?? "Deploy/apps/rchat",
             proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template")
         let signals = StopSignals()
@@ -63,5 +66,13 @@ enum UpCommand {
         } catch  where signals.isRaised {
             throw Interrupted()  // whatever failed, failed since it was stopped
         }
+    }
+
+    private static func host(_ arguments: Arguments) throws -> String? {
+        guard let host = arguments.value("host") else { return nil }
+        guard host.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9.-]*/) != nil else {
+            throw UsageError("--host takes a name or an IPv4 address, such as 192.168.1.20, not \(host)")
+        }
+        return host
     }
 }

@@ -49,6 +49,9 @@ extension EndToEnd {
             #expect(run.status == .exited(1))
             #expect(run.output.contains("partita: there is no folder /nonexistent\n"), "\(run.output)")
             #expect(!run.output.contains("starting"))
+            let host = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), up + ["--host", "http://here"], environment: given)
+            #expect(host.status == .exited(64) && host.output.contains("--host takes a name"), "\(host.output)")
         }
 
         @Test func `a Ctrl-C in the middle of the start stops what has been started, and no error is made of it`()

@@ -1,6 +1,7 @@
 import ChildProcesses
 import DocumentModel
 import Foundation
+import Glibc
 import HTTPClient
 import PartitaClient
 import TestSupport
@@ -119,6 +120,18 @@ extension EndToEnd {
                 // The administrator's are off without a token.
                 #expect(!answer.text.contains("no such resource") || path.hasPrefix("/api/admin/"), "\(operation)")
             }
+        }
+
+        @Test func `clients on other machines are told the name that up was given`() async throws {
+            let system = try await RunningSystem.start("partita-e2e-host-\(getpid())", ["--host", "localhost"])
+            let client = Client(root: system.publicURL + "/api/client/v2.0/app/rchat", system: system)
+            let location = try ExtendedJSON.parse(try await client.get("/location").body)
+            let port = system.publicURL.split(separator: ":").last ?? ""
+            #expect(location["hostname"]?.stringValue == "http://localhost:\(port)")
+            #expect(location["ws_hostname"]?.stringValue == "ws://localhost:\(port)")
+            let listening = try await CapturedRun.run("ss", ["-Hltn", "sport = :\(port)"])
+            #expect(listening.output.contains("0.0.0.0:\(port)"), "\(listening.output)")
+            #expect(await system.up.terminate(grace: .seconds(40)) == .exited(0))
         }
 
         private func deploy(_ system: RunningSystem) async throws {

@@ -44,8 +44,12 @@ final class RunningSystem: Sendable {
     }
 
     /// Starts a system in a temporary directory of this name, on ports of its own.
-    /// - Parameter basePort: the first port; `nil` finds one.
-    static func start(_ name: String, basePort: Int? = nil) async throws -> RunningSystem {
+    /// - Parameters:
+    ///   - arguments: more words for `up`.
+    ///   - basePort: the first port; `nil` finds one.
+    static func start(
+        _ name: String, _ arguments: [String] = [], basePort: Int? = nil
+    ) async throws -> RunningSystem {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         chmod(directory, 0o755)  // engines may run as another user
@@ -53,7 +57,8 @@ final class RunningSystem: Sendable {
         let basePort = try basePort ?? freePorts()
         let up = try ChildProcess.spawn(
             CurrentEnvironment.sibling("partita"),
-            ["up", "--data", directory, "--port", "\(basePort)", "--app", TestApp.rchat, "--proxy", proxyTemplate],
+            ["up", "--data", directory, "--port", "\(basePort)", "--app", TestApp.rchat, "--proxy", proxyTemplate]
+                + arguments,
             environment: environment, output: .file(directory + "/up.log"))
         SystemAtExit.remember(up, directory: directory)
         let system = RunningSystem(directory: directory, basePort: basePort, up: up)
