@@ -4,21 +4,49 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// What `partita up` started doesn't outlive it.
+    /// What `partita up` started doesn't outlive it, and the next one finds its data.
     struct KilledSystemTests {
-        @Test func `kill -9 of up leaves nothing behind, and the next one works at once`() async throws {
+        /// The embedded broker and Redis forget everything: keys, grants, offsets, app definitions, who is online. All of it comes
+        /// back from Postgres, or from the devices.
+        @Test func `kill -9 of up leaves nothing behind, and the next one goes on where it was`() async throws {
             let name = "partita-e2e-killed-\(getpid())"
-            let first = try await RunningSystem.start(name)
+            let first = try await RunningSystem.start(name, isEmbedded: true)
+            let ada = try await TestDevice.register("ada", on: first)
+            let ben = try await TestDevice.register("ben", on: first)
+            try await eventually("both are on-line", within: .seconds(20)) {
+                let presences = [try await ada.userRow()["presence"], try await ben.userRow()["presence"]]
+                return presences.allSatisfy { $0 == "On-Line" }
+            }
             let processes = try first.processes
             first.up.signal(SIGKILL)
             try await eventually("nothing of it runs", within: .seconds(10)) {
                 processes.values.allSatisfy { kill($0, 0) != 0 }
             }
             for port in first.basePort..<first.basePort + 15 { #expect(!LocalPort.isTaken(port)) }
+            await ben.session.goOffline()
+            try await ada.own.write {
+                $0.update(
+                    "User", id: .string(ada.session.userId), ["$set": ["userPreferences.displayName": "Ada Lovelace"]])
+            }
 
             let start = ContinuousClock.now
-            let second = try await RunningSystem.start(name, basePort: first.basePort)
+            let second = try await RunningSystem.start(name, basePort: first.basePort, isEmbedded: true)
             print("up again \(ContinuousClock.now - start) after it was killed")
+            try await eventually("what was written meanwhile is acknowledged", within: .seconds(30)) {
+                try await ada.own.pending().isEmpty
+            }
+            try await eventually("a trigger has carried it on", within: .seconds(30)) {
+                try await second.query(
+                    #"select document ->> 'displayName' from "rchat/RChat"."Chatster" where _id = $1"#,
+                    [.text("s:" + ada.session.userId)]
+                ).decode(String.self) == ["Ada Lovelace"]
+            }
+            try await eventually("who didn't come back is off-line", within: .seconds(20)) {
+                try await ben.userRow()["presence"] == "Off-Line"
+            }
+            #expect(try await ada.userRow()["presence"] == "On-Line")
+            try await ada.close()
+            try await ben.close()
             #expect(await second.up.terminate(grace: .seconds(40)) == .exited(0))
         }
     }

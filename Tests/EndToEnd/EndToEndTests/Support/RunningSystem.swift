@@ -47,8 +47,9 @@ final class RunningSystem: Sendable {
     /// - Parameters:
     ///   - arguments: more words for `up`.
     ///   - basePort: the first port; `nil` finds one.
+    ///   - isEmbedded: with the embedded broker, also where there is a real one.
     static func start(
-        _ name: String, _ arguments: [String] = [], basePort: Int? = nil
+        _ name: String, _ arguments: [String] = [], basePort: Int? = nil, isEmbedded: Bool = false
     ) async throws -> RunningSystem {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -59,7 +60,8 @@ final class RunningSystem: Sendable {
             CurrentEnvironment.sibling("partita"),
             ["up", "--data", directory, "--port", "\(basePort)", "--app", TestApp.rchat, "--proxy", proxyTemplate]
                 + arguments,
-            environment: environment, output: .file(directory + "/up.log"))
+            environment: environment.filter { !isEmbedded || $0.key != "KAFKA_HOME" },
+            output: .file(directory + "/up.log"))
         SystemAtExit.remember(up, directory: directory)
         let system = RunningSystem(directory: directory, basePort: basePort, up: up)
         do {
