@@ -2,10 +2,10 @@
     import EventLoop
 
     extension PartitaConfiguration {
-        /// With our own transports, on an event loop.
+        /// With our own transports, on an event loop: one of its own by default.
         public init(
             appId: String, baseURL: String, syncURL: String? = nil, directory: String, schemaVersion: Int64 = 0,
-            loop: EventLoop
+            loop: EventLoop = EventLoop(name: "partita-client")
         ) {
             self.init(
                 appId: appId, baseURL: baseURL, syncURL: syncURL, directory: directory, schemaVersion: schemaVersion,
