@@ -1,6 +1,6 @@
 # Sourced by the scripts of this folder: packages, build, messages. Works on Debian 12 and newer and on Ubuntu 24.04.
 
-say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
+say() { if [ -t 2 ]; then printf '\033[1m==>\033[0m %s\n' "$*" >&2; else printf '==> %s\n' "$*" >&2; fi; }
 
 fail() {
     printf 'error: %s\n' "$*" >&2
@@ -35,7 +35,7 @@ install_packages() {
         command -v sudo >/dev/null || fail "these packages are missing; run as root: apt-get install --no-install-recommends ${missing[*]}"
         sudo=(sudo)
     fi
-    say "Installing ${#missing[@]} packages: ${missing[*]}"
+    say "Installing with apt-get: ${missing[*]}"
     log=$(mktemp)
     if ! { "${sudo[@]}" apt-get update -qq &&
         "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
