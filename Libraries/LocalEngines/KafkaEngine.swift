@@ -85,9 +85,10 @@ public actor KafkaEngine: Engine {
         """
     }
 
-    /// A random cluster id: 16 bytes in unpadded base64url.
-    private static func clusterID() -> String {
-        let bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
+    /// A random cluster id: 16 bytes in unpadded base64url, beginning with a letter: a dash would be taken for an option.
+    static func clusterID() -> String {
+        var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
+        bytes[0] &= 0x7f
         return Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
             "=", with: "")
     }

@@ -1,8 +1,9 @@
 import ChildProcesses
 import Foundation
-import LocalEngines
 import TestSupport
 import Testing
+
+@testable import LocalEngines
 
 struct LocalEnginesTests {
     @Test func `postgres starts on an empty directory, and finds its data after kill -9`() async throws {
@@ -52,6 +53,10 @@ struct LocalEnginesTests {
             }
             await other.stop()
         }
+    }
+
+    @Test func `a Kafka cluster's id is never taken for an option`() {
+        for _ in 0..<1000 { #expect(KafkaEngine.clusterID().first?.isLetter == true) }
     }
 
     private func withRoot(_ body: (String) async throws -> Void) async throws {
