@@ -51,6 +51,7 @@ let clibraries: [Target] = [
     clibrary("Cmicrohttpd", pkgConfig: "libmicrohttpd", apt: "libmicrohttpd-dev"),
     clibrary("Cpcre2", pkgConfig: "libpcre2-8", apt: "libpcre2-dev"),
     clibrary("Crdkafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
+    clibrary("Cssl", pkgConfig: "libssl", apt: "libssl-dev"),
     clibrary("Csodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
     clibrary("Cuv", pkgConfig: "libuv", apt: "libuv1-dev"),
     clibrary("Cwslay", apt: "libwslay-dev"),
@@ -63,7 +64,7 @@ let libraries: [Target] = [
     library("Logging", ["EventLoop"]),
     library("Metrics", ["EventLoop"]),
     library("Lifecycle", ["EventLoop", "Logging"]),
-    library("WebSocket", ["Cwslay", "Ccrypto", "Czlib", "EventLoop"]),
+    library("WebSocket", ["Cwslay", "Ccrypto", "Cssl", "Czlib", "EventLoop"]),
     library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
@@ -244,7 +245,9 @@ let testTargets: [Target] = [
 
     tests(
         "Integration", "HTTPIntegrationTests",
-        ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
+        [
+            "ChildProcesses", "EventLoop", "HTTPServer", "Lifecycle", "LocalEngines", "Logging", "Metrics", "WebSocket",
+        ]),
     tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
     tests(

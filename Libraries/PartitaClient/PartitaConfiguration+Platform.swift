@@ -3,13 +3,15 @@
 
     extension PartitaConfiguration {
         /// With our own transports, on an event loop: one of its own by default.
+        /// - Parameter certificateAuthorityFile: certificates to trust instead of the system's.
         public init(
             appId: String, baseURL: String, syncURL: String? = nil, directory: String, schemaVersion: Int64 = 0,
-            loop: EventLoop = EventLoop(name: "partita-client")
+            loop: EventLoop = EventLoop(name: "partita-client"), certificateAuthorityFile: String? = nil
         ) {
             self.init(
                 appId: appId, baseURL: baseURL, syncURL: syncURL, directory: directory, schemaVersion: schemaVersion,
-                http: LoopHTTPTransport(loop: loop), sync: LoopSyncTransport(loop: loop))
+                http: LoopHTTPTransport(loop: loop, certificateAuthorityFile: certificateAuthorityFile),
+                sync: LoopSyncTransport(loop: loop, certificateAuthorityFile: certificateAuthorityFile))
         }
     }
 #else

@@ -5,17 +5,19 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Kind: String {
-            case invalidURL, unresolvedHost, cannotConnect, timedOut, refused, invalidHandshake, outOfResources,
-                cancelled
+            case invalidURL, unresolvedHost, cannotConnect, untrusted, timedOut, refused, invalidHandshake,
+                outOfResources, cancelled
         }
         private let kind: Kind
 
-        /// The URL isn't `ws://host[:port][/path]`, or a header or subprotocol can't be sent.
+        /// The URL isn't `ws://` or `wss://host[:port][/path]`, or a header or subprotocol can't be sent.
         public static let invalidURL = Code(kind: .invalidURL)
         /// The host's name has no address.
         public static let unresolvedHost = Code(kind: .unresolvedHost)
         /// No address of the host accepted the connection, or it was lost before the upgrade.
         public static let cannotConnect = Code(kind: .cannotConnect)
+        /// The server's certificate isn't trusted, or is another host's.
+        public static let untrusted = Code(kind: .untrusted)
         /// The connect timeout ran out.
         public static let timedOut = Code(kind: .timedOut)
         /// The server answered with a status other than 101; see ``WebSocketError/status`` and ``WebSocketError/body``.

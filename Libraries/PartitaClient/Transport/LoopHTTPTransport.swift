@@ -9,7 +9,12 @@
         public init(client: HTTPClient) { self.client = client }
 
         /// With a client of its own.
-        public init(loop: EventLoop) { client = HTTPClient(loop: loop) }
+        /// - Parameter certificateAuthorityFile: certificates to trust instead of the system's.
+        public init(loop: EventLoop, certificateAuthorityFile: String? = nil) {
+            var configuration = HTTPClient.Configuration()
+            configuration.certificateAuthorityFile = certificateAuthorityFile
+            client = HTTPClient(loop: loop, configuration: configuration)
+        }
 
         public func send(_ call: HTTPCall) async throws -> HTTPAnswer {
             // A server that wants a length gets it, also for a POST without a body.

@@ -6,11 +6,15 @@
     public struct LoopSyncTransport: SyncTransport {
         private let loop: EventLoop
         private let maxMessageBytes: Int
+        private let certificateAuthorityFile: String?
 
-        /// - Parameter maxMessageBytes: The largest frame that is taken from the gateway.
-        public init(loop: EventLoop, maxMessageBytes: Int = 64 << 20) {
+        /// - Parameters:
+        ///   - maxMessageBytes: The largest frame that is taken from the gateway.
+        ///   - certificateAuthorityFile: certificates to trust instead of the system's.
+        public init(loop: EventLoop, maxMessageBytes: Int = 64 << 20, certificateAuthorityFile: String? = nil) {
             self.loop = loop
             self.maxMessageBytes = maxMessageBytes
+            self.certificateAuthorityFile = certificateAuthorityFile
         }
 
         public func connect(_ url: String, subprotocol: String) async throws -> any SyncConnection {
@@ -20,7 +24,8 @@
             configuration.pingInterval = nil  // the protocol has its own
             let connection = LoopSyncConnection(loop: loop)
             let socket = try await WebSocketClient.connect(
-                url, subprotocol: subprotocol, configuration: configuration, on: loop
+                url, subprotocol: subprotocol, configuration: configuration,
+                certificateAuthorityFile: certificateAuthorityFile, on: loop
             ) { connection.attach($0) }
             guard socket.subprotocol == subprotocol else {
                 connection.close()

@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// One attempt of a client: tries the addresses in turn, sends the request, reads the answer's head and hands the
+/// One attempt of a client: tries the addresses in turn, begins TLS where it is asked for, sends the request, reads the answer's head and hands the
 /// descriptor to a WebSocket.
 ///
 /// `@unchecked Sendable`: after `init` it is used on its loop only.
@@ -11,22 +11,26 @@ final class ClientConnector: @unchecked Sendable {
     private let settings: SessionSettings
     private let open: @Sendable (WebSocket) -> Void
     private var addresses: [SocketAddress]
+    private let trust: TLSContext?
+    private var tls: TLSChannel?
     private var continuation: CheckedContinuation<WebSocket, any Error>?
     private var descriptor: Int32 = -1
     private var watcher: FDWatcher?
     private var timer: LoopTimer?
     private var isConnected = false
+    private var isSecured = false
     private var failure: WebSocketError?
     private var outgoing: [UInt8] = []
     private var incoming: [UInt8] = []
 
     init(
-        _ loop: EventLoop, request: UpgradeRequest, addresses: [SocketAddress], settings: SessionSettings,
-        open: @escaping @Sendable (WebSocket) -> Void
+        _ loop: EventLoop, request: UpgradeRequest, addresses: [SocketAddress], trust: TLSContext?,
+        settings: SessionSettings, open: @escaping @Sendable (WebSocket) -> Void
     ) {
         self.loop = loop
         self.request = request
         self.addresses = addresses
+        self.trust = trust
         self.settings = settings
         self.open = open
     }
@@ -89,25 +93,58 @@ final class ClientConnector: @unchecked Sendable {
             getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size)
             guard code == 0 else { return connectNext(Self.cannotConnect(code)) }
             isConnected = true
-            outgoing = request.bytes
         }
-        if !outgoing.isEmpty { write() } else if interest.contains(.read) { read() }
+        do throws(WebSocketError) {
+            guard try isReadyToTalk() else { return }
+        } catch {
+            return fail(error)
+        }
+        if !outgoing.isEmpty || tls?.hasUnsent == true { write() } else if interest.contains(.read) { read() }
+    }
+
+    /// Whether the request can be sent: at once, or when TLS has begun.
+    private func isReadyToTalk() throws(WebSocketError) -> Bool {
+        if isSecured { return true }
+        if let trust {
+            let channel: TLSChannel
+            if let tls { channel = tls } else { channel = try TLSChannel(trust, host: request.url.host) }
+            tls = channel
+            guard try channel.handshake(over: descriptor) else {
+                watcher?.set(channel.hasUnsent ? [.read, .write] : .read)
+                return false
+            }
+        }
+        isSecured = true
+        outgoing = request.bytes
+        return true
     }
 
     private func write() {
-        let count = Glibc.send(descriptor, outgoing, outgoing.count, Int32(MSG_NOSIGNAL))
+        let count = send()
         if count >= 0 {
             outgoing.removeFirst(count)
-            watcher?.set(outgoing.isEmpty ? .read : .write)
+            watcher?.set(outgoing.isEmpty && tls?.hasUnsent != true ? .read : .write)
         } else if errno != EAGAIN, errno != EINTR {
             fail(Self.cannotConnect(errno))
         }
     }
 
+    private func send() -> Int {
+        guard let tls else { return Glibc.send(descriptor, outgoing, outgoing.count, Int32(MSG_NOSIGNAL)) }
+        if outgoing.isEmpty { return tls.flush(to: descriptor) ? 0 : -1 }
+        return outgoing.withUnsafeMutableBytes { bytes in
+            withUnsafeTemporaryAllocation(of: iovec.self, capacity: 1) { pieces in
+                pieces.initializeElement(at: 0, to: iovec(iov_base: bytes.baseAddress, iov_len: bytes.count))
+                return tls.send(pieces, to: descriptor)
+            }
+        }
+    }
+
     private func read() {
         var hasEnded = false
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-            let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 8) { buffer in
+            let count =
+                tls?.receive(from: descriptor, into: buffer) ?? recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 { incoming.append(contentsOf: buffer[..<count]) }
             hasEnded = count == 0 || count < 0 && errno != EAGAIN && errno != EINTR
         }
@@ -151,7 +188,7 @@ final class ClientConnector: @unchecked Sendable {
         descriptor = -1
         do {
             let socket = try WebSocket.adopt(
-                on: loop, descriptor: own, early: early, role: .client, settings: settings,
+                on: loop, descriptor: own, tls: tls, early: early, role: .client, settings: settings,
                 subprotocol: agreement.subprotocol,
                 isCompressed: agreement.isCompressed, open: open)
             self.continuation = nil

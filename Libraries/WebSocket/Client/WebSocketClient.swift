@@ -1,30 +1,33 @@
 import EventLoop
 
-/// Opens WebSockets as a client, over plain TCP (`ws://`).
+/// Opens WebSockets as a client, over plain TCP (`ws://`) or TLS (`wss://`, 1.2 or newer).
 public enum WebSocketClient {
     /// Connects, upgrades and returns the open socket, which lives on `loop`.
     ///
     /// - Parameters:
-    ///   - url: `ws://host[:port][/path][?query]`.
+    ///   - url: `ws://host[:port][/path][?query]`, or the same with `wss://`.
     ///   - headers: besides those of the handshake, for example `Authorization`.
     ///   - subprotocol: the one to ask for; a server may answer without it, see ``WebSocket/subprotocol``.
     ///   - configuration: limits and times; a client usually leaves pings to the server.
-    ///   - timeout: for all of it: name, connection and upgrade.
+    ///   - certificateAuthorityFile: a file of certificates to trust instead of the system's, for `wss://`.
+    ///   - timeout: for all of it: name, connection, TLS and upgrade.
     ///   - open: sets the callbacks; runs on `loop` before the first message is read.
     /// - Throws: ``WebSocketError``. A server that answers with another status than 101 throws `refused` with the
     ///   status and the beginning of the body. Cancelling the task throws `cancelled` and leaves no connection.
     public static func connect(
         _ url: String, headers: [(String, String)] = [], subprotocol: String? = nil,
-        configuration: WebSocketConfiguration = WebSocketConfiguration(), timeout: Duration = .seconds(10),
-        on loop: EventLoop,
+        configuration: WebSocketConfiguration = WebSocketConfiguration(), certificateAuthorityFile: String? = nil,
+        timeout: Duration = .seconds(10), on loop: EventLoop,
         open: @escaping @Sendable (WebSocket) -> Void
     ) async throws -> WebSocket {
         let request = try UpgradeRequest(
             url: WebSocketURL(url), headers: headers, subprotocols: subprotocol.map { [$0] } ?? [],
             offersCompression: configuration.allowsCompression)
         let addresses = try await SocketAddresses.resolve(request.url.host, port: request.url.port, timeout: timeout)
+        let trust = request.url.isSecure ? try await TLSContext.trusting(certificateAuthorityFile) : nil
         let connector = ClientConnector(
-            loop, request: request, addresses: addresses, settings: SessionSettings(configuration), open: open)
+            loop, request: request, addresses: addresses, trust: trust, settings: SessionSettings(configuration),
+            open: open)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<WebSocket, any Error>) in
                 loop.execute { connector.start(timeout: timeout.milliseconds, continuation) }

@@ -1,5 +1,7 @@
-/// The parts of a `ws://` URL that a client needs.
+/// The parts of a `ws://` or `wss://` URL that a client needs.
 struct WebSocketURL: Equatable {
+    /// `wss://`.
+    let isSecure: Bool
     /// Without brackets where it is an IPv6 address.
     let host: String
     let port: UInt16
@@ -12,10 +14,11 @@ struct WebSocketURL: Equatable {
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw WebSocketError(.invalidURL, "the URL has a character that can't be sent")
         }
-        guard text.lowercased().hasPrefix("ws://") else {
-            throw WebSocketError(.invalidURL, "only ws:// is supported; TLS ends at a proxy")
+        isSecure = text.lowercased().hasPrefix("wss://")
+        guard isSecure || text.lowercased().hasPrefix("ws://") else {
+            throw WebSocketError(.invalidURL, "the URL begins neither with ws:// nor with wss://")
         }
-        let rest = text.dropFirst(5)
+        let rest = text.dropFirst(isSecure ? 6 : 5)
         let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
         let authority = rest[..<end]
         guard !authority.isEmpty, !authority.contains("@") else {
@@ -24,10 +27,12 @@ struct WebSocketURL: Equatable {
         let target = rest[end...].prefix { $0 != "#" }
         self.target = target.hasPrefix("/") ? String(target) : "/" + target
         self.authority = String(authority)
-        (host, port) = try Self.split(authority)
+        (host, port) = try Self.split(authority, defaultPort: isSecure ? 443 : 80)
     }
 
-    private static func split(_ authority: Substring) throws(WebSocketError) -> (String, UInt16) {
+    private static func split(
+        _ authority: Substring, defaultPort: UInt16
+    ) throws(WebSocketError) -> (String, UInt16) {
         let host: Substring, rest: Substring
         if authority.hasPrefix("["), let close = authority.firstIndex(of: "]") {
             host = authority[authority.index(after: authority.startIndex)..<close]
@@ -37,7 +42,7 @@ struct WebSocketURL: Equatable {
             host = authority[..<colon]
             rest = authority[colon...]
         }
-        if rest.isEmpty, !host.isEmpty { return (String(host), 80) }
+        if rest.isEmpty, !host.isEmpty { return (String(host), defaultPort) }
         guard !host.isEmpty, rest.hasPrefix(":"), let port = UInt16(rest.dropFirst()), port > 0 else {
             throw WebSocketError(.invalidURL, "malformed authority")
         }

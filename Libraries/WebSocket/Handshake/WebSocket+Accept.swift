@@ -20,9 +20,8 @@ extension WebSocket {
 
     @discardableResult
     static func adopt(
-        on loop: EventLoop, descriptor: Int32, early: [UInt8], role: Role, settings: SessionSettings,
-        subprotocol: String?,
-        isCompressed: Bool, open: (WebSocket) -> Void
+        on loop: EventLoop, descriptor: Int32, tls: TLSChannel? = nil, early: [UInt8], role: Role,
+        settings: SessionSettings, subprotocol: String?, isCompressed: Bool, open: (WebSocket) -> Void
     ) throws -> WebSocket {
         do {
             let flags = fcntl(descriptor, F_GETFL)
@@ -30,7 +29,7 @@ extension WebSocket {
                 throw WebSocketError(.outOfResources, String(cString: strerror(errno)))
             }
             let socket = try WebSocket(
-                loop, descriptor: descriptor, role: role, settings: settings, subprotocol: subprotocol,
+                loop, descriptor: descriptor, tls: tls, role: role, settings: settings, subprotocol: subprotocol,
                 isCompressed: isCompressed, early: early)
             open(socket)
             socket.start()

@@ -29,9 +29,9 @@ struct OutgoingQueue {
     mutating func removeAll() { self = OutgoingQueue() }
 
     /// Writes until all is taken or the kernel takes no more.
-    mutating func write(to descriptor: Int32) -> Outcome {
+    mutating func write(to descriptor: Int32, through tls: TLSChannel?) -> Outcome {
         while head < frames.count {
-            let sent = sendSome(to: descriptor)
+            let sent = sendSome(to: descriptor, tls)
             if sent >= 0 {
                 consume(sent)
             } else if errno == EAGAIN {
@@ -41,10 +41,12 @@ struct OutgoingQueue {
                 return .failed(errno)
             }
         }
+        // Encrypted, but perhaps not with the kernel.
+        if let tls, !tls.flush(to: descriptor) { return errno == EAGAIN ? .blocked : .failed(errno) }
         return .drained
     }
 
-    private func sendSome(to descriptor: Int32) -> Int {
+    private func sendSome(to descriptor: Int32, _ tls: TLSChannel?) -> Int {
         let count = min(frames.count - head, Self.piecesPerCall)
         return withUnsafeTemporaryAllocation(of: iovec.self, capacity: count) { pieces in
             for index in 0..<count {
@@ -55,6 +57,7 @@ struct OutgoingQueue {
                     iov_len: bytes.count - skip)
                 pieces.initializeElement(at: index, to: piece)
             }
+            if let tls { return tls.send(pieces, to: descriptor) }
             var message = msghdr()
             message.msg_iov = pieces.baseAddress
             message.msg_iovlen = count

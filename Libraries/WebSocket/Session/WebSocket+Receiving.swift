@@ -41,7 +41,8 @@ extension WebSocket {
         // What was read before comes first; it is parsed in this turn already.
         guard unread.isEmpty else { return }
         let buffer = resources.readBuffer
-        let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
+        let count =
+            tls?.receive(from: descriptor, into: buffer) ?? recv(descriptor, buffer.baseAddress, buffer.count, 0)
         if count > 0 {
             lastReceived = loop.now
             isPongDue = false

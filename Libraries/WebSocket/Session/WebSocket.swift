@@ -37,6 +37,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     let settings: SessionSettings
     let resources: LoopResources
     var descriptor: Int32
+    /// Of a client over `wss://`.
+    let tls: TLSChannel?
     var watcher: FDWatcher?
     var state = State.open
 
@@ -78,12 +80,13 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// - Parameters:
     ///   - early: bytes that came with the handshake.
     init(
-        _ loop: EventLoop, descriptor: Int32, role: Role, settings: SessionSettings, subprotocol: String?,
-        isCompressed: Bool, early: [UInt8]
+        _ loop: EventLoop, descriptor: Int32, tls: TLSChannel?, role: Role, settings: SessionSettings,
+        subprotocol: String?, isCompressed: Bool, early: [UInt8]
     ) throws {
         loop.assertInLoop()
         self.loop = loop
         self.descriptor = descriptor
+        self.tls = tls
         self.role = role
         self.settings = settings
         self.subprotocol = subprotocol
@@ -206,7 +209,7 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
         if let mayFlush, !queue.isEmpty, !mayFlush() {
             return end(WebSocketClosure(.abnormal, "what is queued may not be sent any more"), resets: true)
         }
-        switch queue.write(to: descriptor) {
+        switch queue.write(to: descriptor, through: tls) {
         case .drained:
             isBlocked = false
             if state == .lingering { shutdown(descriptor, Int32(SHUT_WR)) }

@@ -1,0 +1,71 @@
+import ChildProcesses
+import Foundation
+import HTTPServer
+import LocalEngines
+import Testing
+
+/// nginx in front of a server, as TLS ends where it is rolled out, with a certificate for `localhost`.
+struct TLSProxy {
+    let port: Int
+    /// The certificate, which is its own authority.
+    let certificate: String
+
+    /// Runs one until the body has returned.
+    static func with<Result>(_ server: HTTPServer, _ body: (TLSProxy) async throws -> Result) async throws -> Result {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: directory) }  // nothing depends on the removal
+        let proxy = TLSProxy(port: try LocalPort.free(), certificate: directory + "/certificate.pem")
+        let made = try await CapturedRun.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+                "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory + "/key.pem",
+                "-out", proxy.certificate,
+            ])
+        try #require(made.status.isSuccess, "\(made.output)")
+        let file = directory + "/nginx.conf"
+        try proxy.configuration(directory, server.port).write(toFile: file, atomically: true, encoding: .utf8)
+        // Debian has it where only root looks.
+        let nginx = "/usr/sbin/nginx"
+        let log = directory + "/nginx.log"
+        let child = try ChildProcess.spawn(
+            FileManager.default.isExecutableFile(atPath: nginx) ? nginx : "nginx", ["-c", file, "-e", log],
+            output: .file(log))
+        do {
+            try await eventually("nginx listens") { LocalPort.isTaken(proxy.port) || child.exitStatus != nil }
+            try #require(child.exitStatus == nil, "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "no log")")
+            let result = try await body(proxy)
+            await child.terminate(grace: .seconds(5))
+            return result
+        } catch {
+            await child.terminate(grace: .seconds(5))
+            throw error
+        }
+    }
+
+    private func configuration(_ directory: String, _ port: Int) -> String {
+        let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map { "\($0)_temp_path \(directory)/\($0);" }
+        return """
+            daemon off;
+            master_process off;
+            pid \(directory)/nginx.pid;
+            events {}
+            http {
+                access_log off;
+                \(folders.joined(separator: "\n    "))
+                server {
+                    listen 127.0.0.1:\(self.port) ssl http2;
+                    ssl_certificate \(certificate);
+                    ssl_certificate_key \(directory)/key.pem;
+                    location / {
+                        proxy_pass http://127.0.0.1:\(port);
+                        proxy_http_version 1.1;
+                        proxy_set_header Upgrade $http_upgrade;
+                        proxy_set_header Connection upgrade;
+                    }
+                }
+            }
+            """
+    }
+}
