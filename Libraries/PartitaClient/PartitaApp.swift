@@ -59,12 +59,13 @@ public actor PartitaApp {
         current = nil
         try await sessions.remove(session.userId)
         await session.end()
+        // Before the server is told: that may take long, and the user may sign in again meanwhile.
+        if !keepingData { try StoreFiles.remove(path(of: session.userId)) }
         do {
             try await session.tokens.logOut()
         } catch {
             // The session on the server ends with its refresh token; on this device it is over anyway.
         }
-        if !keepingData { try StoreFiles.remove(path(of: session.userId)) }
     }
 
     /// Closes the connection and the store; the user stays signed in.

@@ -1,4 +1,5 @@
 import DocumentModel
+import Foundation
 import PartitaClient
 import SyncEngine
 import Testing
@@ -52,6 +53,19 @@ struct AccountTests {
             let next = try await app.logIn(.emailPassword(email: "bob", password: "secret"))
             let other = try await next.openPartition("room=2", waitForFirstSync: true)
             #expect(try await other.find("Message").isEmpty)
+        }
+    }
+
+    @Test func `a server that takes long to answer doesn't keep the data of who signs out`() async throws {
+        try await ClientFixture.with { fixture in
+            let app = try await fixture.app("phone")
+            let session = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
+            _ = try await session.openPartition("room=1", waitForFirstSync: true)
+            let file = fixture.folder.appending(path: "phone/chat-ada.sqlite").path()
+            #expect(FileManager.default.fileExists(atPath: file))
+            await fixture.backend.set(atLogOut: { #expect(!FileManager.default.fileExists(atPath: file)) })
+            try await app.logOut()
+            #expect(await fixture.backend.calls.last == "DELETE /auth/session")
         }
     }
 

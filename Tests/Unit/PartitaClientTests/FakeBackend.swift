@@ -25,10 +25,14 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     /// How long access tokens are valid, in seconds.
     private var tokenLife: Int64 = 1800
 
+    /// Called while a session is ended.
+    private var atLogOut: @Sendable () -> Void = {}
+
     /// The largest frame.
     private var frameBytes = 16 << 20
 
     func set(frameBytes: Int) { self.frameBytes = frameBytes }
+    func set(atLogOut: @escaping @Sendable () -> Void) { self.atLogOut = atLogOut }
     func set(losesAnswers: Bool) { self.losesAnswers = losesAnswers }
     func set(tokenLife: Int64) { self.tokenLife = tokenLife }
     func set(hasEndedSessions: Bool) { self.hasEndedSessions = hasEndedSessions }
@@ -62,7 +66,9 @@ actor FakeBackend: HTTPTransport, SyncTransport {
             }
             refreshes += 1
             return HTTPAnswer(status: 201, body: Array(#"{"access_token":"\#(token())"}"#.utf8))
-        case ("DELETE", "/auth/session"): return HTTPAnswer(status: 204)
+        case ("DELETE", "/auth/session"):
+            atLogOut()
+            return HTTPAnswer(status: 204)
         case ("POST", "/app/chat/functions/call"): return HTTPAnswer(status: 200, body: Array("[1,2]".utf8))
         default: return HTTPAnswer(status: 404)
         }
