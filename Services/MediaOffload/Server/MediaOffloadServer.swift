@@ -54,6 +54,7 @@ public enum MediaOffloadServer {
         let route = MediaRoute(
             apps: engines.apps, verifier: engines.verifier, store: engines.store, table: table, storage: breaker,
             lifetime: configuration[linkLifetime])
+        context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get(MediaRoute.template) { try await route.handle($0) }
         context.readiness.add("object-store") { try await storage.check() }
         return [

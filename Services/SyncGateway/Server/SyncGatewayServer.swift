@@ -55,6 +55,7 @@ public enum SyncGatewayServer {
         let readiness = context.readiness
         readiness.set(SessionHall.name, .notReady("not positioned yet"))
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
+        context.http.cors = CORSPolicy(apps: engines.apps)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
         let ruleHosts = FunctionHostPool(

@@ -247,15 +247,19 @@ final class MediaFixture: Sendable {
     }
 
     /// Opens a link as it stands in a document, at the port where the service is.
-    func open(_ link: String, token: String? = nil, query: String = "") async throws -> HTTPClient.Response {
+    func open(_ link: String, token: String? = nil, query: String = "", origin: String? = nil) async throws
+        -> HTTPClient.Response
+    {
         let path = String(link.drop { $0 != ":" }.dropFirst(3).drop { $0 != "/" })
-        return try await send(path + query, token: token)
+        return try await send(path + query, token: token, origin: origin)
     }
 
-    private func send(_ path: String, token: String? = nil) async throws -> HTTPClient.Response {
+    private func send(_ path: String, token: String? = nil, origin: String? = nil) async throws -> HTTPClient.Response {
         try await http.send(
             HTTPClient.Request(
                 url: "http://127.0.0.1:\(port)\(path)",
-                headers: token.map { [.init("Authorization", "Bearer \($0)")] } ?? []))
+                headers: [
+                    token.map { .init("Authorization", "Bearer \($0)") }, origin.map { .init("Origin", $0) },
+                ].compactMap(\.self)))
     }
 }

@@ -28,6 +28,15 @@ extension MediaOffloadTests {
             #expect(try await fixture.open(link, token: fixture.token("bob")).status == 403)
         }
 
+        @Test func `a page of an origin that the app allows may read the bytes`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let id = try await fixture.insert(Array(repeating: 11, count: 5000))
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            try await fixture.grant("read", to: "amy", on: id)
+            let answer = try await fixture.open(link, token: fixture.token("amy"), origin: "https://any.example")
+            #expect(answer.status == 200 && answer[header: "Access-Control-Allow-Origin"] == "https://any.example")
+        }
+
         @Test func `a link without a valid token of its app is refused`() async throws {
             let fixture = try await MediaFixture.shared()
             let id = try await fixture.insert(Array(repeating: 9, count: 5000))

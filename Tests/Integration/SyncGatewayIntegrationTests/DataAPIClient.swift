@@ -17,6 +17,7 @@ struct DataAPIClient: Sendable {
         let status: Int
         let text: String
         let type: String
+        var allowedOrigin: String?
 
         var body: Value { (try? ExtendedJSON.parse(text)) ?? .undefined }
         var code: String? { body["error_code"]?.stringValue }
@@ -25,7 +26,7 @@ struct DataAPIClient: Sendable {
     /// Asks for an action; Extended JSON both ways unless it says otherwise.
     func post(
         _ action: String, _ body: String, contentType: String = "application/ejson",
-        accept: String? = "application/ejson", token: String? = nil
+        accept: String? = "application/ejson", token: String? = nil, origin: String? = nil
     ) async throws -> Answer {
         guard
             let url = URL(string: "http://127.0.0.1:\(fixture.port)/app/\(app)/endpoint/data/v1/action/\(action)")
@@ -35,12 +36,14 @@ struct DataAPIClient: Sendable {
         request.httpBody = Data(body.utf8)
         request.setValue("Bearer \(try token ?? fixture.token(user, app: app))", forHTTPHeaderField: "Authorization")
         request.setValue(contentType, forHTTPHeaderField: "Content-Type")
+        if let origin { request.setValue(origin, forHTTPHeaderField: "Origin") }
         if let accept { request.setValue(accept, forHTTPHeaderField: "Accept") }
         let (data, response) = try await URLSession.shared.data(for: request)
         let http = response as? HTTPURLResponse
         return Answer(
             status: http?.statusCode ?? 0, text: String(decoding: data, as: UTF8.self),
-            type: http?.value(forHTTPHeaderField: "Content-Type") ?? "")
+            type: http?.value(forHTTPHeaderField: "Content-Type") ?? "",
+            allowedOrigin: http?.value(forHTTPHeaderField: "Access-Control-Allow-Origin"))
     }
 
     /// Asks for an action on a collection.
@@ -55,10 +58,13 @@ struct DataAPIClient: Sendable {
 
 extension GatewayFixture {
     /// Deploys a small app with these data rules, and waits until the gateway serves it.
-    func deploy(_ id: String, rules: [String: String], more: [String: String] = [:]) async throws -> DataAPIClient {
+    func deploy(
+        _ id: String, rules: [String: String], more: [String: String] = [:], origins: [String] = []
+    ) async throws -> DataAPIClient {
         var files: AppFiles = [
             "realm_config.json": """
-            {"config_version": 20210101, "app_id": "\(id)", "name": "Test", "location": "DE-FF", "deployment_model": "LOCAL"}
+            {"config_version": 20210101, "app_id": "\(id)", "name": "Test", "location": "DE-FF", "deployment_model": "LOCAL",
+             "allowed_request_origins": [\(origins.map { "\"\($0)\"" }.joined(separator: ", "))]}
             """,
             "data_sources/mongodb-atlas/config.json":
                 #"{"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {}}"#,

@@ -82,6 +82,15 @@ import Testing
         #expect(extended.text.contains(#""long":{"$numberLong":"50"}"#))
     }
 
+    @Test func `a page may call from the origins that the app allows`() async throws {
+        let client = try await GatewayFixture.shared().deploy(
+            "api-" + ObjectId().hexString, rules: ["default_rule": Self.open], origins: ["https://shop.example"])
+        let body = #"{"dataSource": "mongodb-atlas", "database": "Test", "collection": "Task"}"#
+        let allowed = try await client.post("find", body, origin: "https://shop.example")
+        #expect(allowed.status == 200 && allowed.allowedOrigin == "https://shop.example")
+        #expect(try await client.post("find", body, origin: "https://else.example").allowedOrigin == nil)
+    }
+
     @Test func `the data API acts under the rules of who calls it`() async throws {
         let ann = try await client()
         var bob = ann
