@@ -1,12 +1,16 @@
 import DocumentModel
 
-/// The topic `presence-events`: devices of users come and go, in order per user.
+/// The topic `presence-events`: devices of users come and go, and say what their users do, in order per user.
 ///
-/// Written by gateways (online, and offline when a device leaves) and trigger workers (offline when its lease expired). Read by both:
+/// Written by gateways (online, offline when a device leaves, and what it says) and trigger workers (offline when its lease expired). Read by both:
 /// gateways tell devices, trigger workers write the presence field.
 public struct PresenceEvent: Hashable, Sendable {
     /// What happened.
-    public enum State: String, Sendable { case online, offline }
+    public enum State: String, Sendable {
+        case online, offline
+        /// The device is online, and says what its user does.
+        case said
+    }
 
     /// Why a device went offline.
     public enum Why: String, Sendable {
@@ -27,13 +31,17 @@ public struct PresenceEvent: Hashable, Sendable {
     public var isUserOnline: Bool
     /// When the device was last heard of, in milliseconds since 1970 by Redis' clock.
     public var lastSeen: Int64
-    /// Counts the user's flips: what an older one says writes nothing.
+    /// Counts the user's flips: what an older one says writes nothing. With `said`, milliseconds since 1970.
     public var version: Int64
+    /// Only with `said`: a word of the app, such as `away`.
+    public var word: String?
+    /// Only with `said`: anything that the app adds.
+    public var data: Document?
 
     /// An event.
     public init(
         app: String, user: String, device: String, state: State, why: Why? = nil, isUserOnline: Bool, lastSeen: Int64,
-        version: Int64
+        version: Int64, word: String? = nil, data: Document? = nil
     ) {
         self.app = app
         self.user = user
@@ -43,21 +51,33 @@ public struct PresenceEvent: Hashable, Sendable {
         self.isUserOnline = isUserOnline
         self.lastSeen = lastSeen
         self.version = version
+        self.word = word
+        self.data = data
     }
 }
 
 extension PresenceEvent: EventPayload {
     static let onlineType = "partita.presence.online.v1"
     static let offlineType = "partita.presence.offline.v1"
+    static let saidType = "partita.presence.said.v1"
 
     public static let topic = Topic<PresenceEvent>(
-        "presence-events", "Devices of users come and go.", partitions: 4, cleanup: .delete(after: .seconds(3600)),
-        key: "{app}/{user}", types: [onlineType, offlineType], writers: [.syncGateway, .triggerWorkers],
+        "presence-events", "Devices of users come and go, and say what their users do.", partitions: 4,
+        cleanup: .delete(after: .seconds(3600)),
+        key: "{app}/{user}", types: [onlineType, offlineType, saidType], writers: [.syncGateway, .triggerWorkers],
         readers: [.syncGateway, .triggerWorkers])
 
     public var key: String { EventKey.text(app, user) }
-    public var type: String { state == .online ? Self.onlineType : Self.offlineType }
-    public var eventID: String { "\(app)/\(user)/\(device)/\(version)" }
+    public var type: String {
+        switch state {
+        case .online: Self.onlineType
+        case .offline: Self.offlineType
+        case .said: Self.saidType
+        }
+    }
+    public var eventID: String {
+        state == .said ? "\(app)/\(user)/\(device)/said/\(version)" : "\(app)/\(user)/\(device)/\(version)"
+    }
     public var subject: String { user }
     public var time: Int64 { lastSeen }
 
@@ -69,6 +89,8 @@ extension PresenceEvent: EventPayload {
         document.append("userOnline", .bool(isUserOnline))
         document.append("lastSeen", .date(lastSeen))
         document.append("version", .int64(version))
+        document.append("word", word.map { .string($0) })
+        document.append("data", data.map { .document($0) })
         return document
     }
 
@@ -82,6 +104,7 @@ extension PresenceEvent: EventPayload {
             state: try reader.choice("state", State.self),
             why: try reader.optional("why") { $0.stringValue.flatMap(Why.init(rawValue:)) },
             isUserOnline: try reader.required("userOnline", \.boolValue), lastSeen: try reader.date("lastSeen"),
-            version: try reader.integer("version"))
+            version: try reader.integer("version"), word: try reader.optionalString("word"),
+            data: try reader.optionalDocument("data"))
     }
 }

@@ -53,7 +53,9 @@ public final class Session: Sendable {
 
     // MARK: Presence
 
-    /// Says what the user is doing; kept over reconnections.
+    /// Says what the user is doing to those who watch the user, in a word of the app; kept over reconnections.
+    ///
+    /// - Parameter data: anything that the app adds, at most 4 KiB.
     public func setPresence(_ state: String, data: Document? = nil) async {
         await client.setPresence(state, data: data)
     }

@@ -92,8 +92,12 @@ extension DeviceFrame.Upload {
 
 extension DeviceFrame.PresenceUpdate {
     fileprivate init(_ fields: FrameReader) throws(SyncProtocolError) {
+        let data = fields.has("data") ? try fields.object("data") : nil
+        if let data, ExtendedJSON.print(data).utf8.count > Self.dataBytes {
+            throw fields.wrong("data", "at most \(Self.dataBytes) bytes long")
+        }
         self.init(
-            state: try fields.name("state"), data: fields.has("data") ? try fields.object("data") : nil,
+            state: try fields.name("state"), data: data,
             watch: fields.has("watch") ? try fields.strings("watch") : nil)
     }
 

@@ -57,9 +57,12 @@ public enum DeviceFrame: Sendable {
 
     /// A user's own presence.
     public struct PresenceUpdate: Sendable {
+        /// The largest `data`, as text: everybody who watches the user gets it.
+        public static let dataBytes = 4 << 10
+
         /// A word of the app, such as `online` or `away`.
         public var state: String
-        /// Anything the app adds.
+        /// Anything the app adds, at most `dataBytes` of it.
         public var data: Document?
         /// The users whose presence the device wants to hear of from now on; `nil` leaves that as it is.
         public var watch: [String]?

@@ -27,6 +27,7 @@ enum Samples {
         documents + accounts + grants + media + [
             Sample("presence-online", presence(.online)),
             Sample("presence-offline", presence(.offline)),
+            Sample("presence-said", said),
             Sample("signing-key", signingKey),
             Sample("app-deployed", AppDefinitionEvent(app: "rchat", version: 7, time: time)),
             Sample("trigger-failed", triggerFailure),
@@ -157,6 +158,10 @@ enum Samples {
                 app: "rchat", kind: .removed, namespace: namespace, documentKey: message, partition: partition,
                 revision: Revision(epoch: 1, number: 43), path: "image.link", object: "rchat/ab/cdef", time: time)),
     ]
+
+    private static let said = PresenceEvent(
+        app: "rchat", user: "u1", device: "d1", state: .said, isUserOnline: true, lastSeen: time, version: time,
+        word: "away", data: ["until": .int32(17)])
 
     private static func presence(_ state: PresenceEvent.State) -> PresenceEvent {
         PresenceEvent(

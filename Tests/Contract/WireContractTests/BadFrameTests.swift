@@ -45,6 +45,14 @@ struct BadFrameTests {
         #expect(error?.code == .frameTooLarge)
     }
 
+    @Test func `what a user says of himself is bounded`() {
+        let data = #"{"note":"\#(String(repeating: "x", count: 4096))"}"#
+        let error = #expect(throws: SyncProtocolError.self) {
+            try DeviceFrame(Array(#"{"type":"presence","state":"away","data":\#(data)}"#.utf8))
+        }
+        #expect(error?.code == .badFrame)
+    }
+
     @Test func `versions of an upload rise`() {
         let delete = #"[{"op":"delete","collection":"c","_id":1}]"#
         let changeset = #"{"version":4,"clock":"1.0","operations":\#(delete)}"#

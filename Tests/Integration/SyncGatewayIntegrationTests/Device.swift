@@ -42,6 +42,9 @@ final class Device: Sendable {
 
     func send(text: String) { socket.loop.execute { [socket] in socket.send(text: text) } }
 
+    /// Says nothing any more and hears nothing, as when the network is gone.
+    func fallSilent() { socket.loop.execute { [socket] in socket.pauseReading() } }
+
     func close() { socket.loop.execute { [socket] in socket.close() } }
 
     /// The next arrival, within ten seconds. One caller at a time.

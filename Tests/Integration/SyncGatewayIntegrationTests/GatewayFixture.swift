@@ -22,6 +22,7 @@ import TestSupport
 final class GatewayFixture: Sendable {
     static let loops = LoopGroup(1)
     static let app = "rchat"
+    static let presenceTTL = Duration.seconds(2)
 
     let port: Int
     let databaseURL: String
@@ -56,7 +57,8 @@ final class GatewayFixture: Sendable {
         let pool = engines.makePool()
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
-            "redis.url": engines.redisURL, "kafka.pool": pool, "presence.ttl": "2s",
+            "redis.url": engines.redisURL, "kafka.pool": pool,
+            "presence.ttl": "\(Self.presenceTTL.components.seconds)s",
         ].merging(engines.kafkaSettings) { $1 }
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = ServiceGroup(

@@ -91,7 +91,9 @@ final class DeviceSession: @unchecked Sendable {
             subscriptions[partition]?.unsubscribe()
             forget(partition)
         case .upload(let upload): try accept(upload)
-        case .presence(let update): context.presence.watch(update.watch, session: self)
+        case .presence(let update):
+            context.presence.watch(update.watch, session: self)
+            context.presence.say(.init(state: update.state, data: update.data), session: self)
         case .token(let token): try renew(token)
         case .ping: send(.pong)
         }

@@ -2,13 +2,15 @@ import DocumentModel
 import EventLoop
 import EventStream
 import EventTopics
+import Foundation
 import Lifecycle
 import Logging
 import Presence
+import SyncEngine
 import SyncProtocol
 
-/// Keeps the leases of the devices that are connected here, announces who comes and who goes, and tells devices of the users that they
-/// watch.
+/// Keeps the leases of the devices that are connected here, announces who comes, who goes and what they say, and tells devices of the
+/// users that they watch.
 ///
 /// A gateway that ends in order leaves the leases to run out: its devices connect again before that, and nobody flips.
 final class PresenceKeeper: Service {
@@ -17,7 +19,22 @@ final class PresenceKeeper: Service {
         /// Not renewed yet: they get their lease at once.
         var fresh: Set<PresenceMember> = []
         var watchers: [String: [String: DeviceSession]] = [:]
+        /// What devices say, by session.
+        var speeches: [String: Speech] = [:]
         var isStopping = false
+    }
+
+    /// A user's own words. Only the newest are kept: those before them that aren't sent yet never are.
+    struct Words: Equatable {
+        var state: String
+        var data: Document?
+    }
+
+    private struct Speech {
+        /// What everybody takes for granted of who is connected.
+        var told = Words(state: PresenceEvent.State.online.rawValue)
+        var latest = Words(state: PresenceEvent.State.online.rawValue)
+        var isSending = false
     }
 
     private let leases: PresenceLeases
@@ -56,6 +73,7 @@ final class PresenceKeeper: Service {
         let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
         let isLast = state.withLock { state in
             for user in Array(state.watchers.keys) { state.watchers[user]?[session.id] = nil }
+            state.speeches[session.id] = nil
             let left = (state.members[member] ?? 1) - 1
             state.members[member] = left > 0 ? left : nil
             state.fresh.remove(member)
@@ -76,6 +94,48 @@ final class PresenceKeeper: Service {
         }
     }
 
+    /// Tells what the session's device says of its user.
+    func say(_ words: Words, session: DeviceSession) {
+        guard let identity = session.identity else { return }
+        let begins = state.withLock { state in
+            var speech = state.speeches[session.id] ?? Speech()
+            speech.latest = words
+            let begins = !speech.isSending && speech.latest != speech.told
+            if begins { speech.isSending = true }
+            state.speeches[session.id] = speech
+            return begins
+        }
+        // Ends with the broker's answer to the newest words.
+        if begins { Task { await tell(of: identity, session: session.id) } }
+    }
+
+    private func tell(of identity: ConnectionIdentity, session: String) async {
+        while let words = nextWords(of: session) {
+            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            do {
+                try await producer.send(
+                    PresenceEvent(
+                        app: identity.app, user: identity.user, device: identity.device, state: .said,
+                        isUserOnline: true, lastSeen: now, version: now, word: words.state, data: words.data))
+            } catch {
+                logger.debug("what a user says isn't told", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    private func nextWords(of session: String) -> Words? {
+        state.withLock { state in
+            guard var speech = state.speeches[session] else { return nil }
+            defer { state.speeches[session] = speech }
+            guard speech.latest != speech.told else {
+                speech.isSending = false
+                return nil
+            }
+            speech.told = speech.latest
+            return speech.latest
+        }
+    }
+
     /// Takes what came on the topic.
     func handle(_ events: [RawEvent<PresenceEvent>]) {
         for event in events {
@@ -83,8 +143,8 @@ final class PresenceKeeper: Service {
             else { continue }  // nobody here watches the user, or a message that is none
             let frame = GatewayFrame.presence(
                 .init(
-                    user: presence.user, state: presence.isUserOnline ? "online" : "offline",
-                    lastSeen: presence.lastSeen))
+                    user: presence.user, state: presence.word ?? (presence.isUserOnline ? "online" : "offline"),
+                    lastSeen: presence.lastSeen, data: presence.data))
             for session in sessions.values { session.shard.loop.execute { session.send(frame) } }
         }
     }

@@ -17,8 +17,8 @@ struct PresenceWriter: EventHandler {
     private struct NoDocument: Error {}
 
     func handle(_ events: [ReceivedEvent<PresenceEvent>]) async throws {
-        // One lane is one user: the newest says it all.
-        guard let event = events.map(\.payload).max(by: { $0.version < $1.version }),
+        // One lane is one user: the newest flip says it all.
+        guard let event = events.map(\.payload).filter({ $0.state != .said }).max(by: { $0.version < $1.version }),
             let field = apps.app(event.app)?.definition.presence
         else { return }
         var set: Document = [field.field: .string(event.isUserOnline ? field.online : field.offline)]

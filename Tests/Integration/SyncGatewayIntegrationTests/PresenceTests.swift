@@ -1,0 +1,55 @@
+import DocumentModel
+import SyncProtocol
+import TestSupport
+import Testing
+
+@Suite struct PresenceTests {
+    /// A device of `ann` that watches a user.
+    private func watcher(of user: String, _ fixture: GatewayFixture) async throws -> Device {
+        let device = try await fixture.device("ann")
+        try await device.send(.presence(.init(state: "online", watch: [user])))
+        // Whoever comes after the pong is watched.
+        try await device.send(.ping)
+        guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
+        return device
+    }
+
+    private func report(_ device: Device) async throws -> GatewayFrame.PresenceReport {
+        let frame = try await device.next()
+        guard case .presence(let report) = frame else { throw Device.Unexpected(what: "\(frame)") }
+        return report
+    }
+
+    @Test func `who watches a user hears the user come, say something and go`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let bob = ObjectId().hexString
+        let ann = try await watcher(of: bob, fixture)
+        let device = try await fixture.device(bob)
+        var heard = try await report(ann)
+        #expect(heard.user == bob && heard.state == "online" && heard.data == nil)
+        // What is taken for granted isn't told.
+        try await device.send(.presence(.init(state: "online")))
+        try await device.send(.presence(.init(state: "away", data: ["until": "five"])))
+        heard = try await report(ann)
+        #expect(heard.user == bob && heard.state == "away" && heard.data == ["until": "five"])
+        device.close()
+        heard = try await report(ann)
+        #expect(heard.user == bob && heard.state == "offline")
+        ann.close()
+    }
+
+    @Test func `a device whose network is gone is missed within the time of its lease and a second`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let bob = ObjectId().hexString
+        let ann = try await watcher(of: bob, fixture)
+        let device = try await fixture.device(bob)
+        #expect(try await report(ann).state == "online")
+        device.fallSilent()
+        let start = ContinuousClock.now
+        #expect(try await report(ann).state == "offline")
+        let time = ContinuousClock.now - start
+        #expect(time <= GatewayFixture.presenceTTL + .seconds(1), "\(time)")
+        ann.close()
+        device.close()
+    }
+}
