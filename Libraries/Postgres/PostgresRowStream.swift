@@ -1,6 +1,13 @@
 /// The rows of a cursor, fetched in batches, one batch ahead of the reader.
+///
+/// A batch has few rows where rows are large: they may have megabytes.
 public struct PostgresRowStream: AsyncSequence, Sendable {
     public typealias Element = PostgresRow
+    /// The rows of the first batch, when nothing is known of their size.
+    private static let firstBatch = 8
+    /// About the bytes of a batch.
+    private static let batchBytes = 2 << 20
+
     let connection: PostgresConnection
     let statement: PostgresStatement
     let batch: Int
@@ -14,6 +21,8 @@ public struct PostgresRowStream: AsyncSequence, Sendable {
         private var next: PostgresReply?
         private var cursor: String?
         private var isFinished = false
+        /// How many rows `next` was asked for.
+        private var asked = 0
 
         init(stream: PostgresRowStream) { self.stream = stream }
 
@@ -32,8 +41,10 @@ public struct PostgresRowStream: AsyncSequence, Sendable {
                 guard let reply = next, let cursor else { return }
                 rows = try await reply.rows()
                 position = 0
-                if rows.count == stream.batch {
-                    next = try await stream.connection.send(stream.fetchStatement(cursor))
+                if rows.count == asked {
+                    let size = Swift.max(rows.storage.bytes.count / asked, 1)
+                    asked = Swift.min(Swift.max(PostgresRowStream.batchBytes / size, 1), stream.batch)
+                    next = try await stream.connection.send(stream.fetchStatement(cursor, asked))
                 } else {
                     isFinished = true
                     _ = try await stream.connection.send(PostgresStatement("CLOSE \(cursor)", isPrepared: false))
@@ -52,14 +63,15 @@ public struct PostgresRowStream: AsyncSequence, Sendable {
             let declare = "DECLARE \(name) NO SCROLL CURSOR FOR \(stream.statement.sql)"
             let declared = try await stream.connection.send(
                 PostgresStatement(declare, stream.statement.parameters, isPrepared: false))
-            let fetched = try await stream.connection.send(stream.fetchStatement(name))
+            asked = Swift.min(PostgresRowStream.firstBatch, stream.batch)
+            let fetched = try await stream.connection.send(stream.fetchStatement(name, asked))
             _ = try await declared.rows()
             return fetched
         }
     }
 
-    private func fetchStatement(_ cursor: String) -> PostgresStatement {
-        PostgresStatement("FETCH \(batch) FROM \(cursor)", isPrepared: false)
+    private func fetchStatement(_ cursor: String, _ count: Int) -> PostgresStatement {
+        PostgresStatement("FETCH \(count) FROM \(cursor)", isPrepared: false)
     }
 }
 

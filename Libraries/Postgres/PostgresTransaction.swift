@@ -41,7 +41,7 @@ public struct PostgresTransaction: PostgresQuerying {
         try await connection.commit(with: statements)
     }
 
-    /// The rows of a SELECT through a cursor: at most two batches of `batch` rows are in memory.
+    /// The rows of a SELECT through a cursor: at most two batches are in memory, of `batch` rows, or fewer where they are large.
     public func stream(_ sql: String, _ parameters: [PostgresValue] = [], batch: Int = 256) -> PostgresRowStream {
         PostgresRowStream(connection: connection, statement: PostgresStatement(sql, parameters), batch: max(batch, 1))
     }

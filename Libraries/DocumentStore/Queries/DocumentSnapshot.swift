@@ -12,17 +12,8 @@ public struct DocumentSnapshot: Sendable {
         in namespace: ChangeEvent.Namespace, _ body: (Document) throws -> Void
     ) async throws {
         guard let table = try await store.tables.existing(namespace, of: app) else { return }
-        // Two batches are in memory, and a document may have 16 MiB.
-        for try await row in transaction.stream("select body from \(table.name) order by _id", batch: 32) {
-            let document = try row.withBytes(0) { bytes -> Document in
-                guard let bytes else { throw DocumentStoreError(.corruptRow, "a body is null") }
-                do {
-                    return try ExtendedJSON.parseDocument(bytes)
-                } catch {
-                    throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
-                }
-            }
-            try body(document)
+        for try await row in transaction.stream("select body from \(table.name) order by _id") {
+            try body(row.document(0))
         }
     }
 }
