@@ -122,13 +122,14 @@ extension EffectFailure {
     public var document: Document {
         var document: Document = ["name": .string(name), "message": .string(message)]
         document["code"] = code.map { .int64(Int64($0)) }
+        if !details.isEmpty { document["details"] = .document(details) }
         return document
     }
 
     init(_ document: Document) {
         self.init(
             name: document["name"]?.stringValue ?? "Error", message: document["message"]?.stringValue ?? "",
-            code: document["code"]?.intValue)
+            code: document["code"]?.intValue, details: document["details"]?.documentValue ?? [:])
     }
 }
 

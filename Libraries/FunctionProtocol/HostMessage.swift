@@ -31,11 +31,14 @@ public struct EffectFailure: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// MongoDB's error code, where there is one.
     public var code: Int?
+    /// What MongoDB's error tells beside them, as fields of the script's error: `keyValue`, `writeErrors`, `errorLabels`, …
+    public var details: Document
 
-    public init(name: String, message: String, code: Int? = nil) {
+    public init(name: String, message: String, code: Int? = nil, details: Document = [:]) {
         self.name = name
         self.message = message
         self.code = code
+        self.details = details
     }
 
     public var description: String { "\(name): \(message)" }

@@ -84,7 +84,11 @@ public actor DocumentEffects {
                 throw EffectFailure(name: "MongoDBError", message: "the session has a transaction already", code: 251)
             }
             transactions[session] = ScriptTransaction(store: store, app: app, alongside: alongside)
-        case "commitTransaction": try await transactions.removeValue(forKey: session)?.commit()
+        case "commitTransaction":
+            guard let transaction = transactions.removeValue(forKey: session) else {
+                throw EffectFailure(name: "MongoDBError", message: "No transaction started", code: 251)
+            }
+            try await transaction.commit()
         default: await transactions.removeValue(forKey: session)?.abort()
         }
         return .null

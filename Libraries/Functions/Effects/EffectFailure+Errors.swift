@@ -1,4 +1,5 @@
 import AppDefinition
+import DocumentModel
 import DocumentStore
 public import FunctionProtocol
 import QueryLanguage
@@ -9,16 +10,33 @@ extension EffectFailure {
         switch error {
         case let failure as EffectFailure: self = failure
         case let error as DocumentStoreError:
-            self.init(name: "MongoDBError", message: error.message, code: error.mongoCode)
-        case let error as BulkWriteError:
-            let first = error.failures.min { $0.key < $1.key }?.value
-            self.init(
-                name: "MongoDBError", message: first?.message ?? "the writes failed", code: first?.mongoCode ?? 8)
+            var details = error.details ?? [:]
+            if !error.errorLabels.isEmpty { details["errorLabels"] = .array(error.errorLabels.map { .string($0) }) }
+            self.init(name: "MongoDBError", message: error.message, code: error.mongoCode, details: details)
+        case let error as BulkWriteError: self.init(error)
         case let error as QueryError: self.init(name: "MongoDBError", message: error.message, code: error.code)
         case let refusal as RuleRefusal: self.init(name: RuleRefusal.code, message: refusal.message)
         case let error as RuleSyntaxError:
             self.init(name: RuleRefusal.code, message: "a rule of the app can't be read: \(error)")
         default: self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
         }
+    }
+
+    /// As MongoDB's drivers tell of a `BulkWriteError`: it has the message and code of the first write that failed, all of them by
+    /// their places in `writeErrors`, and what was done in `result`.
+    private init(_ error: BulkWriteError) {
+        let failures = error.failures.sorted { $0.key < $1.key }
+        let writeErrors = failures.map { place, failure -> Value in
+            var entry: Document = [
+                "index": .int32(Int32(clamping: place)), "code": .int32(Int32(clamping: failure.mongoCode ?? 8)),
+                "errmsg": .string(failure.message),
+            ]
+            for field in failure.details?.fields ?? [] { entry[field.key] = field.value }
+            return .document(entry)
+        }
+        let first = failures.first?.value
+        self.init(
+            name: "MongoDBError", message: first?.message ?? "the writes failed", code: first?.mongoCode ?? 8,
+            details: ["writeErrors": .array(writeErrors), "result": DocumentCall.answer(error.result)])
     }
 }

@@ -14,8 +14,10 @@ extension Prelude {
           pending.delete(Number(number));
           if (!waiting) return;
           if (!error) return waiting.resolve(fromEJSON(JSON.parse(value)));
-          const { name, message, code } = fromEJSON(JSON.parse(error));
-          waiting.reject(Object.assign(new Error(message), { name }, code === undefined ? {} : { code }));
+          const { name, message, code, details = {} } = fromEJSON(JSON.parse(error));
+          const thrown = Object.assign(new Error(message), details, { name }, code === undefined ? {} : { code });
+          Object.defineProperty(thrown, "hasErrorLabel", { value: label => (details.errorLabels ?? []).includes(label) });
+          waiting.reject(thrown);
         }
 
         class Cursor {
@@ -84,7 +86,6 @@ extension Prelude {
         }
 
         let sessions = 0;
-        const writeConflict = 112;
         function startSession(effect, service) {
           const id = sessions++;
           const session = {
@@ -102,7 +103,7 @@ extension Prelude {
                   return result;
                 } catch (error) {
                   await session.abortTransaction();
-                  if (error?.code !== writeConflict || attempt === 10) throw error;
+                  if (!error?.errorLabels?.includes("TransientTransactionError") || attempt === 10) throw error;
                 }
               }
             },
