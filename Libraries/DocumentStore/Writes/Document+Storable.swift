@@ -5,6 +5,9 @@ extension Document {
     func storable() throws(DocumentStoreError) -> (document: Document, id: String) {
         let value = id ?? .objectId(ObjectId())
         guard let key = value.storableKey else {
+            if case .array = value { throw .refusedId(of: "array") }
+            if case .regex = value { throw .refusedId(of: "regex") }
+            if case .undefined = value { throw .refusedId(of: "undefined") }
             throw DocumentStoreError(
                 .badId, "an _id is a string of at most 1,024 bytes, ObjectId, UUID or integer", mongoCode: 2,
                 path: "_id")
@@ -36,6 +39,11 @@ extension AppStorage {
 }
 
 extension DocumentStoreError {
+    /// What MongoDB doesn't take as an `_id` either.
+    fileprivate static func refusedId(of type: String) -> DocumentStoreError {
+        DocumentStoreError(.badId, "The '_id' value cannot be of type \(type)", mongoCode: 53, path: "_id")
+    }
+
     /// - Parameter document: one whose `_id` another one has.
     init(duplicateId document: Document, in table: CollectionTable) {
         self.init(

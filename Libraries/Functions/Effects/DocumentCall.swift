@@ -16,6 +16,7 @@ public struct DocumentCall: Sendable {
         else {
             throw EffectFailure(name: "MongoDBError", message: "\(action) needs a database and a collection", code: 2)
         }
+        try Self.checkTypes(of: arguments, action)
         self.action = action
         self.arguments = arguments
         namespace = .init(database: database, collection: collection)
@@ -59,6 +60,7 @@ public struct DocumentCall: Sendable {
         case "insertOne": return .document(["insertedId": try await collection.insertOne(try document("document"))])
         case "insertMany":
             let documents = try array("documents").map { try Self.document($0, "documents") }
+            try Self.checkIsBatch(documents.count)
             let ids = try await collection.insertMany(documents, ordered: flag("ordered", default: true))
             return .document(["insertedIds": .array(ids)])
         case "updateOne":
@@ -84,7 +86,7 @@ public struct DocumentCall: Sendable {
             return Self.answer(try await collection.findOneAndDelete(filter, options: try modifyOptions))
         case "bulkWrite":
             return Self.answer(
-                try await collection.bulkWrite(try writes, ordered: flag("ordered", default: true)))
+                try await collection.bulkWrite(try batch, ordered: flag("ordered", default: true)))
         default: throw Self.unsupported(action)
         }
     }
@@ -107,7 +109,8 @@ public struct DocumentCall: Sendable {
                 guard let field = value.documentValue?.fields.first, field.key != "insertOne",
                     var operation = field.value.documentValue
                 else { operations.append(value); continue }
-                operation["filter"] = .document(restrict(operation["filter"]?.documentValue ?? [:]))
+                guard let filter = operation["filter"]?.documentValue else { throw Self.missing("filter", field.key) }
+                operation["filter"] = .document(restrict(filter))
                 operations.append(.document(Document(fields: [.init(field.key, .document(operation))])))
             }
             call.arguments["operations"] = .array(operations)
@@ -188,7 +191,7 @@ public struct DocumentCall: Sendable {
     }
 
     private func int(_ name: String) -> Int? {
-        arguments[name]?.intValue ?? arguments[name]?.doubleValue.flatMap { Int(exactly: $0) }
+        arguments[name]?.intValue ?? arguments[name]?.doubleValue.flatMap { Int(exactly: $0.rounded(.towardZero)) }
     }
 
     private func flag(_ name: String, default fallback: Bool = false) -> Bool {
@@ -212,7 +215,7 @@ public struct DocumentCall: Sendable {
         return document
     }
 
-    private static func missing(_ name: String, _ action: String) -> EffectFailure {
+    static func missing(_ name: String, _ action: String) -> EffectFailure {
         EffectFailure(name: "MongoDBError", message: "\(action) needs \(name)", code: 9)
     }
 
@@ -235,6 +238,21 @@ public struct DocumentCall: Sendable {
                     return .updateMany(filter: call.filter, update: try call.update, options: try call.updateOptions)
                 case "replaceOne":
                     return .replaceOne(
+    private static func checkIsBatch(_ count: Int) throws {
+        if count == 0 {
+            throw EffectFailure(
+                name: "MongoDBError", message: "Invalid BulkOperation, Batch cannot be empty", code: 2)
+        }
+    }
+
+    private var batch: [WriteModel] {
+        get throws {
+            let writes = try writes
+            try Self.checkIsBatch(writes.count)
+            return writes
+        }
+    }
+
                         filter: call.filter, replacement: try call.replacement, upsert: call.flag("upsert"))
                 case "deleteOne": return .deleteOne(filter: call.filter)
                 case "deleteMany": return .deleteMany(filter: call.filter)

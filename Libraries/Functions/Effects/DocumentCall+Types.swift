@@ -1,0 +1,43 @@
+import DocumentModel
+import FunctionProtocol
+
+extension DocumentCall {
+    private static let documents = ["filter", "query", "sort", "projection", "project", "collation"]
+    private static let arrays = ["pipeline", "arrayFilters", "documents", "operations"]
+    private static let flags = ["upsert", "returnNewDocument", "ordered"]
+    private static let numbers = ["skip", "limit", "maxTimeMS"]
+
+    /// Writes that look for documents: without a filter, as where a script's variable is undefined, they would meet any.
+    private static let selecting: Set<String> = [
+        "updateOne", "updateMany", "replaceOne", "deleteOne", "deleteMany", "findOneAndUpdate", "findOneAndReplace",
+        "findOneAndDelete",
+    ]
+
+    /// What is of a wrong type would change nothing, and the result would be that of another call.
+    static func checkTypes(of arguments: Document, _ action: String) throws(EffectFailure) {
+        for name in documents { try check(arguments, name, action, "object") { $0.documentValue != nil } }
+        for name in arrays { try check(arguments, name, action, "array") { $0.arrayValue != nil } }
+        for name in flags { try check(arguments, name, action, "bool") { $0.boolValue != nil } }
+        for name in numbers { try check(arguments, name, action, "long") { $0.isNumber } }
+        if selecting.contains(action), (arguments["filter"] ?? arguments["query"])?.documentValue == nil {
+            throw missing("filter", action)
+        }
+        if let skip = arguments["skip"]?.doubleValue, skip < 0 {
+            throw EffectFailure(
+                name: "MongoDBError", message: "BSON field 'skip' value must be >= 0, actual value '\(skip)'",
+                code: 51024)
+        }
+    }
+
+    /// An argument that is null isn't there.
+    private static func check(
+        _ arguments: Document, _ name: String, _ action: String, _ expected: String, _ isRight: (Value) -> Bool
+    ) throws(EffectFailure) {
+        guard let value = arguments[name], value != .null, value != .undefined, !isRight(value) else { return }
+        throw EffectFailure(
+            name: "MongoDBError",
+            message:
+                "BSON field '\(action).\(name)' is the wrong type '\(value.typeName)', expected type '\(expected)'",
+            code: 14)
+    }
+}
