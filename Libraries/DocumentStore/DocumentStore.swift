@@ -13,6 +13,8 @@ public final class DocumentStore: Service {
     /// The largest document, in bytes of its canonical text.
     public static let maximumDocumentBytes = 16 << 20
 
+    /// The most bytes of documents that a transaction may meet.
+    let maximumTransactionBytes: Int
     let client: PostgresClient
     let tables: CollectionTables
     let logger: Logger
@@ -25,9 +27,15 @@ public final class DocumentStore: Service {
     }
     private let observers = Locked(Observers())
 
-    /// - Parameter client: Of a database that ``DocumentStoreMigrations`` were applied to.
-    public init(client: PostgresClient, logger: Logger = Logger(label: "document-store")) {
+    /// - Parameters:
+    ///   - client: Of a database that ``DocumentStoreMigrations`` were applied to.
+    ///   - maximumTransactionBytes: The most bytes of documents that a transaction may meet, as it holds them.
+    public init(
+        client: PostgresClient, maximumTransactionBytes: Int = 256 << 20,
+        logger: Logger = Logger(label: "document-store")
+    ) {
         self.client = client
+        self.maximumTransactionBytes = maximumTransactionBytes
         self.logger = logger
         tables = CollectionTables(client: client)
         notifier = CommitNotifier(client: client)

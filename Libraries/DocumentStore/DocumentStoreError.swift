@@ -10,7 +10,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
             case unknownApp, unknownCollection, duplicateKey, schemaViolation, documentTooLarge, badId, badUpdate,
                 badFilter
             case badIndex, unknownIndex, timeLimit
-            case conflict, busy, overloaded, unavailable, notSupported, corruptRow, sessionEnded, stopped
+            case conflict, busy, overloaded, unavailable, notSupported, corruptRow, sessionEnded, stopped,
+                transactionTooLarge
         }
         private let base: Base
         private init(_ base: Base) { self.base = base }
@@ -51,6 +52,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let corruptRow = Code(.corruptRow)
         /// The transaction's closure has returned.
         public static let sessionEnded = Code(.sessionEnded)
+        /// The documents that a transaction has met are more than it may hold in memory (MongoDB's 257).
+        public static let transactionTooLarge = Code(.transactionTooLarge)
         /// The service that would do it has stopped.
         public static let stopped = Code(.stopped)
 

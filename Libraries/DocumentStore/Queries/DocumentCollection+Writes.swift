@@ -279,12 +279,21 @@ extension DocumentCollection {
             parts.forEach(each)
             return
         }
+        var limit = Self.part
         var after: String?
         repeat {
-            let start = after
-            let (result, next) = try await write(beforeCommit: nil) { session -> (R, String?) in
-                let (keys, next) = try await session.lockMatches(of: target, after: start, limit: Self.part)
-                return (try await body(session, keys), next)
+            do {
+                let (start, most) = (after, limit)
+                let (result, next) = try await write(beforeCommit: nil) { session -> (R, String?) in
+                    let (keys, next) = try await session.lockMatches(of: target, after: start, limit: most)
+                    return (try await body(session, keys), next)
+                }
+                each(result)
+                after = next
+                if next == nil { return }
+            } catch let error as DocumentStoreError where error.code == .transactionTooLarge && limit > 1 {
+                // Of large documents fewer go together.
+                limit = max(limit / 8, 1)
             }
             each(result)
             after = next

@@ -14,7 +14,8 @@ extension DocumentSession {
     func update(
         _ key: WritePlan.Key, of target: Target, with update: Update, operation: ChangeEvent.OperationType
     ) throws -> Updated {
-        try plan.update(key, of: target, with: update, operation: operation, now: now)
+        try checkSize()
+        return try plan.update(key, of: target, with: update, operation: operation, now: now)
     }
 
     /// Inserts what an upsert makes where nothing matched.

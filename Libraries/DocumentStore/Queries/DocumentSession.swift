@@ -111,6 +111,7 @@ public actor DocumentSession {
                         mongoCode: 112)
                 }
                 plan.hold(table, id: id, row: found)
+                try checkSize()
             }
             keys.append(key)
         }
@@ -126,6 +127,15 @@ public actor DocumentSession {
 
     // MARK: Writing
 
+    /// - Throws: `DocumentStoreError` (`transactionTooLarge`) when the documents are more than memory has place for.
+    func checkSize() throws(DocumentStoreError) {
+        guard plan.bytes > store.maximumTransactionBytes else { return }
+        throw DocumentStoreError(
+            .transactionTooLarge,
+            "Total size of all transaction operations must be less than \(store.maximumTransactionBytes) bytes",
+            mongoCode: 257)
+    }
+
     /// Makes a document another one, or removes it.
     ///
     /// - Returns: whether anything is other than before.
@@ -133,7 +143,9 @@ public actor DocumentSession {
         _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
         operation: ChangeEvent.OperationType
     ) throws -> Bool {
-        try plan.write(document, over: key, in: table, description: description, operation: operation, by: stamp)
+        try checkSize()
+        return try plan.write(
+            document, over: key, in: table, description: description, operation: operation, by: stamp)
     }
 
     /// Runs one of several writes: when it is refused nothing is left of it, and the transaction goes on.

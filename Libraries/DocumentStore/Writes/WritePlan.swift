@@ -26,6 +26,8 @@ struct WritePlan: Sendable {
     /// How many revisions each partition will take.
     private(set) var counts: [ExactText: Int64] = [:]
 
+    /// Bytes of the documents' texts, of each as it was found and after each change.
+    private(set) var bytes = 0
     /// What the writes under review met; `nil` where nobody reviews them.
     var met: [MetDocument]?
 
@@ -40,6 +42,7 @@ struct WritePlan: Sendable {
         let key = Key(table.namespace, id: id)
         guard documents[key] == nil else { return }
         documents[key] = WorkingDocument(table: table, id: id, row: row)
+        bytes += row?.body.count ?? 0
         order.append(key)
     }
 
@@ -69,6 +72,7 @@ struct WritePlan: Sendable {
         let before = document.current
         var taken: [(partition: Partition, ordinal: Int64)] = []
         document.isFlushed = false
+        bytes += body.count
         if let stored {
             record(
                 stored, body: body, of: &document, was: before, operation: operation, by: stamp, origin: origin,
