@@ -74,18 +74,19 @@ extension DocumentCollection {
                 let isMany = if case .updateMany = write { true } else { false }
                 prepared.append(
                     .update(
-                        try await target(filter, collation: options.collation),
+                        try await target(filter, collation: options.collation, hint: options.hint),
                         try Self.update(update, arrayFilters: options.arrayFilters), isMany: isMany,
                         upsert: options.upsert, operation: .update))
-            case .replaceOne(let filter, let replacement, let upsert):
+            case .replaceOne(let filter, let replacement, let options):
                 prepared.append(
                     .update(
-                        try await target(filter, collation: nil), try Self.replacement(replacement), isMany: false,
-                        upsert: upsert, operation: .replace))
-            case .deleteOne(let filter):
-                prepared.append(.delete(try await target(filter, collation: nil), isMany: false))
-            case .deleteMany(let filter):
-                prepared.append(.delete(try await target(filter, collation: nil), isMany: true))
+                        try await target(filter, collation: options.collation, hint: options.hint),
+                        try Self.replacement(replacement), isMany: false, upsert: options.upsert, operation: .replace))
+            case .deleteOne(let filter, let options), .deleteMany(let filter, let options):
+                let isMany = if case .deleteMany = write { true } else { false }
+                prepared.append(
+                    .delete(
+                        try await target(filter, collation: options.collation, hint: options.hint), isMany: isMany))
             }
         }
         return prepared

@@ -81,7 +81,7 @@ extension DocumentCollection {
             for field in definitions.fields { variables[field.key] = try Expression(field.value).evaluate(context) }
             let update = try Update(pipeline: stages, variables: variables)
             return try await updateFirst(
-                filter, update, upsert: false, collation: nil, operation: .update, beforeCommit: nil
+                filter, update, options: UpdateOptions(), operation: .update, beforeCommit: nil
             ).matchedCount > 0
         } catch let error as QueryError {
             throw DocumentStoreError(query: error, .badUpdate)

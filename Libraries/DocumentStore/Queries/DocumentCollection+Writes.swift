@@ -43,18 +43,17 @@ extension DocumentCollection {
     ) async throws -> UpdateResult {
         let update = try Self.update(update, arrayFilters: options.arrayFilters)
         return try await updateFirst(
-            filter, update, upsert: options.upsert, collation: options.collation, operation: .update,
-            beforeCommit: beforeCommit)
+            filter, update, options: options, operation: .update, beforeCommit: beforeCommit)
     }
 
-    /// Replaces the first document that matches.
+    /// Replaces the first document that matches; `arrayFilters` mean nothing here.
     @discardableResult
     public func replaceOne(
-        _ filter: Document, _ replacement: Document, upsert: Bool = false, collation: Document? = nil,
+        _ filter: Document, _ replacement: Document, options: UpdateOptions = UpdateOptions(),
         beforeCommit: CommitHook? = nil
     ) async throws -> UpdateResult {
         try await updateFirst(
-            filter, try Self.replacement(replacement), upsert: upsert, collation: collation, operation: .replace,
+            filter, try Self.replacement(replacement), options: options, operation: .replace,
             beforeCommit: beforeCommit)
     }
 
@@ -64,7 +63,7 @@ extension DocumentCollection {
         _ filter: Document, _ update: Value, options: UpdateOptions = UpdateOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> UpdateResult {
         let update = try Self.update(update, arrayFilters: options.arrayFilters)
-        let target = try await target(filter, collation: options.collation)
+        let target = try await target(filter, collation: options.collation, hint: options.hint)
         var result = UpdateResult()
         try await inParts(of: target, beforeCommit: beforeCommit) { session, keys in
             var part = UpdateResult()
@@ -80,8 +79,7 @@ extension DocumentCollection {
         }
         if result.matchedCount == 0, options.upsert {
             return try await updateFirst(
-                filter, update, upsert: true, collation: options.collation, operation: .update,
-                beforeCommit: beforeCommit)
+                filter, update, options: options, operation: .update, beforeCommit: beforeCommit)
         }
         return result
     }
@@ -91,9 +89,9 @@ extension DocumentCollection {
     /// Deletes the first document that matches and returns how many it was.
     @discardableResult
     public func deleteOne(
-        _ filter: Document, collation: Document? = nil, beforeCommit: CommitHook? = nil
+        _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Int {
-        let target = try await target(filter, collation: collation)
+        let target = try await target(filter, collation: options.collation, hint: options.hint)
         return try await write(beforeCommit: beforeCommit) { session in
             guard let key = try await session.lockFirst(of: target, sort: nil) else { return 0 }
             return try await session.delete(key, from: target.table) == nil ? 0 : 1
@@ -103,9 +101,9 @@ extension DocumentCollection {
     /// Deletes all documents that match and returns how many. With a hook, or in a session, all in one transaction.
     @discardableResult
     public func deleteMany(
-        _ filter: Document, collation: Document? = nil, beforeCommit: CommitHook? = nil
+        _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Int {
-        let target = try await target(filter, collation: collation)
+        let target = try await target(filter, collation: options.collation, hint: options.hint)
         var count = 0
         try await inParts(of: target, beforeCommit: beforeCommit) { session, keys in
             for key in keys { _ = try await session.delete(key, from: target.table) }
@@ -142,7 +140,7 @@ extension DocumentCollection {
     public func findOneAndDelete(
         _ filter: Document, options: FindAndModifyOptions = FindAndModifyOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Document? {
-        let target = try await target(filter, collation: options.collation)
+        let target = try await target(filter, collation: options.collation, hint: options.hint)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
         let deleted = try await write(beforeCommit: beforeCommit) { session -> Document? in
             guard let key = try await session.lockFirst(of: target, sort: sort) else { return nil }
@@ -189,20 +187,21 @@ extension DocumentCollection {
         try ReadOutput(filter: target.filter, options: FindOptions(projection: options.projection))
     }
 
-    func target(_ document: Document, collation: Document?) async throws -> DocumentSession.Target {
+    func target(_ document: Document, collation: Document?, hint: Value?) async throws -> DocumentSession.Target {
         let parsed = try parse(document, collation: collation)
         let table = try await ensuredTable()
-        let found = try translation(of: parsed, on: table)
+        let found = try translation(of: parsed, on: table, hint: hint)
         return DocumentSession.Target(
             table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters,
-            hasText: parsed.text != nil)
+            hasText: parsed.text != nil, hint: try hinted(hint, on: table))
     }
 
     func updateFirst(
-        _ filter: Document, _ update: Update, upsert: Bool, collation: Document?, operation: ChangeEvent.OperationType,
+        _ filter: Document, _ update: Update, options: UpdateOptions, operation: ChangeEvent.OperationType,
         beforeCommit: CommitHook?
     ) async throws -> UpdateResult {
-        let target = try await target(filter, collation: collation)
+        let upsert = options.upsert
+        let target = try await target(filter, collation: options.collation, hint: options.hint)
         if session == nil, beforeCommit == nil,
             let updated = try await updateUnlocked(target, update, operation: operation),
             updated.before != nil || !upsert
@@ -232,7 +231,7 @@ extension DocumentCollection {
         _ filter: Document, _ update: Update, options: FindAndModifyOptions, operation: ChangeEvent.OperationType,
         beforeCommit: CommitHook?
     ) async throws -> Document? {
-        let target = try await target(filter, collation: options.collation)
+        let target = try await target(filter, collation: options.collation, hint: options.hint)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
         let found = try await racing(upsert: options.upsert) {
             try await write(beforeCommit: beforeCommit) { session -> Document? in
@@ -279,8 +278,8 @@ extension DocumentCollection {
             parts.forEach(each)
             return
         }
-        var limit = Self.part
         var after: String?
+        var limit = Self.part
         repeat {
             do {
                 let (start, most) = (after, limit)
@@ -295,9 +294,7 @@ extension DocumentCollection {
                 // Of large documents fewer go together.
                 limit = max(limit / 8, 1)
             }
-            each(result)
-            after = next
-        } while after != nil
+        } while true
     }
 }
 

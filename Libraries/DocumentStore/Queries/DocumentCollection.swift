@@ -64,7 +64,8 @@ public struct DocumentCollection: Sendable {
         case .string(let name) where table.indexes.contains { $0.model.name == name }: return name
         case .document(let keys):
             if let index = table.indexes.first(where: { $0.model.keyPattern == keys }) { return index.model.name }
-        default: break
+        case .string: break
+        default: throw DocumentStoreError(.badFilter, "Hint must be a string or an object", mongoCode: 9)
         }
         throw DocumentStoreError(
             .badFilter, "hint provided does not correspond to an existing index", mongoCode: 2)
@@ -82,6 +83,9 @@ public struct DocumentCollection: Sendable {
     ) throws -> TranslatedFilter {
         var translation = FilterTranslation(
             partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes,
+        if parsed.text != nil, hint != nil {
+            throw DocumentStoreError(.badFilter, "text and hint not allowed in same query", mongoCode: 2)
+        }
             hint: try hinted(hint, on: table))
         var condition = translation.translate(parsed.filter)
         let text = try parsed.text?.sql(by: table.indexes) { translation.bind($0) }

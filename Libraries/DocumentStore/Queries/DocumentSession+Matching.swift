@@ -11,6 +11,8 @@ extension DocumentSession {
         let parameters: [PostgresValue]
         /// Whether the condition has a `$text`, which the filter doesn't know of.
         let hasText: Bool
+        /// The name of the only index to use.
+        let hint: String?
     }
 
     /// Locks the next documents that match, in the order of their `_id`s.
@@ -63,7 +65,8 @@ extension DocumentSession {
             target.hasText
             ? nil
             : OrderedRead(
-                sort, filter: target.filter, table: target.table, partitionKey: storage.partitionKey, hint: nil)
+                sort, filter: target.filter, table: target.table, partitionKey: storage.partitionKey,
+                hint: target.hint)
         let all = PostgresStatement(
             "select t.body from \(target.table.name) t where (\(target.condition.sql))", target.parameters)
         for _ in 0..<10 {

@@ -20,8 +20,9 @@ public struct FindOptions: Sendable {
         collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil
     ) {
         self.sort = sort
-        self.skip = max(skip, 0)
-        self.limit = limit.flatMap { $0 == 0 ? nil : abs($0) }
+        // Their sum is a number too.
+        self.skip = min(max(skip, 0), .max / 2)
+        self.limit = limit.flatMap { $0 == 0 ? nil : Int(min($0.magnitude, UInt(Int.max / 2))) }
         self.projection = projection
         self.collation = collation
         self.hint = hint
@@ -36,11 +37,28 @@ public struct UpdateOptions: Sendable {
     /// What `$[name]` stands for.
     public var arrayFilters: [Document]
     public var collation: Document?
+    /// As in ``FindOptions``.
+    public var hint: Value?
 
-    public init(upsert: Bool = false, arrayFilters: [Document] = [], collation: Document? = nil) {
+    public init(
+        upsert: Bool = false, arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil
+    ) {
         self.upsert = upsert
         self.arrayFilters = arrayFilters
         self.collation = collation
+        self.hint = hint
+    }
+}
+
+/// How what is deleted is looked for.
+public struct DeleteOptions: Sendable {
+    public var collation: Document?
+    /// As in ``FindOptions``.
+    public var hint: Value?
+
+    public init(collation: Document? = nil, hint: Value? = nil) {
+        self.collation = collation
+        self.hint = hint
     }
 }
 
@@ -53,10 +71,12 @@ public struct FindAndModifyOptions: Sendable {
     public var returnNew: Bool
     public var arrayFilters: [Document]
     public var collation: Document?
+    /// As in ``FindOptions``.
+    public var hint: Value?
 
     public init(
         sort: Document? = nil, projection: Document? = nil, upsert: Bool = false, returnNew: Bool = false,
-        arrayFilters: [Document] = [], collation: Document? = nil
+        arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil
     ) {
         self.sort = sort
         self.projection = projection
@@ -64,6 +84,7 @@ public struct FindAndModifyOptions: Sendable {
         self.returnNew = returnNew
         self.arrayFilters = arrayFilters
         self.collation = collation
+        self.hint = hint
     }
 }
 
@@ -87,9 +108,9 @@ public enum WriteModel: Sendable {
     case insertOne(Document)
     case updateOne(filter: Document, update: Value, options: UpdateOptions = UpdateOptions())
     case updateMany(filter: Document, update: Value, options: UpdateOptions = UpdateOptions())
-    case replaceOne(filter: Document, replacement: Document, upsert: Bool = false)
-    case deleteOne(filter: Document)
-    case deleteMany(filter: Document)
+    case replaceOne(filter: Document, replacement: Document, options: UpdateOptions = UpdateOptions())
+    case deleteOne(filter: Document, options: DeleteOptions = DeleteOptions())
+    case deleteMany(filter: Document, options: DeleteOptions = DeleteOptions())
 }
 
 /// What a `bulkWrite` did.

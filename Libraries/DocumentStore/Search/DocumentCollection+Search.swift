@@ -7,8 +7,10 @@ extension DocumentCollection {
     ///
     /// - Returns: `false` for any other, of which nothing is run.
     func search(
-        _ stages: [Document], collation: Document?, within limit: TimeLimit, _ body: (Document) async throws -> Bool
+        _ stages: [Document], options given: AggregateOptions, within limit: TimeLimit,
+        _ body: (Document) async throws -> Bool
     ) async throws -> Bool {
+        let collation = given.collation
         guard let first = stages.first, first.count == 1, let field = first.fields.first,
             case .document(let options) = field.value
         else { return false }
@@ -23,7 +25,7 @@ extension DocumentCollection {
             let output = try ReadOutput(filter: parsed.filter, options: FindOptions(), hasScore: true)
             try await run(pipeline, collation: collation, within: limit, stripped) { take in
                 guard let table else { return }
-                let found = try translation(of: parsed, on: table)
+                let found = try translation(of: parsed, on: table, hint: given.hint)
                 let sql =
                     "select t.body, \(found.score ?? "0::float8") from \(table.name) t where \(found.condition.sql)"
                 try await eachRow(sql, found.parameters, within: limit) { row in

@@ -56,7 +56,7 @@ public struct DocumentCall: Sendable {
         case "count", "countDocuments":
             return .int64(Int64(try await collection.countDocuments(filter, options: findOptions)))
         case "estimatedDocumentCount": return .int64(Int64(try await collection.estimatedDocumentCount()))
-        case "distinct": return .array(try await collection.distinct(try field, filter))
+        case "distinct": return .array(try await collection.distinct(try field, filter, options: findOptions))
         case "insertOne": return .document(["insertedId": try await collection.insertOne(try document("document"))])
         case "insertMany":
             let documents = try array("documents").map { try Self.document($0, "documents") }
@@ -69,13 +69,14 @@ public struct DocumentCall: Sendable {
             return Self.answer(try await collection.updateMany(filter, try update, options: try updateOptions))
         case "replaceOne":
             return Self.answer(
-                try await collection.replaceOne(
-                    filter, try replacement, upsert: flag("upsert"), collation: collation))
+                try await collection.replaceOne(filter, try replacement, options: try updateOptions))
         case "deleteOne":
-            return .document(["deletedCount": Self.count(try await collection.deleteOne(filter, collation: collation))])
+            return .document([
+                "deletedCount": Self.count(try await collection.deleteOne(filter, options: deleteOptions))
+            ])
         case "deleteMany":
             return .document([
-                "deletedCount": Self.count(try await collection.deleteMany(filter, collation: collation))
+                "deletedCount": Self.count(try await collection.deleteMany(filter, options: deleteOptions))
             ])
         case "findOneAndUpdate":
             return Self.answer(try await collection.findOneAndUpdate(filter, try update, options: try modifyOptions))
@@ -141,9 +142,17 @@ public struct DocumentCall: Sendable {
             projection: projection, collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
     }
 
+    var aggregateOptions: AggregateOptions {
+        AggregateOptions(collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
+    }
+
+    private var deleteOptions: DeleteOptions { DeleteOptions(collation: collation, hint: arguments["hint"]) }
+
     private var updateOptions: UpdateOptions {
         get throws {
-            UpdateOptions(upsert: flag("upsert"), arrayFilters: try arrayFilters(arguments), collation: collation)
+            UpdateOptions(
+                upsert: flag("upsert"), arrayFilters: try arrayFilters(arguments), collation: collation,
+                hint: arguments["hint"])
         }
     }
 
@@ -152,7 +161,7 @@ public struct DocumentCall: Sendable {
             FindAndModifyOptions(
                 sort: arguments["sort"]?.documentValue, projection: projection, upsert: flag("upsert"),
                 returnNew: flag("returnNewDocument") || arguments["returnDocument"]?.stringValue == "after",
-                arrayFilters: try arrayFilters(arguments), collation: collation)
+                arrayFilters: try arrayFilters(arguments), collation: collation, hint: arguments["hint"])
         }
     }
 
@@ -238,24 +247,9 @@ public struct DocumentCall: Sendable {
                     return .updateMany(filter: call.filter, update: try call.update, options: try call.updateOptions)
                 case "replaceOne":
                     return .replaceOne(
-    private static func checkIsBatch(_ count: Int) throws {
-        if count == 0 {
-            throw EffectFailure(
-                name: "MongoDBError", message: "Invalid BulkOperation, Batch cannot be empty", code: 2)
-        }
-    }
-
-    private var batch: [WriteModel] {
-        get throws {
-            let writes = try writes
-            try Self.checkIsBatch(writes.count)
-            return writes
-        }
-    }
-
-                        filter: call.filter, replacement: try call.replacement, upsert: call.flag("upsert"))
-                case "deleteOne": return .deleteOne(filter: call.filter)
-                case "deleteMany": return .deleteMany(filter: call.filter)
+                        filter: call.filter, replacement: try call.replacement, options: try call.updateOptions)
+                case "deleteOne": return .deleteOne(filter: call.filter, options: call.deleteOptions)
+                case "deleteMany": return .deleteMany(filter: call.filter, options: call.deleteOptions)
                 default: throw Self.unsupported(field.key)
                 }
             }

@@ -18,6 +18,14 @@ struct AppDocuments: Sendable {
         .init("app", value: "ID", "the app (default: rchat)"), LocalConfiguration.option,
     ]
 
+    static let hintOption = Command.Option(
+        "hint", value: "INDEX", "the index to use, by its name or its keys; $natural for none")
+
+    /// `--hint`: a document of keys, or a name.
+    static func hint(of arguments: Arguments) throws -> Value? {
+        try arguments.value("hint").map { $0.hasPrefix("{") ? try value($0, "--hint") : .string($0) }
+    }
+
     var collection: DocumentCollection {
         store.collection(namespace.collection, database: namespace.database, app: app)
     }

@@ -1,15 +1,17 @@
 import DocumentModel
+import DocumentStore
 
 /// `partita documents count`.
 enum DocumentsCountCommand {
     static let command = Command(
         name: "documents count", summary: "Print how many documents match",
-        parameters: [AppDocuments.namespaceParameter, "FILTER?"], options: AppDocuments.options
+        parameters: [AppDocuments.namespaceParameter, "FILTER?"],
+        options: [AppDocuments.hintOption] + AppDocuments.options
     ) { arguments in
         let filter = try AppDocuments.document(arguments.parameter("FILTER"), "FILTER")
+        let options = FindOptions(hint: try AppDocuments.hint(of: arguments))
         try await AppDocuments.with(arguments) { documents in
-            let count = try await documents.call("countDocuments", ["filter": .document(filter)]).int64Value ?? 0
-            Output.line("\(count)")
+            Output.line("\(try await documents.collection.countDocuments(filter, options: options))")
         }
     }
 }

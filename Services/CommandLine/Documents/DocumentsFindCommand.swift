@@ -24,7 +24,7 @@ enum DocumentsFindCommand {
             .init("sort", value: "JSON", "in which order"),
             .init("skip", value: "COUNT", "how many to leave out first"),
             .init("limit", value: "COUNT", "how many at the most"),
-            .init("hint", value: "INDEX", "the index to use; $natural for none"),
+            AppDocuments.hintOption,
         ] + AppDocuments.options
 
     static func options(of arguments: Arguments) throws -> FindOptions {
@@ -33,6 +33,6 @@ enum DocumentsFindCommand {
             skip: try arguments.int("skip", in: 0...Int.max) ?? 0,
             limit: try arguments.int("limit", in: 1...Int.max),
             projection: try arguments.value("projection").map { try AppDocuments.document($0, "--projection") },
-            hint: arguments.value("hint").map { .string($0) })
+            hint: try AppDocuments.hint(of: arguments))
     }
 }

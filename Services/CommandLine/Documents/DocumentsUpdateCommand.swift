@@ -8,7 +8,7 @@ enum DocumentsUpdateCommand {
         parameters: [AppDocuments.namespaceParameter, "FILTER", "UPDATE"],
         options: [
             .init("many", "change all that match"), .init("upsert", "insert one where none matches"),
-            .init("array-filters", value: "JSON", "what $[name] stands for"),
+            .init("array-filters", value: "JSON", "what $[name] stands for"), AppDocuments.hintOption,
         ] + AppDocuments.options
     ) { arguments in
         let update = try AppDocuments.value(try arguments.required("UPDATE"), "UPDATE")
@@ -19,6 +19,7 @@ enum DocumentsUpdateCommand {
         call["arrayFilters"] = try arguments.value("array-filters").map {
             try AppDocuments.value($0, "--array-filters")
         }
+        call["hint"] = try AppDocuments.hint(of: arguments)
         let isReplacement = update.documentValue.map { !($0.fields.first?.key.hasPrefix("$") ?? false) } ?? false
         guard !isReplacement || !arguments.has("many") else {
             throw UsageError("a whole document replaces one document; --many needs operators")

@@ -174,7 +174,7 @@ struct StoreVectorRunner {
         let filter = vector.operation["filter"]?.documentValue ?? [:]
         let update = vector.operation["upsert"] ?? .null
         if update.documentValue?.keys.first?.hasPrefix("$") == false {
-            try await collection.replaceOne(filter, update.documentValue ?? [:], upsert: true)
+            try await collection.replaceOne(filter, update.documentValue ?? [:], options: UpdateOptions(upsert: true))
         } else {
             try await collection.updateOne(
                 filter, update, options: UpdateOptions(upsert: true, arrayFilters: vector.arrayFilters))
@@ -193,7 +193,10 @@ struct StoreVectorRunner {
         // What is written is `OutputTests`' matter.
         if ["$out", "$merge"].contains(stages.last?.keys.first), vector.expected["error"] == nil { return nil }
         let result = await answer {
-            .array(try await collection.aggregate(stages, collation: collation).map { .document($0) })
+            .array(
+                try await collection.aggregate(stages, options: AggregateOptions(collation: collation)).map {
+                    .document($0)
+                })
         }
         // A collection has no order; the cases give their documents by `_id`.
         let sorted =
@@ -201,7 +204,10 @@ struct StoreVectorRunner {
             ? result
             : await answer {
                 let sorted = [["$sort": ["_id": 1]]] + stages
-                return .array(try await collection.aggregate(sorted, collation: collation).map { .document($0) })
+                return .array(
+                    try await collection.aggregate(sorted, options: AggregateOptions(collation: collation)).map {
+                        .document($0)
+                    })
             }
         for name in vector.operation["collections"]?.documentValue?.keys ?? [] { try await named(name).deleteMany([:]) }
         return sorted

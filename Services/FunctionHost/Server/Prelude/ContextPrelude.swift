@@ -29,6 +29,8 @@ extension Prelude {
           skip(count) { return this.#with("skip", count); }
           project(fields) { return this.#with("projection", fields); }
           projection(fields) { return this.#with("projection", fields); }
+          hint(index) { return this.#with("hint", index); }
+          explain() { return this.#explain(this.#options); }
           async #all() { return this.#documents ??= await this.#load(this.#options); }
           async toArray() { const all = await this.#all(); const rest = all.slice(this.#at); this.#at = all.length; return rest; }
           async next() { const all = await this.#all(); return this.#at < all.length ? all[this.#at++] : null; }
