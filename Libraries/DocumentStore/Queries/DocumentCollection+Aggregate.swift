@@ -3,15 +3,15 @@ import Foundation
 import QueryLanguage
 
 extension DocumentCollection {
-    /// Runs an aggregation pipeline and returns its results; see ``forEachResult(of:collation:maxTimeMS:_:)`` for more of them.
+    /// Runs an aggregation pipeline and returns its results; see ``forEachResult(of:options:_:)`` for more of them.
     ///
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage or the result has more than 100 MiB.
     public func aggregate(
-        _ stages: [Document], collation: Document? = nil, maxTimeMS: Int? = nil
+        _ stages: [Document], options: AggregateOptions = AggregateOptions()
     ) async throws -> [Document] {
         var results: [Document] = []
         var bytes = 0
-        try await forEachResult(of: stages, collation: collation, maxTimeMS: maxTimeMS) { document in
+        try await forEachResult(of: stages, options: options) { document in
             bytes += Value.document(document).approximateSize
             if bytes > Self.maximumCollectedBytes { throw DocumentStoreError.tooMuch }
             results.append(document)
@@ -22,42 +22,37 @@ extension DocumentCollection {
 
     /// Runs an aggregation pipeline and gives its results one after the other, with bounded memory.
     ///
-    /// A leading `$match` is looked for by Postgres, which also groups where that gives the same (`GroupTranslation`); the other
-    /// stages run over the documents as they come. `$out` and `$merge` write what the stages before them give, at most 100 MiB, and give
+    /// What leads (`LeadingStages`) is a find of Postgres, which also groups where that gives the same (`GroupTranslation`); the
+    /// other stages run over the documents as they come. `$out` and `$merge` write what the stages before them give, at most 100 MiB, and give
     /// nothing. `$search`, `$searchMeta` and `$text` are Postgres' own search.
-    /// - Parameters:
-    ///   - maxTimeMS: After how many milliseconds it fails with MongoDB's code 50; `nil` or 0: the server's own limit.
-    ///   - body: returns whether it wants more.
+    /// - Parameter body: returns whether it wants more.
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage holds more than 100 MiB.
     public func forEachResult(
-        of stages: [Document], collation: Document? = nil, maxTimeMS: Int? = nil,
+        of stages: [Document], options: AggregateOptions = AggregateOptions(),
         _ body: (Document) async throws -> Bool
     ) async throws {
-        let limit = TimeLimit(maxTimeMS)
+        let limit = TimeLimit(options.maxTimeMS)
+        let collation = options.collation
         if let name = stages.last?.keys.first, name == "$out" || name == "$merge" {
             guard case .output(_, let target)? = try pipeline(stages).stages.last else { return }
-            let results = try await aggregate(stages.dropLast(), collation: collation, maxTimeMS: maxTimeMS)
+            let results = try await aggregate(stages.dropLast(), options: options)
             return try await write(results, by: name, to: target)
         }
-        if try await search(stages, collation: collation, within: limit, body) { return }
+        if try await search(stages, options: options, within: limit, body) { return }
         let pipeline = try pipeline(stages)
-        if session == nil, collation == nil, let (groups, rest) = try await grouped(stages, within: limit) {
-            return try await run(self.pipeline(rest), collation: nil, within: limit, body) { take in
+        if case .documents? = pipeline.stages.first {
+            return try await run(pipeline, collation: collation, within: limit, body) { _ in }
+        }
+        if let grouping = try await grouping(stages, options: options),
+            let groups = try await groups(grouping, within: limit)
+        {
+            return try await run(self.pipeline(grouping.rest), collation: nil, within: limit, body) { take in
                 for group in groups { guard try await take(group) else { return } }
             }
         }
-        let options = FindOptions(collation: collation, maxTimeMS: maxTimeMS)
-        switch pipeline.stages.first {
-        case .match(let filter) where filter.nearness == nil:
-            try await run(pipeline.dropFirst(1), collation: collation, within: limit, body) { take in
-                try await forEach(filter.document, options: options, take)
-            }
-        case .documents:
-            try await run(pipeline, collation: collation, within: limit, body) { _ in }
-        default:
-            try await run(pipeline, collation: collation, within: limit, body) { take in
-                try await forEach(options: options, take)
-            }
+        let leading = LeadingStages(of: pipeline)
+        try await run(pipeline.dropFirst(leading.count), collation: collation, within: limit, body) { take in
+            try await forEach(leading.filter, options: leading.options(options), take)
         }
     }
 

@@ -19,8 +19,9 @@ extension DocumentCollection {
             filter = match
             rest = rest.dropFirst()
         }
-        guard let stage = rest.first?.fields.first, let grouping = Grouping(stage) else { return nil }
-        guard let table = try await table() else { return nil }
+        guard let stage = rest.first?.fields.first, let grouping = GroupingStage(stage),
+            let table = try await table()
+        else { return nil }
         let parsed = try parse(filter)
         if parsed.text != nil || parsed.filter.nearness != nil { return nil }
         let found = try translation(of: parsed, on: table)
@@ -31,7 +32,7 @@ extension DocumentCollection {
     }
 
     /// A stage that groups, as a `$group` and what follows it.
-    private struct Grouping {
+    private struct GroupingStage {
         let group: GroupTranslation
         var following: [Document] = []
 
@@ -50,21 +51,6 @@ extension DocumentCollection {
                 following = [["$project": ["_id": 0, name: "$n"]]]
             default: return nil
             }
-        }
-
-        func groups(
-            _ found: TranslatedFilter, of table: CollectionTable, in collection: DocumentCollection,
-            within limit: TimeLimit
-        ) async throws -> [Document]? {
-            let sql = group.sql(
-                table.name, where: found.condition.sql, limit: DocumentCollection.maximumGroups + 1)
-            let rows = try await collection.snapshot(within: limit) { transaction in
-                try await transaction.pipeline([
-                    GroupTranslation.settings, PostgresStatement(sql, found.parameters),
-                ])[1]
-            }
-            if rows.count > DocumentCollection.maximumGroups { return nil }
-            return try group.documents(of: rows)
         }
     }
 }

@@ -31,7 +31,7 @@ public struct DocumentCall: Sendable {
     ])
 
     private static let reads: Set<String> = [
-        "find", "findOne", "aggregate", "count", "countDocuments", "estimatedDocumentCount", "distinct",
+        "find", "findOne", "aggregate", "count", "countDocuments", "estimatedDocumentCount", "distinct", "explain",
     ]
 
     /// Whether the call may change documents.
@@ -51,8 +51,8 @@ public struct DocumentCall: Sendable {
         case "findOne": return Self.answer(try await collection.findOne(filter, options: findOptions))
         case "aggregate":
             return .array(
-                try await collection.aggregate(try pipeline, collation: collation, maxTimeMS: int("maxTimeMS"))
-                    .map { .document($0) })
+                try await collection.aggregate(try pipeline, options: aggregateOptions).map { .document($0) })
+        case "explain": return .document(try await explain(collection))
         case "count", "countDocuments":
             return .int64(Int64(try await collection.countDocuments(filter, options: findOptions)))
         case "estimatedDocumentCount": return .int64(Int64(try await collection.estimatedDocumentCount()))
@@ -191,6 +191,16 @@ public struct DocumentCall: Sendable {
         get throws { try array("pipeline").map { try Self.document($0, "pipeline") } }
     }
 
+    /// Whether it is about a pipeline: the other calls of its kind are about a filter.
+    var hasPipeline: Bool { arguments["pipeline"] != nil }
+
+    /// How a `find` with the same arguments is carried out; with a pipeline, how that is.
+    private func explain(_ collection: DocumentCollection) async throws -> Document {
+        hasPipeline
+            ? try await collection.explainAggregate(try pipeline, options: aggregateOptions)
+            : try await collection.explain(filter, options: findOptions)
+    }
+
     /// The path of `distinct`.
     var field: String {
         get throws {
@@ -226,6 +236,21 @@ public struct DocumentCall: Sendable {
 
     static func missing(_ name: String, _ action: String) -> EffectFailure {
         EffectFailure(name: "MongoDBError", message: "\(action) needs \(name)", code: 9)
+    }
+
+    private static func checkIsBatch(_ count: Int) throws {
+        if count == 0 {
+            throw EffectFailure(
+                name: "MongoDBError", message: "Invalid BulkOperation, Batch cannot be empty", code: 2)
+        }
+    }
+
+    private var batch: [WriteModel] {
+        get throws {
+            let writes = try writes
+            try Self.checkIsBatch(writes.count)
+            return writes
+        }
     }
 
     /// The operations of a `bulkWrite`.

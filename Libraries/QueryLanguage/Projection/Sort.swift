@@ -14,6 +14,16 @@ public struct Sort: Sendable {
     public let keys: [Key]
     let collation: Collation?
 
+    /// As it is written; `nil` for the order of whole elements.
+    public var document: Document? {
+        var document = Document()
+        for key in keys {
+            guard let path = key.path else { return nil }
+            document[path.description] = key.ascending ? 1 : -1
+        }
+        return document
+    }
+
     /// Reads `{path: 1, other: -1}`.
     public init(_ document: Document, collation: Collation? = nil) throws(QueryError) {
         var keys: [Key] = []

@@ -85,6 +85,15 @@ struct AppDocuments: Sendable {
         }
     }
 
+    /// A word as the stages of a pipeline.
+    static func stages(_ text: String, _ name: String) throws -> [Document] {
+        guard let stages = try value(text, name).arrayValue else { throw UsageError("\(name) is no array of stages") }
+        return try stages.map { stage in
+            guard let stage = stage.documentValue else { throw UsageError("\(name) is no array of stages") }
+            return stage
+        }
+    }
+
     /// One line on standard output, types and all.
     static func show(_ value: Value) { Output.line(ExtendedJSON.print(value)) }
 }

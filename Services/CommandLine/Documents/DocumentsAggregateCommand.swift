@@ -1,15 +1,20 @@
 import DocumentModel
+import DocumentStore
 
 /// `partita documents aggregate`.
 enum DocumentsAggregateCommand {
     static let command = Command(
-        name: "documents aggregate", summary: "Run an aggregation pipeline, and print its documents, one per line",
-        parameters: [AppDocuments.namespaceParameter, "PIPELINE"], options: AppDocuments.options
+        name: "documents aggregate",
+        summary: "Run an aggregation pipeline, and print its documents, one per line, as they come",
+        parameters: [AppDocuments.namespaceParameter, "PIPELINE"],
+        options: [AppDocuments.hintOption] + AppDocuments.options
     ) { arguments in
-        let pipeline = try AppDocuments.value(try arguments.required("PIPELINE"), "PIPELINE")
+        let stages = try AppDocuments.stages(try arguments.required("PIPELINE"), "PIPELINE")
+        let options = AggregateOptions(hint: try AppDocuments.hint(of: arguments))
         try await AppDocuments.with(arguments) { documents in
-            for document in try await documents.call("aggregate", ["pipeline": pipeline]).arrayValue ?? [] {
-                AppDocuments.show(document)
+            try await documents.collection.forEachResult(of: stages, options: options) { document in
+                AppDocuments.show(.document(document))
+                return true
             }
         }
     }

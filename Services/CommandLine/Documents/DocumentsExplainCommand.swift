@@ -5,9 +5,20 @@ import DocumentStore
 enum DocumentsExplainCommand {
     static let command = Command(
         name: "documents explain",
-        summary: "Show how a find is carried out: statements, indexes, plans, and what is left to do",
-        parameters: [AppDocuments.namespaceParameter, "FILTER?"], options: DocumentsFindCommand.findOptions
+        summary: "Show how a find or a pipeline is carried out: statements, indexes, plans, and what is left to do",
+        parameters: [AppDocuments.namespaceParameter, "FILTER?"],
+        options: [.init("pipeline", value: "JSON", "of an aggregation, not of a find")]
+            + DocumentsFindCommand.findOptions
     ) { arguments in
+        if let text = arguments.value("pipeline") {
+            guard arguments.parameter("FILTER") == nil else { throw UsageError("a pipeline has its own $match") }
+            let stages = try AppDocuments.stages(text, "--pipeline")
+            let options = AggregateOptions(hint: try AppDocuments.hint(of: arguments))
+            return try await AppDocuments.with(arguments) { documents in
+                AppDocuments.show(
+                    .document(try await documents.collection.explainAggregate(stages, options: options)))
+            }
+        }
         let filter = try AppDocuments.document(arguments.parameter("FILTER"), "FILTER")
         let options = try DocumentsFindCommand.options(of: arguments)
         try await AppDocuments.with(arguments) { documents in

@@ -44,6 +44,20 @@ import Testing
                 ["$match": ["n": ["$gt": 10]]], ["$group": ["_id": ["$mod": ["$n", 7]], "count": ["$sum": 1]]],
             ])
             #expect(groups.compactMap { $0["count"]?.intValue }.reduce(0, +) == count - 10)
+            // What becomes more on the way streams as well, and of a sort only what its limit wants is kept.
+            seen = 0
+            try await messages.forEachResult(of: [
+                ["$match": ["n": ["$gt": 10]]], ["$project": ["n": 1, "parts": ["$split": ["$filler", "a"]]]],
+                ["$unwind": "$parts"],
+            ]) { _ in
+                seen += 1
+                return true
+            }
+            #expect(seen > 10 * count)
+            let first = try await messages.aggregate([
+                ["$sort": ["filler": 1, "n": 1]], ["$limit": 3], ["$project": ["n": 1]],
+            ])
+            #expect(first.count == 3)
             // Sorted by an index it streams too, and isn't sorted in memory.
             seen = 0
             try await messages.forEach(options: FindOptions(sort: ["n": -1])) { document in
@@ -69,6 +83,16 @@ import Testing
                         '{}' from generate_series(1, 30) i;
                     """)
             }
+            // One after the other they stream all the same.
+            let before = try resident()
+            var seen = 0
+            try await messages.forEach(options: FindOptions()) { _ in
+                seen += 1
+                return true
+            }
+            #expect(seen == 31)
+            let grown = try resident() - before
+            #expect(grown < 100_000, "grew by \(grown) kB")
             for operation in [
                 { try await messages.find(options: FindOptions(sort: ["filler": 1])) }, { try await messages.find() },
                 { try await messages.aggregate([["$sort": ["filler": 1]]]) },
@@ -86,7 +110,10 @@ import Testing
             let messages = try await filled(fixture, count: 40_000)
             for operation in [
                 { try await messages.find(["filler": ["$regex": "zzz"]], options: FindOptions(maxTimeMS: 20)) },
-                { try await messages.aggregate([["$group": ["_id": "$filler"]]], maxTimeMS: 20) },
+                {
+                    try await messages.aggregate(
+                        [["$group": ["_id": "$filler"]]], options: AggregateOptions(maxTimeMS: 20))
+                },
                 {
                     try await messages.find(
                         ["$or": [["n": -1], ["filler": ["$regex": "zzz"]]]],

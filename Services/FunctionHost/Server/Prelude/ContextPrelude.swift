@@ -21,8 +21,8 @@ extension Prelude {
         }
 
         class Cursor {
-          #load; #options; #documents = null; #at = 0;
-          constructor(load, options = {}) { this.#load = load; this.#options = options; }
+          #load; #explain; #options = {}; #documents = null; #at = 0;
+          constructor(load, explain) { this.#load = load; this.#explain = explain; }
           #with(option, value) { this.#options[option] = value; return this; }
           sort(order) { return this.#with("sort", order); }
           limit(count) { return this.#with("limit", count); }
@@ -66,9 +66,10 @@ extension Prelude {
           return missing({
             name,
             find: (filter = {}, projection, options) =>
-              new Cursor(cursor => run("find", { filter, projection, ...cursor }, options)),
+              new Cursor(...["find", "explain"].map(action => cursor => run(action, { filter, projection, ...cursor }, options))),
             findOne: (filter = {}, projection, options) => run("findOne", { filter, projection }, options),
-            aggregate: (pipeline = [], options) => new Cursor(() => run("aggregate", { pipeline }, options)),
+            aggregate: (pipeline = [], options) =>
+              new Cursor(...["aggregate", "explain"].map(action => cursor => run(action, { pipeline, ...cursor }, options))),
             insertOne: (document, options) => run("insertOne", { document: withID(document) }, options),
             insertMany: (documents, options) => run("insertMany", { documents: documents.map(withID) }, options),
             updateOne: (filter, update, options) => run("updateOne", { filter, update }, options),
