@@ -1,15 +1,29 @@
 public import DocumentModel
+import QueryLanguage
 
 /// The values that stand at a path in documents, each once; an array stands for its elements.
 public struct DistinctValues: Sendable {
+    /// As MongoDB's answer has no more.
+    private static let maximumBytes = 16 << 20
+
     private let path: Path
     private var seen: Set<Value> = []
+    private var bytes = 0
 
     /// - Parameter path: dotted.
     public init(_ path: String) { self.path = Path(path) }
 
-    public mutating func add(_ document: Document) {
-        seen.formUnion(Value.document(document).reached(by: path.components[...]))
+    /// The field that the path begins with; `nil` for a name that Postgres can't have.
+    var field: String? { path.components.first.flatMap { $0.name.utf8.contains(0) ? nil : $0.name } }
+
+    /// - Throws: `DocumentStoreError` with MongoDB's 17217 when the values have more than 16 MiB.
+    public mutating func add(_ document: Document) throws(DocumentStoreError) {
+        for value in Value.document(document).reached(by: path.components[...]) where seen.insert(value).inserted {
+            bytes += value.approximateSize
+            if bytes > Self.maximumBytes {
+                throw DocumentStoreError(.badFilter, "distinct too big, 16mb cap", mongoCode: 17217)
+            }
+        }
     }
 
     /// In the order of values.

@@ -9,8 +9,8 @@ extension DocumentCollection {
     /// Postgres finds nothing but what matches; `indexes` names those that conditions were made for; `here` names what is evaluated
     /// here (`filter`, `sort`, `projection`, `limit`).
     public func explain(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Document {
-        guard let table = try await table() else { return missing }
         let parsed = try parse(filter, collation: options.collation)
+        guard let table = try await table() else { return missing }
         var here: [Value] = []
         if options.projection != nil { here.append("projection") }
         if parsed.text == nil, let sort = try Self.sort(options.sort, collation: parsed.filter.collation),
@@ -20,7 +20,7 @@ extension DocumentCollection {
         {
             return try await explanation(
                 (read.irregular.map { [$0] } ?? []) + read.regular, indexes: read.indexes, isExact: false,
-                here: ["filter"] + here)
+                here: (filter.isEmpty ? [] : ["filter"]) + here)
         }
         let found = try translation(of: parsed, on: table, hint: options.hint)
         let condition = found.condition
@@ -36,41 +36,95 @@ extension DocumentCollection {
             [PostgresStatement(sql, found.parameters)], indexes: found.indexes, isExact: condition.isExact, here: here)
     }
 
+    /// Whether an index gives the documents of a `find` in the order of its sort, so that the first of them cost no more than they are.
+    public func hasIndexedOrder(_ filter: Document, options: FindOptions) async throws -> Bool {
+        guard let table = try await table() else { return false }
+        let parsed = try parse(filter, collation: options.collation)
+        guard parsed.text == nil, let sort = try Self.sort(options.sort, collation: parsed.filter.collation) else {
+            return false
+        }
+        return OrderedRead(
+            sort, filter: parsed.filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
+            hint: try hinted(options.hint, on: table)) != nil
+    }
+
     /// How a `countDocuments` is carried out; see ``explain(_:options:)``.
     public func explainCount(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Document {
         guard let table = try await table() else { return missing }
         let found = try translation(
-            of: parse(filter, collation: options.collation), on: table, hint: options.hint)
+            of: parse(filter, collation: options.collation), on: table, hint: options.hint, tellingDoubt: true)
         let condition = found.condition
-        let what = condition.isExact ? "count(*)" : "t.body"
+        if condition.isExact || found.doubt != nil {
+            return try await explanation(
+                [Self.counting(found, in: table)], indexes: found.indexes, isExact: condition.isExact, here: [])
+        }
         return try await explanation(
-            [PostgresStatement("select \(what) from \(table.name) t where \(condition.sql)", found.parameters)],
-            indexes: found.indexes, isExact: condition.isExact, here: condition.isExact ? [] : ["filter", "count"])
+            [PostgresStatement("select t.body from \(table.name) t where \(condition.sql)", found.parameters)],
+            indexes: found.indexes, isExact: false, here: ["filter", "count"])
     }
 
-    /// How a pipeline is carried out: its beginning as ``explain(_:options:)`` has it, and under `here` the stages that are
-    /// evaluated here, in their order.
-    public func explainAggregate(_ stages: [Document], collation: Document? = nil) async throws -> Document {
-        var rest = stages
+    /// How a pipeline is carried out.
+    ///
+    /// As ``explain(_:options:)``, but for `stages`, which says of each stage `in` what it is evaluated: `postgres`, or `here` over
+    /// the documents as they come; `both` where Postgres finds what may match and the rest is decided here.
+    public func explainAggregate(
+        _ stages: [Document], options: AggregateOptions = AggregateOptions()
+    ) async throws -> Document {
+        let names = stages.map { $0.keys.first ?? "" }
         var explanation: Document
+        let leading: [String]
+        if let search = try await explainSearch(stages, options: options) {
+            _ = try pipeline(stages.dropFirst().map { DocumentMetadata.rewritten($0) }, variables: ["SEARCH_META"])
+            explanation = search
+            leading = ["postgres"]
+        } else {
+            let pipeline = try pipeline(stages)
+            if let grouping = try await grouping(stages, options: options) {
+                explanation = try await self.explanation(
+                    [grouping.statement], indexes: grouping.indexes, isExact: true, here: [])
+                leading = Array(repeating: "postgres", count: grouping.count)
+            } else if case .documents? = pipeline.stages.first {
+                explanation = missing
+                leading = []
+            } else {
+                let found = LeadingStages(of: pipeline)
+                explanation = try await explain(found.filter, options: found.options(options))
+                let here = Set(explanation["here"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+                leading = names.prefix(found.count).map { Self.place(of: $0, here: here) }
+            }
+        }
+        explanation["here"] = nil
+        explanation["stages"] = .array(
+            names.enumerated().map { place, name in
+                ["stage": .string(name), "in": .string(place < leading.count ? leading[place] : "here")]
+            })
+        return explanation
+    }
+
+    /// Where a leading stage is evaluated, by what of a find is left to do here.
+    private static func place(of stage: String, here: Set<String>) -> String {
+        switch stage {
+        case "$match": here.contains("filter") ? "both" : "postgres"
+        case "$sort": here.contains("sort") ? "here" : "postgres"
+        default: here.contains("limit") ? "here" : "postgres"
+        }
+    }
+
+    /// `nil` where the pipeline begins with no search.
+    private func explainSearch(_ stages: [Document], options: AggregateOptions) async throws -> Document? {
         switch stages.first?.fields.first.map({ ($0.key, $0.value) }) {
         case ("$match", .document(let filter))?:
-            rest.removeFirst()
-            explanation = try await explain(filter, options: FindOptions(collation: collation))
-        case ("$search", .document(let options))?, ("$searchMeta", .document(let options))?:
-            rest.removeFirst()
+            guard try parse(filter, collation: options.collation).text != nil else { return nil }
+            return try await explain(
+                filter, options: FindOptions(collation: options.collation, hint: options.hint))
+        case ("$search", .document(let search))?, ("$searchMeta", .document(let search))?:
+            let search = try SearchSpecification(search)
             guard let table = try await table() else { return missing }
-            let search = try SearchSpecification(options)
             let sql = "select t.body, \(search.score) from \(table.name) t where \(search.condition)"
-            explanation = try await self.explanation(
+            return try await explanation(
                 [PostgresStatement(sql, search.parameters)], indexes: [], isExact: true, here: [])
-        default:
-            explanation = try await explain(options: FindOptions(collation: collation))
+        default: return nil
         }
-        _ = try pipeline(rest.map { DocumentMetadata.rewritten($0) })
-        let here = explanation["here"]?.arrayValue ?? []
-        explanation["here"] = .array(here + rest.compactMap { $0.fields.first.map { .string($0.key) } })
-        return explanation
     }
 
     private var missing: Document {

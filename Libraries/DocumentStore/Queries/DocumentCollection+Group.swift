@@ -6,13 +6,22 @@ extension DocumentCollection {
     /// More groups than this are gathered by the engine, which counts its memory.
     private static let maximumGroups = 50_000
 
-    /// Runs a pipeline whose first stages Postgres can do alone: `$match` that is exact in SQL, then `$group`, `$sortByCount` or
-    /// `$count`. The other stages run over the groups.
-    ///
-    /// - Returns: the groups, and the stages that are left; `nil` where the engine has to do it.
-    func grouped(
-        _ stages: [Document], within limit: TimeLimit
-    ) async throws -> (groups: [Document], rest: [Document])? {
+    /// The first stages of a pipeline that Postgres can do alone, where no document is in doubt: `$match`, then `$group`,
+    /// `$sortByCount` or `$count`.
+    struct Grouping: Sendable {
+        let group: GroupTranslation
+        let statement: PostgresStatement
+        /// The names of the indexes.
+        let indexes: [String]
+        /// How many stages they are.
+        let count: Int
+        /// The stages that are left, which run over the groups.
+        let rest: [Document]
+    }
+
+    /// `nil` where the engine has to group.
+    func grouping(_ stages: [Document], options: AggregateOptions) async throws -> Grouping? {
+        guard session == nil, options.collation == nil else { return nil }
         var rest = stages[...]
         var filter = Document()
         if let match = rest.first?["$match"]?.documentValue {
@@ -24,11 +33,22 @@ extension DocumentCollection {
         else { return nil }
         let parsed = try parse(filter)
         if parsed.text != nil || parsed.filter.nearness != nil { return nil }
-        let found = try translation(of: parsed, on: table)
-        guard found.condition.isExact,
-            let groups = try await grouping.groups(found, of: table, in: self, within: limit)
-        else { return nil }
-        return (groups, grouping.following + rest.dropFirst())
+        let found = try translation(of: parsed, on: table, hint: options.hint, tellingDoubt: true)
+        guard found.condition.isExact || found.doubt != nil else { return nil }
+        let sql = grouping.group.sql(
+            table.name, where: found.condition.sql, doubt: found.doubt, limit: Self.maximumGroups + 1)
+        return Grouping(
+            group: grouping.group, statement: PostgresStatement(sql, found.parameters), indexes: found.indexes,
+            count: stages.count - rest.count + 1, rest: grouping.following + rest.dropFirst())
+    }
+
+    /// The groups; `nil` where the engine has to look at the documents after all.
+    func groups(_ grouping: Grouping, within limit: TimeLimit) async throws -> [Document]? {
+        let rows = try await snapshot(within: limit) { transaction in
+            try await transaction.pipeline([GroupTranslation.settings, grouping.statement])[1]
+        }
+        if rows.count > Self.maximumGroups { return nil }
+        return try grouping.group.documents(of: rows)
     }
 
     /// A stage that groups, as a `$group` and what follows it.

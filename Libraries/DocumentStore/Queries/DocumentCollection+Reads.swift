@@ -37,15 +37,11 @@ extension DocumentCollection {
 
     /// How many documents match.
     public func countDocuments(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Int {
+        let parsed = try parse(filter, collation: options.collation)
         guard let table = try await table() else { return 0 }
-        let found = try translation(
-            of: parse(filter, collation: options.collation), on: table, hint: options.hint)
-        let (condition, parameters) = (found.condition, found.parameters)
-        if condition.isExact {
-            let sql = "select count(*) from \(table.name) t where \(condition.sql)"
-            let count =
-                try await query(PostgresStatement(sql, parameters), within: TimeLimit(options.maxTimeMS))
-                .first?.decode(0, as: Int.self) ?? 0
+        let found = try translation(of: parsed, on: table, hint: options.hint, tellingDoubt: true)
+        if found.condition.isExact || found.doubt != nil {
+            let count = try await count(found, of: parsed.filter, in: table, within: TimeLimit(options.maxTimeMS))
             return min(max(count - options.skip, 0), options.limit ?? .max)
         }
         var options = options
@@ -58,17 +54,75 @@ extension DocumentCollection {
         return count
     }
 
+    /// The statement that counts: what matches without a doubt, and what is in doubt.
+    static func counting(_ found: TranslatedFilter, in table: CollectionTable) -> PostgresStatement {
+        let what =
+            found.doubt.map { "count(*) filter (where not (\($0))), count(*) filter (where \($0))" }
+            ?? "count(*), 0::bigint"
+        return PostgresStatement(
+            "select \(what) from \(table.name) t where \(found.condition.sql)", found.parameters)
+    }
+
+    private func count(
+        _ found: TranslatedFilter, of filter: Filter, in table: CollectionTable, within limit: TimeLimit
+    ) async throws -> Int {
+        let output = try ReadOutput(filter: filter, options: FindOptions())
+        return try await snapshot(within: limit) { transaction in
+            guard let row = try await transaction.query(Self.counting(found, in: table)).first else { return 0 }
+            var count = try row.decode(0, as: Int.self)
+            guard let doubt = found.doubt, try row.decode(1, as: Int.self) > 0 else { return count }
+            let sql = "select t.body from \(table.name) t where (\(found.condition.sql)) and \(doubt)"
+            for try await row in transaction.stream(sql, found.parameters) {
+                try limit.check()
+                if try output.document(of: row) != nil { count += 1 }
+            }
+            return count
+        }
+    }
+
     /// How many documents there are, more or less.
     public func estimatedDocumentCount() async throws -> Int { try await countDocuments() }
 
     /// The values that stand at a path in the documents that match, each once; an array stands for its elements.
-    public func distinct(_ path: String, _ filter: Document = [:]) async throws -> [Value] {
+    public func distinct(
+        _ path: String, _ filter: Document = [:], options: FindOptions = FindOptions()
+    ) async throws -> [Value] {
+        var options = options
+        (options.sort, options.projection) = (nil, nil)
         var values = DistinctValues(path)
-        try await forEach(filter) { document in
-            values.add(document)
+        if try await addDistinct(&values, filter, options: options) { return values.result }
+        try await forEach(filter, options: options) { document in
+            try values.add(document)
             return true
         }
         return values.result
+    }
+
+    /// Lets Postgres find one document for each value that the path's first field has.
+    ///
+    /// - Returns: `false` where the documents have to be looked at.
+    private func addDistinct(
+        _ values: inout DistinctValues, _ filter: Document, options: FindOptions
+    ) async throws -> Bool {
+        let parsed = try parse(filter, collation: options.collation)
+        guard let table = try await table() else { return true }
+        let found = try translation(of: parsed, on: table, hint: options.hint)
+        guard found.condition.isExact, parsed.filter.nearness == nil, let field = values.field else { return false }
+        let name = FilterTranslation.literal(field)
+        let value = "t.document->\(name)"
+        // Only the body tells in which order the fields of a document stand.
+        let sql = """
+            select d.body from \(table.name) d join (
+                select min(t._id) as _id from \(table.name) t where (\(found.condition.sql)) and \(value) is not null
+                group by \(value), case when jsonb_typeof(\(value)) in ('object', 'array') and jsonb_path_exists(
+                    \(value), '$.** ? (@.type() == "object" && !exists(@."$oid") && !exists(@."$date"))') then t._id end
+            ) g on g._id = d._id
+            """
+        try await eachRow(sql, found.parameters, within: TimeLimit(options.maxTimeMS)) { row in
+            try values.add(row.document(0))
+            return true
+        }
+        return true
     }
 
     // MARK: How
@@ -89,7 +143,6 @@ extension DocumentCollection {
         _ document: Document, options: FindOptions, isStreamed: Bool = false,
         _ body: (Document, Int) async throws -> Bool
     ) async throws {
-        guard let table = try await table() else { return }
         var options = options
         let parsed = try parse(document, collation: options.collation)
         if parsed.text != nil, let sort = options.sort {
@@ -98,7 +151,10 @@ extension DocumentCollection {
         let filter = parsed.filter
         let output = try ReadOutput(filter: filter, options: options, hasScore: parsed.text != nil, in: self)
         let limit = TimeLimit(options.maxTimeMS)
-        if let sort = try Self.sort(options.sort, collation: filter.collation), parsed.text == nil,
+        let sort = try Self.sort(options.sort, collation: filter.collation)
+        // What is wrong with the query is wrong without a collection too.
+        guard let table = try await table() else { return }
+        if let sort, parsed.text == nil,
             let read = OrderedRead(
                 sort, filter: filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
                 hint: try hinted(options.hint, on: table))
@@ -192,5 +248,17 @@ extension DocumentStoreError {
 }
 
 extension PostgresRow {
+    /// A document's text.
+    func document(_ index: Int) throws -> Document {
+        try withBytes(index) { bytes -> Document in
+            guard let bytes else { throw DocumentStoreError(.corruptRow, "a body is null") }
+            do {
+                return try ExtendedJSON.parseDocument(bytes)
+            } catch {
+                throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
+            }
+        }
+    }
+
     func size(_ index: Int) throws -> Int { try withBytes(index) { $0?.count ?? 0 } }
 }

@@ -60,6 +60,7 @@ public struct DocumentCollection: Sendable {
         switch hint {
         case .string("$natural"): return "$natural"
         case .document(let keys) where keys["$natural"] != nil: return "$natural"
+        case .document(let keys) where keys.isEmpty: return nil
         case .string("_id_"), .document(["_id": 1]): return "_id_"
         case .string(let name) where table.indexes.contains { $0.model.name == name }: return name
         case .document(let keys):
@@ -79,26 +80,33 @@ public struct DocumentCollection: Sendable {
     }
 
     func translation(
-        of parsed: (filter: Filter, text: TextQuery?), on table: CollectionTable, hint: Value? = nil
+        of parsed: (filter: Filter, text: TextQuery?), on table: CollectionTable, hint: Value? = nil,
+        tellingDoubt: Bool = false
     ) throws -> TranslatedFilter {
-        var translation = FilterTranslation(
-            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes,
         if parsed.text != nil, hint != nil {
             throw DocumentStoreError(.badFilter, "text and hint not allowed in same query", mongoCode: 2)
         }
+        var translation = FilterTranslation(
+            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes,
             hint: try hinted(hint, on: table))
         var condition = translation.translate(parsed.filter)
         let text = try parsed.text?.sql(by: table.indexes) { translation.bind($0) }
         if let text { condition.sql = "\(text.condition) and (\(condition.sql))" }
+        let used = translation.used
+        let certain =
+            tellingDoubt && text == nil && !condition.isExact ? translation.certain(parsed.filter) : nil
         return TranslatedFilter(
-            condition: condition, parameters: translation.parameters, score: text?.score,
-            indexes: translation.used.map(\.index.model.name) + (text.map { [$0.index] } ?? []))
+            condition: condition, doubt: certain.map { "(\($0)) is not true" }, parameters: translation.parameters,
+            score: text?.score, indexes: used.map(\.index.model.name) + (text.map { [$0.index] } ?? []))
     }
 }
 
 /// A filter as Postgres evaluates it.
 struct TranslatedFilter: Sendable {
     let condition: FilterTranslation.Condition
+    /// Of what meets an inexact condition only this has to be looked at; what isn't in doubt matches. Where it was asked for, both
+    /// have to stand in a statement, since the parameters are of both.
+    let doubt: String?
     let parameters: [PostgresValue]
     /// The score of a `$text`.
     let score: String?

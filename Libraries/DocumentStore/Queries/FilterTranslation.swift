@@ -6,8 +6,10 @@ import QueryLanguage
 /// the filter itself decides about what Postgres returns.
 ///
 /// `jsonb` orders Null < String < Number < Boolean < Array < Object, so the arrays, whose elements may match, are a range, and so
-/// are the values that stay Extended JSON (decimals, large integers). All of it can use an expression index on the path. Order
-/// comparisons of strings aren't translated: `jsonb` has them in the database's collation.
+/// are the values that stay Extended JSON (decimals, large integers). All of it can use an expression index on the path.
+///
+/// What surely matches (`certain`) is another condition: a negation is made of it, and counts and groups need to look only at
+/// what stands between the two.
 struct FilterTranslation: Sendable {
     /// A condition on the table alias `t`, with its parameters from `$n` on.
     struct Condition: Sendable {
@@ -17,7 +19,7 @@ struct FilterTranslation: Sendable {
 
     private(set) var parameters: [PostgresValue]
     private let partitionKey: String?
-    private let indexes: [CollectionIndex]
+    private var indexes: [CollectionIndex]
     private let hint: String?
     /// The indexes that conditions were made for.
     private(set) var used: [IndexPlan] = []
@@ -99,10 +101,24 @@ struct FilterTranslation: Sendable {
             if parts.isEmpty { return nil }
             return Condition(
                 sql: parts.map { "(\($0.sql))" }.joined(separator: " or "), isExact: parts.allSatisfy(\.isExact))
+        case .field(let path, .not(let condition)): return negation(of: .field(path, condition))
         case .field(let path, let condition): return translate(condition, at: path)
         case .constant(let flag): return Condition(sql: flag ? "true" : "false", isExact: true)
-        case .nor, .expression, .schema: return nil
+        case .nor(let nodes): return negation(of: .or(nodes))
+        case .expression, .schema: return nil
         }
+    }
+
+    /// What doesn't surely meet a condition may meet its negation.
+    private mutating func negation(of node: FilterNode) -> Condition? {
+        let bound = parameters.count
+        let used = used.count
+        if let condition = condition(of: node), condition.isExact {
+            return Condition(sql: "(\(condition.sql)) is not true", isExact: true)
+        }
+        parameters.removeLast(parameters.count - bound)
+        self.used.removeLast(self.used.count - used)
+        return certain(node).map { Condition(sql: "(\($0)) is not true", isExact: false) }
     }
 
     private mutating func translate(_ condition: FieldCondition, at path: Path) -> Condition? {
@@ -156,6 +172,15 @@ struct FilterTranslation: Sendable {
         }
     }
 
+    private static func isPlainThroughout(_ value: Value) -> Bool {
+        switch value {
+        case .document(let document):
+            document.fields.allSatisfy { !$0.key.utf8.contains(0) && isPlainThroughout($0.value) }
+        case .array(let elements): elements.allSatisfy { isPlainThroughout($0) }
+        default: isUnmistakable(value) && plain(value) != nil
+        }
+    }
+
     /// What stands at a path. Names stand in the text, quoted, and not as parameters, so that an index on the same expression is
     /// recognised.
     private func expression(_ path: Path) -> String {
@@ -168,22 +193,135 @@ struct FilterTranslation: Sendable {
             : "'" + name.replacing("'", with: "''") + "'"
     }
 
+    // MARK: Without a doubt
+
+    /// A condition that nothing meets but what matches; what doesn't meet it may match all the same.
+    mutating func certain(_ filter: Filter) -> String? {
+        filter.collation == nil ? certain(filter.node) : nil
+    }
+
+    private mutating func certain(_ node: FilterNode) -> String? {
+        let bound = parameters.count
+        let sql = certainCondition(node)
+        if sql == nil { parameters.removeLast(parameters.count - bound) }
+        return sql
+    }
+
+    private mutating func certainCondition(_ node: FilterNode) -> String? {
+        switch node {
+        case .and(let nodes):
+            var parts: [String] = []
+            for node in nodes {
+                guard let part = certain(node) else { return nil }
+                parts.append("(\(part))")
+            }
+            return parts.isEmpty ? "true" : parts.joined(separator: " and ")
+        case .or(let nodes):
+            let parts = nodes.compactMap { certain($0).map { "(\($0))" } }
+            return parts.isEmpty ? nil : parts.joined(separator: " or ")
+        case .nor(let nodes): return certainNegation(of: .or(nodes))
+        case .field(let path, .not(let condition)): return certainNegation(of: .field(path, condition))
+        case .field(let path, let condition): return certain(condition, at: path)
+        case .constant(let flag): return flag ? "true" : "false"
+        case .expression, .schema: return nil
+        }
+    }
+
+    /// What can't meet a condition surely meets its negation.
+    private mutating func certainNegation(of node: FilterNode) -> String? {
+        // An index would only help to find what is wanted.
+        let all = indexes
+        indexes = []
+        defer { indexes = all }
+        return translate(node).map { "(\($0.sql)) is not true" }
+    }
+
+    private mutating func certain(_ condition: FieldCondition, at path: Path) -> String? {
+        if path.components.count == 1, path.components[0].name == "_id" {
+            return translateId(condition).flatMap { $0.isExact ? $0.sql : nil }
+        }
+        if path.components.contains(where: { $0.index != nil || $0.name.utf8.contains(0) }) { return nil }
+        if case .allOf(let conditions) = condition { return certain(.and(conditions.map { .field(path, $0) })) }
+        let value = expression(path)
+        // Below an array no name leads anywhere, so what has a value has none above it.
+        switch condition {
+        case .equal(.null):
+            let above = (1..<path.components.count).map { depth in
+                " and jsonb_typeof(\(expression(Path(components: path.components.prefix(depth))))) is distinct from 'array'"
+            }
+            return "(\(value) is null or \(value) = 'null'::jsonb)" + above.joined()
+        case .equal(let wanted):
+            guard Self.isUnmistakable(wanted) || wanted.isNumber, let plain = Self.plain(wanted) else { return nil }
+            return "\(value) = \(bind(.utf8(plain)))::jsonb"
+        case .in(let wanted, _):
+            let plains = wanted.filter { Self.isUnmistakable($0) || $0.isNumber }.compactMap(Self.plain)
+            return plains.isEmpty ? nil : "\(value) = any(\(bind(.utf8Array(plains)))::jsonb[])"
+        case .compare(let comparison, let wanted): return certain(comparison, wanted, of: value)
+        case .exists: return "\(value) is not null"
+        case .size(let count):
+            return
+                "case when jsonb_typeof(\(value)) = 'array' then jsonb_array_length(\(value)) = \(count) else false end"
+        default: return nil
+        }
+    }
+
+    private mutating func certain(
+        _ comparison: FieldCondition.Comparison, _ wanted: Value, of value: String
+    ) -> String? {
+        switch wanted {
+        case .int32, .int64, .double:
+            guard !wanted.isWrappedNumber, let plain = Self.plain(wanted) else { return nil }
+            return "jsonb_typeof(\(value)) = 'number' and \(value) \(comparison.sql) \(bind(.utf8(plain)))::jsonb"
+        case .string(let text) where !text.utf8.contains(0):
+            return
+                "jsonb_typeof(\(value)) = 'string' and (\(value) #>> '{}') collate \"C\" \(comparison.sql) \(bind(.text(text)))"
+        case .date(let milliseconds):
+            guard Value.plainIntegers.contains(milliseconds) else { return nil }
+            // An embedded document may have a field of that name too, beside others.
+            return "case when jsonb_typeof(\(value)->'$date') = 'number' then \(value)->'$date' \(comparison.sql) "
+                + "\(bind(.utf8(Array("\(milliseconds)".utf8))))::jsonb and (\(value)) - '$date'::text = '{}'::jsonb else false end"
+        default: return nil
+        }
+    }
+
     private mutating func comparison(_ condition: FieldCondition, of value: String) -> String? {
         let array = "(\(value) > 'true'::jsonb and \(value) < '{}'::jsonb)"
         let arrayOrWrapper = "\(value) > 'true'::jsonb"
         switch condition {
+        case .equal(.null): return "\(value) is null or \(value) = 'null'::jsonb or \(arrayOrWrapper)"
+        // To `jsonb` an empty array is the smallest of all values.
+        case .equal(.array): return "jsonb_typeof(\(value)) = 'array'"
+        case .equal(.document(let document)):
+            // `jsonb` doesn't tell the order of fields; the filter does.
+            guard Self.isPlainThroughout(.document(document)) else { return nil }
+            return "\(value) = \(bind(.utf8(PlainForm.bytes(of: .document(document)))))::jsonb or \(array)"
+        case .equal(let wanted) where wanted.isWrappedNumber:
+            return "jsonb_typeof(\(value)) = 'number' or \(arrayOrWrapper)"
         case .equal(let wanted):
             guard let plain = Self.plain(wanted) else { return nil }
             return "\(value) = \(bind(.utf8(plain)))::jsonb or \(wanted.isNumber ? arrayOrWrapper : array)"
         case .in(let wanted, let expressions):
             guard expressions.isEmpty else { return nil }
             var plains: [[UInt8]?] = []
-            for value in wanted {
+            for value in wanted where value != .null {
                 guard let plain = Self.plain(value) else { return nil }
                 plains.append(plain)
             }
-            let others = wanted.contains(where: \.isNumber) ? arrayOrWrapper : array
+            let hasNull = wanted.contains(.null)
+            var others = hasNull || wanted.contains(where: \.isNumber) ? arrayOrWrapper : array
+            if wanted.contains(where: \.isWrappedNumber) { others += " or jsonb_typeof(\(value)) = 'number'" }
             return "\(value) = any(\(bind(.utf8Array(plains)))::jsonb[]) or \(others)"
+                + (hasNull ? " or \(value) is null or \(value) = 'null'::jsonb" : "")
+        case .compare(let comparison, .string(let text)):
+            guard let plain = text.utf8.contains(0) ? nil : text else { return nil }
+            // MongoDB compares bytes. A string with U+0000 is an object here.
+            return
+                "case when jsonb_typeof(\(value)) = 'string' then (\(value) #>> '{}') collate \"C\" \(comparison.sql) "
+                + "\(bind(.text(plain))) else \(arrayOrWrapper) end"
+        case .compare(_, let wanted) where wanted.isWrappedNumber:
+            return "jsonb_typeof(\(value)) = 'number' or \(arrayOrWrapper)"
+        case .compare(_, .date(let milliseconds)) where !Value.plainIntegers.contains(milliseconds):
+            return arrayOrWrapper
         case .compare(let comparison, let wanted):
             guard let plain = Self.plain(wanted) else { return nil }
             let isUpper = comparison == .greater || comparison == .greaterOrEqual
@@ -243,6 +381,17 @@ struct FilterTranslation: Sendable {
     static func key(_ value: Value) -> String? {
         let text = value.isNumber ? value.int64Value.map { "l:\($0)" } : value.keyText
         return text.flatMap { $0.utf8.contains(0) ? nil : $0 }
+    }
+}
+
+extension Value {
+    /// Those that the plain form has as numbers.
+    fileprivate static let plainIntegers: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
+
+    /// Whether the plain form of an integer is no number, though a double may equal it.
+    fileprivate var isWrappedNumber: Bool {
+        if case .int64(let number) = self { return !Self.plainIntegers.contains(number) }
+        return false
     }
 }
 

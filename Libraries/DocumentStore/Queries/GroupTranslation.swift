@@ -81,12 +81,13 @@ struct GroupTranslation: Sendable {
         select set_config('enable_sort', 'off', true), set_config('work_mem', '64MB', true), set_config('jit', 'off', true)
         """
 
-    func sql(_ table: String, where condition: String, limit: Int) -> String {
+    /// - Parameter doubt: of what meets the condition, that which may not match.
+    func sql(_ table: String, where condition: String, doubt: String?, limit: Int) -> String {
         var inner: [String] = ["t.body as b"]
         var middle: [String] = ["b"]
         var outer: [String] = []
         // What the engine would look at in another way than this statement.
-        var hard: [String] = []
+        var hard: [String] = doubt.map { [$0] } ?? []
         for (place, key) in keys.enumerated() {
             inner.append("\(Self.expression(key.path)) as k\(place)")
             middle += ["k\(place)", "k\(place)::text collate \"C\" as g\(place)"]
@@ -140,7 +141,10 @@ struct GroupTranslation: Sendable {
         var name: [UInt8] = []
         ExtendedJSON.append(string: path[path.count - 1], to: &name)
         let text = FilterTranslation.literal(String(decoding: name, as: UTF8.self) + ":{\"$numberLong\":")
-        let value = path.reduce("b") { $0 + "->" + FilterTranslation.literal($1) }
+        // `json` finds no field of a text with U+0000 in a string; another character there changes nothing of the rest.
+        let body =
+            "(case when strpos(b::text, '\\u0000') > 0 then replace(b::text, '\\u0000', '\\u0001')::json else b end)"
+        let value = path.reduce(body) { $0 + "->" + FilterTranslation.literal($1) }
         return "strpos(b::text, \(text)) > 0 and \(value)->>'$numberLong' is not null"
     }
 

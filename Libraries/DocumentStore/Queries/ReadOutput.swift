@@ -1,4 +1,5 @@
 import DocumentModel
+import Foundation
 import Postgres
 import QueryLanguage
 
@@ -9,6 +10,8 @@ struct ReadOutput {
     /// Fields of the result that have something other than fields in them.
     private let metadata: [(field: String, of: DocumentMetadata)]
     private let hasScore: Bool
+    /// The moment of `$$NOW`.
+    private let now = Int64(Date().timeIntervalSince1970 * 1000)
     /// Where to note what is read.
     private let trace: (reads: ReadTrace, namespace: ChangeEvent.Namespace)?
 
@@ -42,16 +45,9 @@ struct ReadOutput {
 
     /// The row's document if it matches.
     func document(of row: PostgresRow) throws -> Document? {
-        var document = try row.withBytes(0) { bytes -> Document in
-            guard let bytes else { throw DocumentStoreError(.corruptRow, "a body is null") }
-            do {
-                return try ExtendedJSON.parseDocument(bytes)
-            } catch {
-                throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
-            }
-        }
+        var document = try row.document(0)
         do {
-            guard try filter.evaluate(document) else { return nil }
+            guard try filter.evaluate(document, now: now) else { return nil }
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }
@@ -68,7 +64,7 @@ struct ReadOutput {
         var result = document
         if let projection {
             do {
-                result = try projection.apply(to: document, filter: filter)
+                result = try projection.apply(to: document, filter: filter, now: now)
             } catch {
                 throw DocumentStoreError(query: error, .badFilter)
             }

@@ -13,13 +13,41 @@ struct FilterDifferenceTests {
             let documents = (0..<120).map { source.document($0) }
             let collection = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
             try await collection.insertMany(documents)
-            for _ in 0..<150 {
+            for _ in 0..<100 {
                 let document = source.filter()
                 let filter = try Filter(document)
                 let expected = documents.filter { filter.matches($0) }.compactMap { $0["_id"]?.keyText }.sorted()
                 let found = try await collection.find(document).compactMap { $0["_id"]?.keyText }.sorted()
                 #expect(found == expected, "\(ExtendedJSON.print(document, mode: .relaxed))")
-                #expect(try await collection.countDocuments(document) == expected.count)
+                #expect(
+                    try await collection.countDocuments(document) == expected.count,
+                    "\(ExtendedJSON.print(document, mode: .relaxed))")
+                let grouped = try await collection.aggregate([["$match": .document(document)], ["$count": "n"]])
+                #expect(
+                    grouped.first?["n"]?.intValue ?? 0 == expected.count,
+                    "\(ExtendedJSON.print(document, mode: .relaxed))")
+            }
+        }
+    }
+}
+
+struct DistinctDifferenceTests {
+    @Test func `distinct values are those that the documents have`() async throws {
+        try await StoreFixture.with { fixture in
+            var source = RandomDocuments(generator: SeededGenerator(seed: 6))
+            let documents =
+                (0..<200).map { source.document($0) } + [
+                    ["_id": "in order", "x": ["y": 1, "z": 2]], ["_id": "turned", "x": ["z": 2, "y": 1]],
+                ]
+            let collection = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            try await collection.insertMany(documents)
+            for path in ["x", "y", "x.y", "x.0", "partition", "nowhere"] {
+                for filter in [[:], ["y": ["$exists": true]], ["z": ["$gt": 1]]] as [Document] {
+                    var expected = DistinctValues(path)
+                    let matching = try Filter(filter)
+                    for document in documents where matching.matches(document) { try expected.add(document) }
+                    #expect(try await collection.distinct(path, filter) == expected.result, "\(path) of \(filter)")
+                }
             }
         }
     }

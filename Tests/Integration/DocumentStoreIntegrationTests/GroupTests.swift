@@ -16,6 +16,9 @@ import Testing
         [["$match": ["_id": "nobody"]], ["$count": "all"]],
         [["$match": ["_id": "nobody"]], ["$group": ["_id": .null, "n": ["$sum": 1]]]],
         [["$group": ["_id": "$key", "sum": ["$sum": "$number"]]], ["$match": ["sum": ["$gt": 10]]]],
+        [["$match": ["number": ["$gt": 1]]], ["$group": ["_id": "$key", "n": ["$sum": 1]]]],
+        [["$match": ["place.city": "c1", "number": ["$ne": 7]]], ["$group": ["_id": "$key", "n": ["$sum": 1]]]],
+        [["$match": ["key": .null]], ["$count": "all"]],
     ]
 
     /// Values by what makes them different in Postgres' form and in the body.
@@ -57,6 +60,7 @@ import Testing
                 ["_id": "a", "key": ["x": 1, "y": 2], "place": .array([["size": 1], ["size": 2]])],
                 ["_id": "b", "key": ["y": 2, "x": 1], "place": ["size": 4]],
                 ["_id": "c", "key": ["a\u{0}b"], "place": 7],
+                ["_id": "d", "key": .int64(1), "place": ["size": .int64(3)], "text": "a\u{0}\\u0000b"],
             ]
             try await collection.insertMany(documents)
             for stages: [Document] in [
@@ -76,6 +80,12 @@ import Testing
         documents.map { document in
             var document = document
             if let number = document["_id"]?.doubleValue { document["_id"] = .double(number) }
+            if var keys = document["_id"]?.documentValue {
+                for place in keys.fields.indices {
+                    if let number = keys.fields[place].value.doubleValue { keys.fields[place].value = .double(number) }
+                }
+                document["_id"] = .document(keys)
+            }
             return ExtendedJSON.print(document)
         }.sorted()
     }

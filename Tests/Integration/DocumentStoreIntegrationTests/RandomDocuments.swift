@@ -10,7 +10,8 @@ struct RandomDocuments {
     mutating func scalar() -> Value {
         pick([
             .null, .bool(true), .bool(false), .int32(0), .int32(5), .int64(5), .int64(-7), .double(5), .double(5.5),
-            .double(.nan), .double(-0.0), .int64(9_007_199_254_740_993), .string(""), .string("a"), .string("b"),
+            .double(.nan), .double(-0.0), .int64(9_007_199_254_740_993), .int64(1 << 60), .double(0x1p60),
+            .double(1e300), .string(""), .string("a"), .string("b"),
             .string("a\u{0}b"), .symbol("a"), .date(0), .date(5), .date(9_100_000_000_000_000),
             .date(-9_100_000_000_000_000), .objectId(ObjectId(high: 1, low: 1)), .objectId(ObjectId(high: 1, low: 2)),
             .binary(Binary([UInt8](repeating: 7, count: 16), subtype: 4)), .minKey, .maxKey,
@@ -49,7 +50,7 @@ struct RandomDocuments {
         }
         let path = pick(["x", "y", "z", "x.y", "y.x", "x.y.z", "x.0", "partition", "_id"])
         let value = path == "_id" ? pick([.string("d5"), .int32(7), .double(7), .string("d3")]) : scalar()
-        switch Int.random(in: 0..<9, using: &generator) {
+        switch Int.random(in: 0..<15, using: &generator) {
         case 0: return [path: ["$gt": value]]
         case 1: return [path: ["$lte": value]]
         case 2: return [path: ["$lt": value]]
@@ -58,6 +59,12 @@ struct RandomDocuments {
         case 5: return [path: ["$ne": value]]
         case 6: return [path: ["$not": ["$gte": value]]]
         case 7: return [path: ["$elemMatch": ["$gte": value]]]
+        case 8: return [path: ["$in": .array([.null, value])]]
+        case 9: return [path: ["$nin": .array([value, scalar()])]]
+        case 10: return [path: ["$size": .int32(Int32.random(in: 0...2, using: &generator))]]
+        case 11: return [path: ["$all": .array([value, scalar()])]]
+        case 13: return [path: pick([["y": "a"], ["z": true, "y": "b"], ["a"], [], [:]])]
+        case 12: return [path: ["$gte": .string(pick(["", "a", "B"]))]]
         default: return [path: value]
         }
     }

@@ -62,6 +62,7 @@ import Testing
     @Test func `a transaction that is left alone holds nothing for long`() async throws {
         try await StoreFixture.with(connections: 6) { fixture in
             let outside = try await accounts(fixture)
+            let hasWritten = Locked(false)
             let isDone = Locked(false)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -70,12 +71,14 @@ import Testing
                             session in
                             let accounts = session.collection("Account", database: "RChat")
                             try await accounts.updateOne(["_id": "a"], ["$set": ["sum": 99]])
+                            hasWritten.withLock { $0 = true }
                             try await eventually("the other one has written") { isDone.withLock { $0 } }
                             try await accounts.updateOne(["_id": "a"], ["$set": ["sum": 100]])
                         }
                     }
                     #expect((error as? DocumentStoreError)?.mongoCode == 290)
                 }
+                try await eventually("the transaction has written") { hasWritten.withLock { $0 } }
                 try await eventually("the document is free") {
                     do {
                         return try await outside.updateOne(["_id": "a"], ["$set": ["sum": 1]]).modifiedCount == 1
