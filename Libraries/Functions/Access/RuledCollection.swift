@@ -50,11 +50,14 @@ struct RuledCollection: Sendable {
             return .int64(count)
         case "distinct":
             var values = DistinctValues(try call.field)
-            try await forEachVisible(call.filter, options: call.findOptions) { document in
-                values.add(document)
+            var options = call.findOptions
+            (options.sort, options.projection) = (nil, nil)
+            try await forEachVisible(call.filter, options: options) { document, _ in
+                try values.add(document)
                 return true
             }
             return .array(values.result)
+        case "explain": return .document(try await explain(call))
         case "aggregate": return .array(try await aggregate(call).map { .document($0) })
         default: throw DocumentCall.unsupported(call.action)
         }
@@ -63,59 +66,52 @@ struct RuledCollection: Sendable {
     // MARK: Queries
 
     private func find(_ call: DocumentCall, options: FindOptions) async throws -> [Document] {
-        var found: [Document] = []
-        var bytes = 0
-        let projection = try ProjectionChain(options.projection.map { [$0] } ?? [], filter: Filter(call.filter))
-        try await forEach(call.filter, options: options) { document in
-            try Self.count(document, in: &bytes)
-            found.append(try projection.apply(to: document))
-            return true
-        }
-        return found
-    }
-
-    /// Gives the documents that match and may be seen, as far as they may. Order, skip and limit are those of what is seen: what a
-    /// document hides moves it nowhere.
-    private func forEach(
-        _ filter: Document, options: FindOptions, _ body: (Document) async throws -> Bool
-    ) async throws {
-        var stages: [Document] = []
-        if let sort = options.sort, !sort.fields.isEmpty { stages.append(["$sort": .document(sort)]) }
-        if options.skip > 0 { stages.append(["$skip": .int64(Int64(options.skip))]) }
-        if let limit = options.limit { stages.append(["$limit": .int64(Int64(limit))]) }
-        var run = PipelineRun(try Pipeline(stages), context: try context(collation: options.collation))
-        try await forEachVisible(filter, options: options) { document in
-            for result in try await run.process([document]) where try await !body(result) { return false }
-            return !run.isDone
-        }
-        for result in try await run.finish() where try await !body(result) { return }
+        let projection = try ProjectionChain(options.projection.map { [$0] } ?? [], positionedBy: call.filter)
+        return try await results(
+            of: call.filter, options: options, through: Pipeline([]), context(collation: options.collation)
+        ).map { try projection.apply(to: $0) }
     }
 
     private func aggregate(_ call: DocumentCall) async throws -> [Document] {
         let pipeline = try Pipeline(try call.pipeline)
         for case .output(let name, _) in pipeline.stages { throw RuleRefusal.systemOnly(name) }
-        let options = call.findOptions
-        let collation = options.collation
-        let context = try context(collation: collation)
-        var rest = pipeline
-        var filter: Document = [:]
+        let options = call.aggregateOptions
+        let context = try context(collation: options.collation)
         switch pipeline.stages.first {
-        case .documents?:
-            return try await pipeline.run([], context: context)
+        case .documents?: return try await pipeline.run([], context: context)
         case .search(let name, let search)?:
-            rest = pipeline.dropFirst(1)
-            let found = try await collection.aggregate([[name: .document(search)]], collation: collation)
             guard name == "$search" else { throw RuleRefusal.systemOnly(name) }
-            var run = PipelineRun(rest, context: context)
+            let found = try await collection.aggregate([[name: .document(search)]], options: options)
+            var run = PipelineRun(pipeline.dropFirst(1), context: context)
             var results: [Document] = []
             try await visible(found, naming: .none, isSearch: true) { results += try await run.process([$0]) }
             return results + (try await run.finish())
-        case .match(let first)? where first.nearness == nil:
-            rest = pipeline.dropFirst(1)
-            filter = first.document
         default: break
         }
-        var run = PipelineRun(rest, context: context)
+        let leading = LeadingStages(of: pipeline)
+        let rest = pipeline.dropFirst(leading.count)
+        return try await results(of: leading.filter, options: leading.options(options), through: rest, context)
+    }
+
+    /// The order of what is stored isn't that of what may be seen.
+    private struct HiddenOrder: Error {}
+
+    /// What a pipeline makes of the documents that match and may be seen, as far as they may.
+    private func results(
+        of filter: Document, options: FindOptions, through pipeline: Pipeline, _ context: PipelineContext
+    ) async throws -> [Document] {
+        if options.sort != nil, try await collection.hasIndexedOrder(filter, options: options) {
+            do {
+                return try await results(of: filter, options: options, inOrder: true, through: pipeline, context)
+            } catch is HiddenOrder {}
+        }
+        return try await results(of: filter, options: options, inOrder: false, through: pipeline, context)
+    }
+
+    private func results(
+        of filter: Document, options: FindOptions, inOrder: Bool, through pipeline: Pipeline, _ context: PipelineContext
+    ) async throws -> [Document] {
+        var run = PipelineRun(pipeline, context: context)
         var results: [Document] = []
         var bytes = 0
         func take(_ documents: [Document]) throws {
@@ -124,7 +120,7 @@ struct RuledCollection: Sendable {
         }
         // Joins ask once for each batch.
         var batch: [Document] = []
-        try await forEachVisible(filter, options: options) { document in
+        try await forEach(filter, options: options, inOrder: inOrder) { document in
             batch.append(document)
             guard batch.count == PipelineContext.batchSize else { return true }
             try take(try await run.process(batch))
@@ -134,6 +130,69 @@ struct RuledCollection: Sendable {
         try take(try await run.process(batch))
         try take(try await run.finish())
         return results
+    }
+
+    /// Gives the documents that match and may be seen, as far as they may. Order, skip and limit are those of what is seen: what a
+    /// document hides moves it nowhere.
+    ///
+    /// - Parameter inOrder: whether the store gives them in order.
+    /// - Throws: `HiddenOrder` where the store's order is found to be another one.
+    private func forEach(
+        _ filter: Document, options: FindOptions, inOrder: Bool = false, _ body: (Document) async throws -> Bool
+    ) async throws {
+        var stages: [Document] = []
+        let sort = try Sort(options.sort ?? [:], collation: try options.collation.flatMap { try Collation($0) })
+        if !sort.keys.isEmpty, !inOrder { stages.append(["$sort": .document(options.sort ?? [:])]) }
+        if options.skip > 0 { stages.append(["$skip": .int64(Int64(options.skip))]) }
+        if let limit = options.limit { stages.append(["$limit": .int64(Int64(limit))]) }
+        var run = PipelineRun(try Pipeline(stages), context: try context(collation: options.collation))
+        var stored = options
+        (stored.skip, stored.limit, stored.projection) = (0, nil, nil)
+        if !inOrder { stored.sort = nil }
+        try await forEachVisible(filter, options: stored) { document, original in
+            if inOrder, sort.compare(document, original) != 0 { throw HiddenOrder() }
+            for result in try await run.process([document]) where try await !body(result) { return false }
+            return !run.isDone
+        }
+        for result in try await run.finish() where try await !body(result) { return }
+    }
+
+    /// How a call is carried out, without what statements and plans would tell of rules and documents.
+    private func explain(_ call: DocumentCall) async throws -> Document {
+        var filter = call.filter
+        var options = call.findOptions
+        var names: [String] = []
+        var leading = 0
+        if call.hasPipeline {
+            let pipeline = try Pipeline(try call.pipeline)
+            for case .output(let name, _) in pipeline.stages { throw RuleRefusal.systemOnly(name) }
+            names = try call.pipeline.map { $0.keys.first ?? "" }
+            let stages = LeadingStages(of: pipeline)
+            (filter, options, leading) = (stages.filter, stages.options(call.aggregateOptions), stages.count)
+        }
+        let isOrdered = try await collection.hasIndexedOrder(filter, options: options)
+        if !isOrdered { options.sort = nil }
+        (options.skip, options.limit, options.projection) = (0, nil, nil)
+        let restriction = try await rules.restriction(of: request)
+        var explanation = try await collection.explain(restriction.restricting(filter), options: options)
+        explanation["postgres"] = nil
+        var here = explanation["here"]?.arrayValue ?? []
+        here.append("rules")
+        guard call.hasPipeline else {
+            let asked = call.findOptions
+            if !isOrdered, asked.sort != nil { here.append("sort") }
+            if asked.skip > 0 || asked.limit != nil { here.append("limit") }
+            if asked.projection != nil { here.append("projection") }
+            explanation["here"] = .array(here)
+            return explanation
+        }
+        explanation["here"] = nil
+        explanation["stages"] = .array(
+            names.enumerated().map { place, name in
+                let isStored = place < leading && (name == "$match" || name == "$sort" && isOrdered)
+                return ["stage": .string(name), "in": isStored ? "both" : "here"]
+            })
+        return explanation
     }
 
     /// What stages need; they see other collections as the user may.
@@ -146,7 +205,7 @@ struct RuledCollection: Sendable {
                 collection.sibling(name), rules: findRules, request: request, answers: answers)
             var found: [Document] = []
             var bytes = 0
-            try await other.forEachVisible(filter.document, options: FindOptions(collation: collation)) { document in
+            try await other.forEachVisible(filter.document, options: FindOptions(collation: collation)) { document, _ in
                 try Self.count(document, in: &bytes)
                 found.append(document)
                 return true
@@ -157,26 +216,21 @@ struct RuledCollection: Sendable {
 
     // MARK: What may be seen
 
-    /// Gives what may be seen of the documents that match, in the store's order.
-    ///
-    /// - Parameter options: how they are looked for; their order and number is the caller's.
+    /// Gives what may be seen of the documents that match, and the documents, in the store's order.
     private func forEachVisible(
-        _ filter: Document, options: FindOptions, _ body: (Document) async throws -> Bool
+        _ filter: Document, options: FindOptions, _ body: (Document, Document) async throws -> Bool
     ) async throws {
         let restriction = try await rules.restriction(of: request)
-        let cut = try ProjectionChain(restriction.projections, filter: nil)
+        let cut = try ProjectionChain(restriction.projections, positionedBy: nil)
         let paths = NamedPaths(filter: filter)
         guard try Self.mayName(paths, through: cut, isCut: !restriction.projections.isEmpty) else { return }
         var isMissing = false
-        try await collection.forEach(
-            restriction.restricting(filter),
-            options: FindOptions(collation: options.collation, hint: options.hint, maxTimeMS: options.maxTimeMS)
-        ) { document in
+        try await collection.forEach(restriction.restricting(filter), options: options) { document in
             do {
                 let visible = try await rules.visible(document, to: request, naming: paths)
                 // With an answer missing, what was seen is thrown away: the rest is only to learn what else is to be asked.
                 guard let visible, !isMissing else { return true }
-                return try await body(try cut.apply(to: visible))
+                return try await body(try cut.apply(to: visible), document)
             } catch is RuleAnswers.Missing {
                 isMissing = true
                 return !answers.isBatchFull
@@ -189,7 +243,7 @@ struct RuledCollection: Sendable {
         _ found: [Document], naming paths: NamedPaths, isSearch: Bool, _ body: (Document) async throws -> Void
     ) async throws {
         let restriction = try await rules.restriction(of: request)
-        let cut = try ProjectionChain(restriction.projections, filter: nil)
+        let cut = try ProjectionChain(restriction.projections, positionedBy: nil)
         let allowed = try Filter(restriction.restricting([:]))
         for document in found where allowed.matches(document) {
             guard let visible = try await rules.visible(document, to: request, naming: paths, isSearch: isSearch) else {

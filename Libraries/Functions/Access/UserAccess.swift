@@ -110,7 +110,7 @@ public struct UserAccess: Sendable {
         guard case .success(.document(let found)) = result, call.returnsDocument else { return result }
         guard let visible = try await rules.visible(found, to: request) else { return .success(.null) }
         let projections = restriction.projections + (call.projection.map { [$0] } ?? [])
-        return .success(.document(try ProjectionChain(projections, filter: nil).apply(to: visible)))
+        return .success(.document(try ProjectionChain(projections, positionedBy: nil).apply(to: visible)))
     }
 
     /// Errors by the names that clients of App Services know.
