@@ -11,94 +11,30 @@ import Testing
 
 /// The same operations through a function, the data API and the tool: one engine, so one answer and the same documents.
 @Suite struct OneEngineTests {
-    /// What is called: a method with its arguments as a document, and as a function writes it.
-    private struct Operation {
-        let method: String
-        let arguments: Document
-        let script: String
-        /// Whether the data API has it.
-        var isInAPI = true
-    }
+    private static let collections = ["Function", "API", "Tool"]
 
-    private static let operations: [Operation] = [
-        Operation(
-            method: "insertOne",
-            arguments: ["document": ["_id": 1, "n": 1, "tags": ["a", "b"], "in": ["deep": true]]],
-            script: "insertOne({_id: 1, n: 1, tags: ['a', 'b'], in: {deep: true}})"),
-        Operation(
-            method: "insertMany",
-            arguments: ["documents": [["_id": 2, "n": 2.5], ["_id": "three", "n": 3, "x": .null]]],
-            script: "insertMany([{_id: 2, n: 2.5}, {_id: 'three', n: 3, x: null}])"),
-        Operation(
-            method: "updateOne",
-            arguments: ["filter": ["n": ["$gte": 3]], "update": ["$push": ["list": ["$each": [1, 2]]]]],
-            script: "updateOne({n: {$gte: 3}}, {$push: {list: {$each: [1, 2]}}})"),
-        Operation(
-            method: "updateOne",
-            arguments: ["filter": ["_id": 1, "tags": "b"], "update": ["$set": ["tags.$": "B"]]],
-            script: "updateOne({_id: 1, tags: 'b'}, {$set: {'tags.$': 'B'}})"),
-        Operation(
-            method: "updateMany",
-            arguments: ["filter": [:], "update": [["$set": ["twice": ["$multiply": ["$n", 2]]]]]],
-            script: "updateMany({}, [{$set: {twice: {$multiply: ['$n', 2]}}}])"),
-        Operation(
-            method: "updateOne",
-            arguments: ["filter": ["_id": 7], "update": ["$setOnInsert": ["made": true]], "upsert": true],
-            script: "updateOne({_id: 7}, {$setOnInsert: {made: true}}, {upsert: true})"),
-        Operation(
-            method: "replaceOne", arguments: ["filter": ["_id": 2], "replacement": ["name": "two"]],
-            script: "replaceOne({_id: 2}, {name: 'two'})"),
-        Operation(
-            method: "find",
-            arguments: ["filter": ["_id": ["$ne": 2]], "sort": ["twice": -1, "_id": 1], "projection": ["in": 0]],
-            script: "find({_id: {$ne: 2}}, {in: 0}).sort({twice: -1, _id: 1})"),
-        Operation(method: "findOne", arguments: ["filter": ["in.deep": true]], script: "findOne({'in.deep': true})"),
-        Operation(method: "findOne", arguments: ["filter": ["no": "where"]], script: "findOne({no: 'where'})"),
-        Operation(
-            method: "aggregate",
-            arguments: [
-                "pipeline": [
-                    ["$unwind": "$tags"], ["$group": ["_id": "$tags", "sum": ["$sum": "$n"]]], ["$sort": ["_id": 1]],
-                ]
-            ],
-            script: "aggregate([{$unwind: '$tags'}, {$group: {_id: '$tags', sum: {$sum: '$n'}}}, {$sort: {_id: 1}}])"),
-        Operation(
-            method: "countDocuments", arguments: ["filter": ["n": ["$exists": true]]],
-            script: "countDocuments({n: {$exists: true}})", isInAPI: false),
-        Operation(
-            method: "distinct", arguments: ["field": "tags", "filter": [:]], script: "distinct('tags')", isInAPI: false),
-        Operation(
-            method: "findOneAndUpdate",
-            arguments: [
-                "filter": ["_id": 1], "update": ["$inc": ["n": 10]], "returnNewDocument": true, "projection": ["n": 1],
-            ],
-            script: "findOneAndUpdate({_id: 1}, {$inc: {n: 10}}, {returnNewDocument: true, projection: {n: 1}})",
-            isInAPI: false),
-        Operation(
-            method: "bulkWrite",
-            arguments: [
-                "operations": [
-                    ["insertOne": ["document": ["_id": 8]]],
-                    ["updateOne": ["filter": ["_id": 8], "update": ["$set": ["a": 1]]]],
-                    ["deleteOne": ["filter": ["_id": 7]]],
-                ]
-            ],
-            script: """
-                bulkWrite([{insertOne: {document: {_id: 8}}}, {updateOne: {filter: {_id: 8}, update: {$set: {a: 1}}}},
-                  {deleteOne: {filter: {_id: 7}}}])
-                """, isInAPI: false),
-        Operation(method: "deleteOne", arguments: ["filter": ["_id": 2]], script: "deleteOne({_id: 2})"),
-        Operation(
-            method: "deleteMany", arguments: ["filter": ["x": ["$type": "null"]]],
-            script: "deleteMany({x: {$type: 'null'}})"),
-        Operation(
-            method: "insertOne", arguments: ["document": ["_id": 1]], script: "insertOne({_id: 1})"),
-        Operation(
-            method: "updateOne", arguments: ["filter": [:], "update": ["$no": ["a": 1]]],
-            script: "updateOne({}, {$no: {a: 1}})"),
-        Operation(
-            method: "find", arguments: ["filter": ["a": ["$where": 1]]], script: "find({a: {$where: 1}})"),
-    ]
+    /// Calls a method as a function does, with what a call names by its place in its place.
+    private static let script = """
+        const places = {
+          find: ["filter", "projection"], findOne: ["filter", "projection"], aggregate: ["pipeline"],
+          insertOne: ["document"], insertMany: ["documents"], updateOne: ["filter", "update"],
+          updateMany: ["filter", "update"], replaceOne: ["filter", "replacement"], deleteOne: ["filter"],
+          deleteMany: ["filter"], findOneAndUpdate: ["filter", "update"], findOneAndReplace: ["filter", "replacement"],
+          findOneAndDelete: ["filter"], count: ["filter"], countDocuments: ["filter"], estimatedDocumentCount: [],
+          distinct: ["field", "filter"], bulkWrite: ["operations"],
+        };
+        exports = async (method, { ...options }) => {
+          const collection = context.services.get("mongodb-atlas").db("Test").collection("Function");
+          const take = name => { const value = options[name]; delete options[name]; return value; };
+          try {
+            const given = places[method].map(take);
+            const steps = method === "find" ? ["sort", "skip", "limit", "hint"].map(name => [name, take(name)]) : [];
+            let result = collection[method](...given, options);
+            for (const [name, value] of steps) if (value !== undefined) result = result[name](value);
+            return result.toArray ? await result.toArray() : await result;
+          } catch (error) { return { code: error.code, message: error.message }; }
+        };
+        """
 
     @Test func `a function, the data API and the tool get the same answers and leave the same documents`() async throws
     {
@@ -110,84 +46,137 @@ import Testing
             configuration: .init(hosts: 1), loop: GatewayFixture.loops.next(), logger: Logger(label: "hosts"))
         let running = Task { try await hosts.run() }
         defer { running.cancel() }
-        for operation in Self.operations {
-            let name = "\(operation.method) \(operation.arguments)"
-            let byFunction = try await function(operation, app: api.app, fixture.store, hosts)
-            let byTool = try await tool(operation, app: api.app, fixture.databaseURL)
-            #expect(Self.unnamed(byTool) == Self.unnamed(byFunction), "\(name)")
-            if operation.isInAPI {
-                let answer = try await api.call(operation.method, "API", operation.arguments)
-                let byAPI = Self.result(of: answer.body)
-                #expect(Self.unnamed(byAPI) == Self.unnamed(byFunction), "\(name)")
-            } else {
-                _ = try await DataAccess.system.perform(
-                    try DocumentCall(action: operation.method, arguments: Self.placed(operation.arguments, "API")),
-                    on: fixture.store, app: api.app)
-            }
+        for name in Self.collections {
+            try await fixture.store.collection(name, database: "Test", app: api.app).createIndex(
+                IndexModel([.init("n")]))
+        }
+        for operation in EngineOperation.all {
+            async let byFunction = function(operation, app: api.app, fixture.store, hosts)
+            async let byTool = tool(operation, app: api.app, fixture.databaseURL)
+            let byAPI = Self.result(of: try await api.call(operation.method, "API", operation.arguments).body)
+            let answer = try await byFunction
+            #expect(answer["code"]?.intValue == operation.code, "\(operation): \(answer)")
+            #expect(try await byTool == answer, "\(operation)")
+            #expect(byAPI == (operation.code == nil ? answer : answer["message"]), "\(operation)")
         }
         func left(_ collection: String) async throws -> [Document] {
             try await fixture.store.collection(collection, database: "Test", app: api.app).find(
                 [:], options: FindOptions(sort: ["_id": 1]))
         }
         let documents = try await left("Function")
-        #expect(documents.count == 2)
-        #expect(try await left("API") == documents)
-        #expect(try await left("Tool") == documents)
+        #expect(documents.count == 5)
+        for name in ["API", "Tool"] {
+            let others = try await left(name)
+            #expect(others.count == documents.count)
+            for (document, other) in zip(documents, others) {
+                #expect(other.isIdentical(to: document), "\(name): \(other) instead of \(document)")
+            }
+        }
     }
 
-    private static func placed(_ arguments: Document, _ collection: String) -> Document {
-        var arguments = arguments
-        arguments["database"] = "Test"
-        arguments["collection"] = .string(collection)
-        return arguments
-    }
-
-    /// A message without the collection's own name in it.
-    private static func unnamed(_ answer: Value) -> Value {
-        guard let text = answer.stringValue else { return answer }
-        return .string(text.replacing(#/Test\.(Function|API|Tool)/#, with: "Test.It"))
+    @Test func `all three show what of a find and of a pipeline Postgres evaluates`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let api = try await fixture.deploy(
+            "explain-" + ObjectId().hexString,
+            rules: ["default_rule": #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#])
+        for name in Self.collections {
+            let collection = fixture.store.collection(name, database: "Test", app: api.app)
+            try await collection.insertMany((0..<5).map { ["_id": .integer($0), "n": .integer($0), "s": "x"] })
+            try await collection.createIndex(IndexModel([.init("n")]))
+        }
+        let stages: Value = [
+            ["$match": ["s": "x"]], ["$sort": ["n": -1]], ["$limit": 3],
+            ["$group": ["_id": .null, "n": ["$sum": "$n"]]],
+        ]
+        let byTool = try await run(
+            ["documents", "explain", "Test.Tool", "--pipeline", ExtendedJSON.print(stages)], app: api.app,
+            fixture.databaseURL)
+        let byTools = try #require(try? ExtendedJSON.parse(byTool.output))
+        let expected: Value = [
+            ["stage": "$match", "in": "both"], ["stage": "$sort", "in": "postgres"],
+            ["stage": "$limit", "in": "postgres"],
+            ["stage": "$group", "in": "here"],
+        ]
+        #expect(byTools["stages"] == expected)
+        #expect(byTools["indexes"] == ["n_1"])
+        #expect(byTools["postgres"]?.arrayValue?.last?["plan"]?.arrayCount ?? 0 > 0)
+        let hosts = FunctionHostPool(
+            configuration: .init(hosts: 1), loop: GatewayFixture.loops.next(), logger: Logger(label: "hosts"))
+        let running = Task { try await hosts.run() }
+        defer { running.cancel() }
+        let byFunction = try await function(
+            """
+            exports = async stages => {
+              const collection = context.services.get("mongodb-atlas").db("Test").collection("Function");
+              return [await collection.aggregate(stages).explain(), await collection.find({s: "x"}).sort({n: 1}).explain()];
+            };
+            """, [stages], app: api.app, fixture.store, hosts)
+        #expect(byFunction[0]?["stages"] == expected)
+        #expect(byFunction[1]?["indexes"] == ["n_1"])
+        // A user isn't told what statements and plans would tell of others' documents.
+        let byAPI = try await api.call("explain", "API", ["pipeline": stages]).body
+        #expect(byAPI["indexes"] == ["n_1"] && byAPI["postgres"] == nil)
+        #expect(
+            byAPI["stages"] == [
+                ["stage": "$match", "in": "both"], ["stage": "$sort", "in": "both"], ["stage": "$limit", "in": "here"],
+                ["stage": "$group", "in": "here"],
+            ])
     }
 
     /// What is in an answer of the data API; an error is its message.
     private static func result(of body: Value) -> Value {
-        body["error"] ?? body["document"] ?? body["documents"] ?? body
+        for name in ["error", "document", "documents", "count", "values"] {
+            if let value = body[name] { return neutral(value) }
+        }
+        return body
+    }
+
+    /// An error's message names the collection.
+    private static func neutral(_ value: Value) -> Value {
+        guard case .string(let text) = value else { return value }
+        return .string(collections.reduce(text) { $0.replacingOccurrences(of: "Test.\($1)", with: "Test.Any") })
+    }
+
+    private static func failure(code: Int?, _ message: String) -> Value {
+        ["code": code.map { .integer($0) } ?? .null, "message": neutral(.string(message))]
     }
 
     private func function(
-        _ operation: Operation, app: String, _ store: DocumentStore, _ hosts: FunctionHostPool
+        _ operation: EngineOperation, app: String, _ store: DocumentStore, _ hosts: FunctionHostPool
     ) async throws -> Value {
-        let source = """
-            exports = async () => {
-              const collection = context.services.get("mongodb-atlas").db("Test").collection("Function");
-              try {
-                const result = collection.\(operation.script);
-                return result.toArray ? await result.toArray() : await result;
-              } catch (error) { return error.message; }
-            };
-            """
+        let result = try await function(
+            Self.script, [.string(operation.method), .document(operation.arguments)], app: app, store, hosts)
+        guard operation.code != nil, let message = result["message"]?.stringValue else { return result }
+        return Self.failure(code: result["code"]?.intValue, message)
+    }
+
+    private func function(
+        _ source: String, _ arguments: [Value], app: String, _ store: DocumentStore, _ hosts: FunctionHostPool
+    ) async throws -> Value {
         let effects = DocumentEffects(store: store, app: app)
         return try await hosts.run(
             FunctionInvocation(
                 bundle: FunctionBundle(
                     app: app, version: Int64(source.hashValue), functions: [.init(name: "f", text: source)]),
-                function: "f", context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
+                function: "f", arguments: arguments, context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
                 perform: { await effects.perform($0) }))
     }
 
-    private func tool(_ operation: Operation, app: String, _ databaseURL: String) async throws -> Value {
+    private func tool(_ operation: EngineOperation, app: String, _ databaseURL: String) async throws -> Value {
+        let run = try await run(
+            ["documents", "call", "Test.Tool", operation.method, ExtendedJSON.print(operation.arguments)], app: app,
+            databaseURL)
+        guard run.status != .exited(0) else { return try ExtendedJSON.parse(run.output) }
+        // `partita: MongoDBError (11000): message`
+        let words = run.output.split(separator: ": ", maxSplits: 2).map(String.init)
+        guard words.count == 3 else { return .string(run.output) }
+        return Self.failure(code: Int(words[1].filter(\.isNumber)), words[2].trimmingCharacters(in: .newlines))
+    }
+
+    private func run(_ words: [String], app: String, _ databaseURL: String) async throws -> CapturedRun {
         var environment = CurrentEnvironment.variables
         environment["PARTITA_POSTGRES_URL"] = databaseURL
-        let run = try await CapturedRun.run(
-            CurrentEnvironment.sibling("partita"),
-            [
-                "documents", "call", "Test.Tool", operation.method, ExtendedJSON.print(operation.arguments), "--app",
-                app,
-            ], environment: environment)
-        guard run.status == .exited(0) else {
-            // `partita: MongoDBError (11000): message`
-            let words = run.output.split(separator: ": ", maxSplits: 2)
-            return .string(String(words.last ?? "").trimmingCharacters(in: .newlines))
-        }
-        return try ExtendedJSON.parse(run.output)
+        return try await CapturedRun.run(
+            CurrentEnvironment.sibling("partita"), words + ["--app", app], environment: environment)
     }
 }

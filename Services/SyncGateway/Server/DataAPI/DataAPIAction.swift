@@ -3,9 +3,13 @@ import FunctionProtocol
 import Functions
 import HTTPServer
 
-/// What can be asked of the data API, in the shape that Atlas gave it.
+/// What can be asked of the data API, in the shape that Atlas gave it; Atlas had the actions of the first line.
 enum DataAPIAction: String, CaseIterable {
     case findOne, find, insertOne, insertMany, updateOne, updateMany, replaceOne, deleteOne, deleteMany, aggregate
+    case findOneAndUpdate, findOneAndReplace, findOneAndDelete, bulkWrite
+    case count, countDocuments, estimatedDocumentCount, distinct
+    /// How a `find`, or with a pipeline an `aggregate`, is carried out.
+    case explain
 
     /// Documents that a `find` returns where it doesn't say how many, and at the most.
     private static let limits = (usual: 1000, most: 50_000)
@@ -13,18 +17,17 @@ enum DataAPIAction: String, CaseIterable {
     /// What each action must be given.
     private var required: [String] {
         switch self {
-        case .findOne, .find: []
+        case .findOne, .find, .explain, .count, .countDocuments, .estimatedDocumentCount: []
         case .insertOne: ["document"]
         case .insertMany: ["documents"]
-        case .updateOne, .updateMany: ["filter", "update"]
-        case .replaceOne: ["filter", "replacement"]
-        case .deleteOne, .deleteMany: ["filter"]
+        case .updateOne, .updateMany, .findOneAndUpdate: ["filter", "update"]
+        case .replaceOne, .findOneAndReplace: ["filter", "replacement"]
+        case .deleteOne, .deleteMany, .findOneAndDelete: ["filter"]
+        case .bulkWrite: ["operations"]
+        case .distinct: ["field"]
         case .aggregate: ["pipeline"]
         }
     }
-
-    private static let documents = ["filter", "projection", "sort", "document", "replacement"]
-    private static let arrays = ["documents", "pipeline", "arrayFilters"]
 
     /// The call that a body asks for.
     /// - Throws: `HTTPError` 400 that names what is missing or of a wrong type.
@@ -32,18 +35,9 @@ enum DataAPIAction: String, CaseIterable {
         for name in ["database", "collection"] + required where body[name] == nil {
             throw HTTPError(400, code: "MissingParameter", "\(name) is missing")
         }
-        for name in Self.documents {
-            if let value = body[name], value.documentValue == nil { throw Self.wrongType(name, "an object") }
+        if let value = body["limit"], (value.doubleValue.flatMap { Int(exactly: $0) } ?? -1) < 0 {
+            throw HTTPError(400, code: "InvalidParameter", "limit must be a whole number, not negative")
         }
-        for name in Self.arrays {
-            if let value = body[name], value.arrayValue == nil { throw Self.wrongType(name, "an array") }
-        }
-        for name in ["skip", "limit"] {
-            if let value = body[name], (value.doubleValue.flatMap { Int(exactly: $0) } ?? -1) < 0 {
-                throw Self.wrongType(name, "a whole number, not negative")
-            }
-        }
-        if let value = body["upsert"], value.boolValue == nil { throw Self.wrongType("upsert", "true or false") }
         var arguments = body
         arguments["session"] = nil
         if self == .find {
@@ -57,15 +51,13 @@ enum DataAPIAction: String, CaseIterable {
         }
     }
 
-    private static func wrongType(_ name: String, _ expected: String) -> HTTPError {
-        HTTPError(400, code: "InvalidParameter", "\(name) must be \(expected)")
-    }
-
     /// The answer's body.
     func answer(_ value: Value) -> Document {
         switch self {
-        case .findOne: ["document": value]
+        case .findOne, .findOneAndUpdate, .findOneAndReplace, .findOneAndDelete: ["document": value]
         case .find, .aggregate: ["documents": value]
+        case .count, .countDocuments, .estimatedDocumentCount: ["count": value]
+        case .distinct: ["values": value]
         default: value.documentValue ?? [:]
         }
     }
