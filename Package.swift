@@ -223,7 +223,7 @@ let testTargets: [Target] = [
         path: "Tests/Fuzz/Targets", swiftSettings: settings),
     tests(
         "Unit", "QueryLanguageTests",
-        ["DocumentModel", "FuzzTargets", "QueryLanguage", "SyncEngine", "Vectors"]),
+        ["DocumentModel", "EventLoop", "FuzzTargets", "QueryLanguage", "SyncEngine", "Vectors"]),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),

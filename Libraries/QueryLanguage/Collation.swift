@@ -82,8 +82,28 @@ public struct Collation: Sendable {
     public func key(of text: String) -> String {
         switch strength {
         case 1: text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: Locale(identifier: locale))
-        case 2: text.folding(options: [.caseInsensitive], locale: Locale(identifier: locale))
+        case 2:
+            text.folding(options: [.caseInsensitive], locale: Locale(identifier: locale))
+                .precomposedStringWithCanonicalMapping
         default: text
         }
     }
+
+    /// The form that is equal for values that this collation holds equal; for hashing.
+    func key(of value: Value) -> Value {
+        switch value {
+        case .string(let text), .symbol(let text): .string(key(of: text))
+        case .array(let elements): .array(elements.map { key(of: $0) })
+        case .document(let document):
+            .document(Document(fields: document.fields.map { Document.Field($0.key, key(of: $0.value)) }))
+        default: value
+        }
+    }
+}
+
+extension Collation? {
+    /// The form that is equal for values that count as equal.
+    func key(of value: Value) -> Value { self?.key(of: value) ?? value }
+
+    func compare(_ a: Value, _ b: Value) -> Int { self?.compare(a, b) ?? Value.compare(a, b) }
 }

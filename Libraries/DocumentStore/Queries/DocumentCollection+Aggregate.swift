@@ -32,10 +32,19 @@ extension DocumentCollection {
         _ body: (Document) async throws -> Bool
     ) async throws {
         let limit = TimeLimit(options.maxTimeMS)
+        try await limit.run { try await forEachResult(of: stages, options: options, within: limit, body) }
+    }
+
+    private func forEachResult(
+        of stages: [Document], options: AggregateOptions, within limit: TimeLimit,
+        _ body: (Document) async throws -> Bool
+    ) async throws {
         let collation = options.collation
         if let name = stages.last?.keys.first, name == "$out" || name == "$merge" {
             guard case .output(_, let target)? = try pipeline(stages).stages.last else { return }
-            let results = try await aggregate(stages.dropLast(), options: options)
+            var inner = options
+            inner.maxTimeMS = limit.milliseconds
+            let results = try await aggregate(stages.dropLast(), options: inner)
             return try await write(results, by: name, to: target)
         }
         if try await search(stages, options: options, within: limit, body) { return }
@@ -85,7 +94,8 @@ extension DocumentCollection {
                 collation: try collation.flatMap { try Collation($0) }, memoryLimit: Self.maximumCollectedBytes
             ) { name, filter in
                 try limit.check()
-                return try await sibling(name).find(filter.document)
+                let options = FindOptions(collation: collation, maxTimeMS: limit.milliseconds)
+                return try await sibling(name).find(filter.document, options: options)
             }
             var run = PipelineRun(pipeline, context: context)
             var batch: [Document] = []

@@ -143,6 +143,16 @@ extension DocumentCollection {
         _ document: Document, options: FindOptions, isStreamed: Bool = false,
         _ body: (Document, Int) async throws -> Bool
     ) async throws {
+        let limit = TimeLimit(options.maxTimeMS)
+        try await limit.run {
+            try await read(document, options: options, isStreamed: isStreamed, within: limit, body)
+        }
+    }
+
+    private func read(
+        _ document: Document, options: FindOptions, isStreamed: Bool, within limit: TimeLimit,
+        _ body: (Document, Int) async throws -> Bool
+    ) async throws {
         var options = options
         let parsed = try parse(document, collation: options.collation)
         if parsed.text != nil, let sort = options.sort {
@@ -150,7 +160,6 @@ extension DocumentCollection {
         }
         let filter = parsed.filter
         let output = try ReadOutput(filter: filter, options: options, hasScore: parsed.text != nil, in: self)
-        let limit = TimeLimit(options.maxTimeMS)
         let sort = try Self.sort(options.sort, collation: filter.collation)
         // What is wrong with the query is wrong without a collection too.
         guard let table = try await table() else { return }

@@ -118,7 +118,8 @@ extension DocumentStoreError {
     /// What MongoDB would call it.
     init(query error: any Error, _ code: Code) {
         if let error = error as? QueryError {
-            self.init(code, error.message, mongoCode: error.code, underlying: error)
+            self.init(
+                error.code == 50 ? .timeLimit : code, error.message, mongoCode: error.code, underlying: error)
         } else {
             self.init(code, "\(error)", underlying: error)
         }

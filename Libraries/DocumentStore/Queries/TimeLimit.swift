@@ -1,7 +1,8 @@
 import Postgres
+import QueryLanguage
 
 /// Until when an operation may take (`maxTimeMS`). Postgres ends a statement that runs longer; what is done here looks at it between
-/// documents.
+/// documents, and within long work on one of them.
 struct TimeLimit: Sendable {
     private let deadline: ContinuousClock.Instant?
 
@@ -17,11 +18,24 @@ struct TimeLimit: Sendable {
         }
     }
 
+    /// Runs work that evaluates filters, expressions or pipelines; what takes too long there ends with MongoDB's 50.
+    func run<R>(_ body: () async throws -> R) async throws -> R {
+        guard let deadline else { return try await body() }
+        return try await Interruption.$check.withValue(
+            {
+                guard ContinuousClock.now >= deadline else { return nil }
+                return QueryError(code: 50, message: "operation exceeded time limit")
+            }, operation: body)
+    }
+
+    /// What is left, for an operation within this one; `nil` without a limit.
+    var milliseconds: Int? { deadline.map { Int(max($0 - ContinuousClock.now, .milliseconds(1)).milliseconds) } }
+
     /// Ends the transaction's later statements at the limit; `nil` without one.
     var statement: PostgresStatement? {
-        guard let deadline else { return nil }
-        let left = max(deadline - ContinuousClock.now, .milliseconds(1)).milliseconds
-        return PostgresStatement("select set_config('statement_timeout', $1, true)", [.text("\(left)ms")])
+        milliseconds.map {
+            PostgresStatement("select set_config('statement_timeout', $1, true)", [.text("\($0)ms")])
+        }
     }
 
     /// Gives a session's transaction its own limit back.

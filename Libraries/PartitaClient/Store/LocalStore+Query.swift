@@ -53,7 +53,7 @@ extension LocalStore {
             var matching: [MatchingDocument] = []
             try database.forEach(sql, [.text(partition.text), .text(collection)]) { row in
                 let document = try Self.document(try row.decode(1))
-                guard filter.matches(document) else { return }
+                guard filter.matches(document, now: SyncClient.milliseconds) else { return }
                 matching.append(MatchingDocument(idText: try row.decode(0), document: document))
             }
             return matching

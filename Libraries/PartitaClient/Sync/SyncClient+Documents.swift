@@ -134,7 +134,9 @@ extension SyncClient {
             if own.isEmpty { return }
             for key in own {
                 let document = try store.shownDocument(observation.partition, key)
-                updated.matching[key] = document.flatMap { observation.filter.matches($0) ? $0 : nil }
+                updated.matching[key] = document.flatMap {
+                    observation.filter.matches($0, now: Self.milliseconds) ? $0 : nil
+                }
             }
         }
         observations[number] = updated

@@ -101,7 +101,7 @@ enum Conversion {
         case .objectId(let id): return .date(Int64(id.seconds) * 1000)
         case .timestamp(let time): return .date(Int64(time.seconds) * 1000)
         case .string(let text):
-            guard let milliseconds = ISODate.milliseconds(text) else {
+            guard let milliseconds = moment(text) else {
                 throw failed("Error parsing date string '\(text)' in $convert with no onError value")
             }
             return .date(milliseconds)
@@ -112,6 +112,14 @@ enum Conversion {
             return .date(milliseconds)
         default: throw unsupported(value, "date")
         }
+    }
+
+    /// A date as text, where a space may also stand before the zone: `2018-03-20 11:00:06 +0500`.
+    static func moment(_ text: String) -> Int64? {
+        guard let space = text.lastIndex(of: " "), space > (text.firstIndex(of: ":") ?? text.endIndex) else {
+            return ISODate.milliseconds(text)
+        }
+        return ISODate.milliseconds(text[..<space] + text[text.index(after: space)...])
     }
 
     private static func double(_ value: Value) throws(QueryError) -> Double {

@@ -2,8 +2,8 @@ import DocumentModel
 
 /// Bounds the work of one expression on one document, where loops could multiply it without end.
 ///
-/// The outermost loop (`$map`, `$filter`, `$reduce`) makes one, and what it evaluates shares it; expressions without loops need none, as
-/// each of their operators does its work once.
+/// The outermost loop (`$map`, `$filter`, `$reduce`) makes one, and what it evaluates shares it; expressions without loops need none unless they
+/// are large, as each of their operators does its work once.
 ///
 /// `@unchecked Sendable`: a context with a budget never leaves the evaluation that made it, which runs on one thread.
 final class EvaluationBudget: @unchecked Sendable {
@@ -13,7 +13,7 @@ final class EvaluationBudget: @unchecked Sendable {
     private var steps = 0
     private var stepsBeforeLook = 0
 
-    /// - Throws: 146 beyond the bound; 11601 when the task has been cancelled, which is how callers set a limit in time.
+    /// - Throws: 146 beyond the bound; what `Interruption` gives.
     func spend(_ count: Int) throws(QueryError) {
         steps += count
         guard steps <= Self.maximumSteps else {
@@ -21,9 +21,10 @@ final class EvaluationBudget: @unchecked Sendable {
                 code: 146, message: "the expression takes more than \(Self.maximumSteps) steps for one document")
         }
         stepsBeforeLook += count
-        guard stepsBeforeLook >= 10_000 else { return }
+        // A step may go through all of a large value, so that few of them already take time.
+        guard stepsBeforeLook >= 100 else { return }
         stepsBeforeLook = 0
-        try QueryError.throwIfCancelled()
+        try QueryError.throwIfInterrupted()
     }
 
     /// What it costs to have made or read these values.
@@ -31,13 +32,6 @@ final class EvaluationBudget: @unchecked Sendable {
         var count = factor + (result?.shallowCost ?? 0)
         for value in values { if let value { count += value.shallowCost } }
         try spend(count)
-    }
-}
-
-extension QueryError {
-    /// - Throws: 11601 (`Interrupted`) when the task has been cancelled.
-    static func throwIfCancelled() throws(QueryError) {
-        guard !Task.isCancelled else { throw QueryError(code: 11601, message: "operation was interrupted") }
     }
 }
 

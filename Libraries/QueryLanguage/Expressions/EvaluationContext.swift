@@ -43,11 +43,15 @@ public struct EvaluationContext: Sendable {
 
     func binding(_ name: String, to value: Value?) -> EvaluationContext {
         var context = self
-        if name == "CURRENT" { context.current = value } else { context.variables[name] = value }
+        context.bind(name, to: value)
         return context
     }
 
-    func compare(_ a: Value, _ b: Value) -> Int { collation.map { $0.compare(a, b) } ?? Value.compare(a, b) }
+    mutating func bind(_ name: String, to value: Value?) {
+        if name == "CURRENT" { current = value } else { variables[name] = value }
+    }
+
+    func compare(_ a: Value, _ b: Value) -> Int { collation.compare(a, b) }
 }
 
 extension Value {

@@ -4,19 +4,25 @@ import DocumentModel
 public struct Expression: Sendable {
     /// The parsed tree.
     public let node: ExpressionNode
+    /// Whether it has so many parts that they may take long without a loop.
+    private let isLarge: Bool
 
     /// Parses an expression. Unknown operators, and those that are not supported, are refused by name.
     /// - Parameter variables: the names of variables that the context will define, without `$$`.
     public init(_ value: Value, variables: Set<String> = []) throws(QueryError) {
         var parser = ExpressionParser(variables: variables)
         node = try parser.parse(value)
+        isLarge = parser.count > 64
     }
 
-    init(node: ExpressionNode) { self.node = node }
+    init(node: ExpressionNode) {
+        self.node = node
+        isLarge = false
+    }
 
     /// The value for a document, `nil` for what is missing.
     public func evaluate(_ context: EvaluationContext) throws(QueryError) -> Value? {
-        let value = try node.evaluate(context)
+        let value = try node.evaluate(isLarge ? context.limited() : context)
         // A constant or a path gives what is bounded already.
         switch node {
         case .path, .literal: break
@@ -98,7 +104,7 @@ extension ExpressionNode {
                 let value = try field.value.evaluate(context)
                 let size = try ComputedBounds.check(value)
                 try context.budget?.spend(size >> 6)
-                inner = inner.binding(field.name, to: value)
+                inner.bind(field.name, to: value)
             }
             return try body.evaluate(inner)
         case .map(let input, let name, let body):
@@ -140,7 +146,7 @@ extension ExpressionNode {
                         code: 2_942_504, message: "The input argument to $sortArray must be an array, but was of type:")
                 )
             else { return .null }
-            sort.sort(&elements)
+            sort.collated(by: context.collation).sort(&elements)
             return .array(elements)
         default: return nil
         }

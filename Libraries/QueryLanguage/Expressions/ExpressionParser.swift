@@ -5,6 +5,8 @@ struct ExpressionParser {
     /// Variables that may be used here.
     private var variables: Set<String>
     private var depth = 0
+    /// How many parts the expression has.
+    private(set) var count = 0
 
     private static let system: Set<String> = ["ROOT", "CURRENT", "NOW", "REMOVE", "DESCEND", "PRUNE", "KEEP"]
 
@@ -12,6 +14,7 @@ struct ExpressionParser {
 
     mutating func parse(_ value: Value) throws(QueryError) -> ExpressionNode {
         depth += 1
+        count += 1
         defer { depth -= 1 }
         guard depth <= 100 else { throw .badValue("the expression is nested too deeply") }
         switch value {

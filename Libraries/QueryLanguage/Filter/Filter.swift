@@ -7,7 +7,7 @@ public struct Filter: Sendable {
     /// The document it was made from.
     public let document: Document
     /// How strings are compared; `nil` by their bytes.
-    public let collation: Collation?
+    public private(set) var collation: Collation?
     /// What `$near` orders the results by, if the filter has one.
     public let nearness: (path: Path, condition: GeoCondition)?
 
@@ -31,11 +31,22 @@ public struct Filter: Sendable {
         nearness = nil
     }
 
+    /// The same filter with strings compared by a collation.
+    func collated(by collation: Collation?) -> Filter {
+        var filter = self
+        filter.collation = collation
+        return filter
+    }
+
     /// Whether a document matches. A fault in the evaluation of `$expr`, or a regular expression beyond its limits, counts as no match;
     /// `evaluate` reports it.
-    public func matches(_ document: Document) -> Bool {
+    public func matches(_ document: Document) -> Bool { matches(document, now: 0) }
+
+    /// The same.
+    /// - Parameter now: the moment of `$$NOW`, in milliseconds since 1970.
+    public func matches(_ document: Document, now: Int64) -> Bool {
         // Documented above: who needs the reason calls `evaluate`.
-        (try? evaluate(document)) ?? false
+        (try? evaluate(document, now: now)) ?? false
     }
 
     /// Whether a document matches.
@@ -52,15 +63,19 @@ public struct Filter: Sendable {
 
     /// The index of the element that made an array match: what the positional operator `$` stands for. `nil` where the document doesn't
     /// match, or matches without searching an array.
-    public func positionalIndex(in document: Document) throws(QueryError) -> Int? {
+    func positionalIndex(in document: Document, now: Int64) throws(QueryError) -> Int? {
         var position: Int?
-        return try FilterMatcher(collation: collation, now: 0).matches(node, document, &position) ? position : nil
+        return try FilterMatcher(collation: collation, now: now).matches(node, document, &position) ? position : nil
     }
 
-    /// Whether this very value satisfies conditions such as `{$gt: 5}`, as `$pull` tests the elements of an array.
+    /// Whether a value satisfies conditions such as `{$gt: 5}`, as `$pull` tests the elements of an array: as if it stood in a field, so
+    /// that an array stands for its elements too.
     static func matches(_ conditions: [FieldCondition], element: Value) throws(QueryError) -> Bool {
         let matcher = FilterMatcher(collation: nil, now: 0)
-        for condition in conditions where try !matcher.matches(condition, element) { return false }
+        let document = Document(fields: [Document.Field("", element)])
+        var ignored: Int?
+        for condition in conditions
+        where try !matcher.matches(.field(Path(""), condition), document, &ignored) { return false }
         return true
     }
 
@@ -78,8 +93,8 @@ public struct Filter: Sendable {
         case .field(let path, .equal(let value)): found.append((path, value))
         case .field(let path, .in(let values, let expressions)) where values.count == 1 && expressions.isEmpty:
             found.append((path, values[0]))
-        case .field(let path, .allOf(let conditions)) where conditions.count == 1:
-            if case .equal(let value) = conditions[0] { found.append((path, value)) }
+        case .field(let path, .allOf(let conditions)):
+            for case .equal(let value) in conditions { found.append((path, value)) }
         default: break
         }
     }

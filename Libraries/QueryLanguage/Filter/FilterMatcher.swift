@@ -13,14 +13,23 @@ struct FilterMatcher {
     func matches(_ node: FilterNode, _ document: Document, _ position: inout Int?) throws(QueryError) -> Bool {
         switch node {
         case .and(let nodes):
-            for node in nodes where try !matches(node, document, &position) { return false }
+            for (index, node) in nodes.enumerated() {
+                try QueryError.throwIfInterrupted(every: index)
+                guard try matches(node, document, &position) else { return false }
+            }
             return true
         case .or(let nodes):
-            for node in nodes where try matches(node, document, &position) { return true }
+            for (index, node) in nodes.enumerated() {
+                try QueryError.throwIfInterrupted(every: index)
+                if try matches(node, document, &position) { return true }
+            }
             return false
         case .nor(let nodes):
             var ignored: Int?
-            for node in nodes where try matches(node, document, &ignored) { return false }
+            for (index, node) in nodes.enumerated() {
+                try QueryError.throwIfInterrupted(every: index)
+                if try matches(node, document, &ignored) { return false }
+            }
             return true
         case .field(let path, let condition): return try matches(condition, document, path.components[...], &position)
         case .expression(let expression):
@@ -82,6 +91,7 @@ struct FilterMatcher {
         case .elementMatches(let node):
             guard case .array(let elements)? = value else { return false }
             for (index, element) in elements.enumerated() {
+                try QueryError.throwIfInterrupted(every: index)
                 var ignored: Int?
                 guard let document = Self.document(element), try matches(node, document, &ignored) else { continue }
                 position = index
@@ -90,7 +100,9 @@ struct FilterMatcher {
             return false
         case .elementSatisfies(let conditions):
             guard case .array(let elements)? = value else { return false }
-            for (index, element) in elements.enumerated() where try satisfies(conditions, element) {
+            for (index, element) in elements.enumerated() {
+                try QueryError.throwIfInterrupted(every: index)
+                guard try satisfies(conditions, element) else { continue }
                 position = index
                 return true
             }
@@ -135,7 +147,7 @@ struct FilterMatcher {
         return order(value, operand) == 0
     }
 
-    private func order(_ a: Value, _ b: Value) -> Int { collation.map { $0.compare(a, b) } ?? Value.compare(a, b) }
+    private func order(_ a: Value, _ b: Value) -> Int { collation.compare(a, b) }
 
     private func compare(_ value: Value?, _ comparison: FieldCondition.Comparison, _ operand: Value) -> Bool {
         guard let value, !value.isNull else {
@@ -185,10 +197,14 @@ extension FieldCondition {
 extension RegexCondition {
     func matches(_ value: Value?) throws(QueryError) -> Bool {
         switch value {
-        case .string(let text)?, .symbol(let text)?: try compiled.matches(text)
+        case .string(let text)?, .symbol(let text)?:
+            // One match may take milliseconds before its own limit ends it.
+            try QueryError.throwIfInterrupted()
+            return try compiled.matches(text)
         case .regex(let other)?:
-            other.pattern.hasSameBytes(as: expression.pattern) && other.options.hasSameBytes(as: expression.options)
-        default: false
+            return other.pattern.hasSameBytes(as: expression.pattern)
+                && other.options.hasSameBytes(as: expression.options)
+        default: return false
         }
     }
 }

@@ -5,6 +5,8 @@ struct FilterParser {
     /// The one `$near` that a filter may have.
     var nearness: (path: Path, condition: GeoCondition)?
     private var depth = 0
+    /// How many `$elemMatch` are around.
+    private var elementDepth = 0
     private var conditionCount = 0
     private let variables: Set<String>
 
@@ -42,7 +44,11 @@ struct FilterParser {
         case "$and": return .and(try list(name, value))
         case "$or": return .or(try list(name, value))
         case "$nor": return .nor(try list(name, value))
-        case "$expr": return .expression(try Expression(value, variables: variables))
+        case "$expr":
+            guard elementDepth == 0 else {
+                throw QueryError(code: 224, message: "$expr can only be applied to the top-level document")
+            }
+            return .expression(try Expression(value, variables: variables))
         case "$jsonSchema":
             guard case .document(let schema) = value else { throw .typeMismatch("$jsonSchema must be an object") }
             return .schema(try JSONSchema(schema))
@@ -84,7 +90,9 @@ struct FilterParser {
 
     mutating func conditions(for value: Value, at path: Path?) throws(QueryError) -> [FieldCondition] {
         if case .regex(let expression) = value { return [.regex(try RegexCondition(expression))] }
-        guard Self.isOperators(value), case .document(let operators) = value else { return [.equal(value)] }
+        guard Self.isOperators(value), case .document(let operators) = value else {
+            return [.equal(try defined(value))]
+        }
         return try conditions(operators, at: path)
     }
 
@@ -104,14 +112,15 @@ struct FilterParser {
         _ name: String, _ operand: Value, _ siblings: Document, _ path: Path?
     ) throws(QueryError) -> FieldCondition? {
         switch name {
-        case "$eq": return .equal(operand)
+        case "$eq": return .equal(try defined(operand))
         case "$ne":
             if case .regex = operand { throw .badValue("Can't have regex as arg to $ne.") }
-            return .not(.equal(operand))
+            return .not(.equal(try defined(operand)))
         case "$gt", "$gte", "$lt", "$lte":
             if case .regex = operand {
                 throw .badValue("Can't have RegEx as arg to predicate over field '\(path?.description ?? "")'.")
             }
+            let operand = try defined(operand)
             return FieldCondition.Comparison(rawValue: name).map { .compare($0, operand) }
         case "$in": return try membership(name, operand)
         case "$nin": return .not(try membership(name, operand))
@@ -146,6 +155,11 @@ struct FilterParser {
         }
     }
 
+    private func defined(_ operand: Value) throws(QueryError) -> Value {
+        if case .undefined = operand { throw .badValue("cannot compare to undefined") }
+        return operand
+    }
+
     private func membership(_ name: String, _ operand: Value) throws(QueryError) -> FieldCondition {
         guard case .array(let elements) = operand else { throw .badValue("\(name) needs an array") }
         var values: [Value] = []
@@ -155,7 +169,7 @@ struct FilterParser {
                 expressions.append(try RegexCondition(expression))
             } else {
                 guard !Self.isOperators(element) else { throw .badValue("cannot nest $ under \(name)") }
-                values.append(element)
+                values.append(try defined(element))
             }
         }
         // Sorted for the matcher's search.
@@ -203,6 +217,8 @@ struct FilterParser {
         if Self.isOperators(operand), let first = document.fields.first, !logical.contains(first.key) {
             return .elementSatisfies(try conditions(document, at: nil))
         }
+        elementDepth += 1
+        defer { elementDepth -= 1 }
         return .elementMatches(try parse(document))
     }
 

@@ -32,7 +32,10 @@ struct PathVisitor {
 
     private func finish(_ value: Value, _ elements: [Value], _ outer: Int?) throws(QueryError) -> Bool {
         if entersFinalArray {
-            for (index, element) in elements.enumerated() where try visit(element, outer ?? index) { return true }
+            for (index, element) in elements.enumerated() {
+                try QueryError.throwIfInterrupted(every: index)
+                if try visit(element, outer ?? index) { return true }
+            }
         }
         return try visit(value, outer)
     }
@@ -40,6 +43,7 @@ struct PathVisitor {
     private func search(_ elements: [Value], _ rest: Components, _ outer: Int?) throws(QueryError) -> Bool {
         let place = rest.first?.index
         for (index, element) in elements.enumerated() {
+            try QueryError.throwIfInterrupted(every: index)
             let outer = outer ?? index
             if case .document(let document) = element, try walk(document, rest, outer) { return true }
             guard index == place else { continue }

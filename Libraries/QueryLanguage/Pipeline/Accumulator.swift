@@ -9,7 +9,7 @@ struct Accumulator: Sendable {
         case first(Value?, isSet: Bool)
         case last(Value?)
         case push([Value])
-        case addToSet(Set<Value>)
+        case addToSet(ValueSet)
         case deviation(count: Int64, mean: Double, squares: Double, isSample: Bool, isFinite: Bool)
         case merge(Document)
         case count(Int64)
@@ -29,7 +29,7 @@ struct Accumulator: Sendable {
         case "$first": state = .first(nil, isSet: false)
         case "$last": state = .last(nil)
         case "$push": state = .push([])
-        case "$addToSet": state = .addToSet([])
+        case "$addToSet": state = .addToSet(ValueSet([], collation))
         case "$stdDevPop", "$stdDevSamp":
             state = .deviation(count: 0, mean: 0, squares: 0, isSample: name == "$stdDevSamp", isFinite: true)
         case "$mergeObjects": state = .merge(Document())
@@ -49,7 +49,7 @@ struct Accumulator: Sendable {
             state = .average(sum, count: count + 1)
         case .extreme(let best, let sign):
             guard let value, !value.isNull else { return }
-            let order = best.map { collation?.compare(value, $0) ?? Value.compare(value, $0) } ?? sign
+            let order = best.map { collation.compare(value, $0) } ?? sign
             if order.signum() == sign { state = .extreme(value, sign: sign) }
         case .first(_, let isSet): if !isSet { state = .first(value ?? .null, isSet: true) }
         case .last: state = .last(value ?? .null)
@@ -98,7 +98,7 @@ struct Accumulator: Sendable {
         case .extreme(let best, _): return best ?? .null
         case .first(let value, _), .last(let value): return value ?? .null
         case .push(let elements): return .array(elements)
-        case .addToSet(let elements): return .array(elements.sorted())
+        case .addToSet(let elements): return .array(elements.sorted)
         case .deviation(let count, _, let squares, let isSample, let isFinite):
             let divisor = isSample ? count - 1 : count
             if divisor <= 0 || !isFinite { return .null }

@@ -28,7 +28,8 @@ struct GroupAccumulator: Sendable {
             guard let sort = specification.sort else { throw .badValue("\(specification.name) needs 'sortBy'") }
             let isSingle = specification.count == nil
             kind = .sorted(
-                [], sort: sort, count: isSingle ? 1 : try Self.count(specification, context),
+                [], sort: sort.collated(by: context.collation),
+                count: isSingle ? 1 : try Self.count(specification, context),
                 isTop: specification.name.hasPrefix("$top"),
                 isSingle: isSingle)
         case "$percentile", "$median":

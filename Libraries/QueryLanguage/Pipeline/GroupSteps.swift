@@ -14,12 +14,18 @@ struct GroupState: Sendable {
     mutating func add(_ fields: [(name: String, accumulator: AccumulatorSpecification)], _ context: EvaluationContext)
         throws(QueryError)
     {
-        for index in fields.indices { try accumulators[index].add(fields[index].accumulator, context) }
+        for index in fields.indices {
+            try QueryError.throwIfInterrupted(every: index)
+            try accumulators[index].add(fields[index].accumulator, context)
+        }
     }
 
     func write(_ fields: [(name: String, accumulator: AccumulatorSpecification)], to document: inout Document) {
         for index in fields.indices {
-            if let value = accumulators[index].result { document[fields[index].name] = value }
+            // The names are unique, and none is `_id`.
+            if let value = accumulators[index].result {
+                document.fields.append(Document.Field(fields[index].name, value))
+            }
         }
     }
 }
@@ -37,10 +43,10 @@ struct GroupStep: PipelineStep {
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         for document in batch {
-            let evaluation = context.evaluation(document)
+            let evaluation = try context.evaluation(document)
             let id = try specification.id.evaluate(evaluation)
             // What is missing is grouped with null.
-            let key = id ?? .null
+            let key = context.collation.key(of: id ?? .null)
             let place: Int
             if let known = places[key] {
                 place = known
@@ -77,7 +83,7 @@ struct BucketStep: PipelineStep {
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         let bounds = specification.boundaries
         for document in batch {
-            let evaluation = context.evaluation(document)
+            let evaluation = try context.evaluation(document)
             let value = try specification.groupBy.evaluate(evaluation) ?? .null
             var place = bounds.count
             if evaluation.compare(value, bounds[0]) >= 0, evaluation.compare(value, bounds[bounds.count - 1]) < 0 {
@@ -123,7 +129,7 @@ struct BucketAutoStep: PipelineStep {
     }
 
     mutating func finish(_ context: PipelineContext) throws -> [Document] {
-        let sorted = documents.sorted { Value.compare($0.value, $1.value) < 0 }
+        let sorted = documents.sorted { context.collation.compare($0.value, $1.value) < 0 }
         documents = []
         let size = max(1, Int((Double(sorted.count) / Double(specification.buckets)).rounded()))
         var results: [Document] = []
@@ -134,7 +140,8 @@ struct BucketAutoStep: PipelineStep {
             // Equal values stay in one bucket, and with a granularity all up to the rounded bound.
             let bound = specification.granularity?.above(sorted[end - 1].value)
             while end < sorted.count,
-                bound.map({ Value.compare(sorted[end].value, $0) < 0 }) ?? (sorted[end].value == sorted[end - 1].value)
+                bound.map({ Value.compare(sorted[end].value, $0) < 0 })
+                    ?? (context.collation.compare(sorted[end].value, sorted[end - 1].value) == 0)
             { end += 1 }
             var state = try GroupState(specification.fields, context.evaluation(sorted[start].document))
             for entry in sorted[start..<end] { try state.add(specification.fields, context.evaluation(entry.document)) }

@@ -26,16 +26,16 @@ struct LookupStep: PipelineStep {
         }
         var wanted: [[Value]] = []
         for document in batch { wanted.append(Self.values(document, fields.local)) }
-        let distinct = Array(Set(wanted.joined()))
+        let distinct = ValueSet(Array(wanted.joined()), context.collation).sorted
         let filter = try Filter(
             Document(fields: [Document.Field(fields.foreign.description, ["$in": .array(distinct)])]),
             collation: context.collation)
         let foreign = try await context.documents(of: specification.collection, filter)
-        let index = Self.index(foreign, by: fields.foreign)
+        let index = try Self.index(foreign, by: fields.foreign, context.collation)
         var results: [Document] = []
         for (document, values) in zip(batch, wanted) {
             var places: Set<Int> = []
-            for value in values { places.formUnion(index[value] ?? []) }
+            for value in values { places.formUnion(index[context.collation.key(of: value)] ?? []) }
             results.append(try await joined(document, places.sorted().map { foreign[$0] }, context))
         }
         return results
@@ -52,7 +52,7 @@ struct LookupStep: PipelineStep {
         var found = foreign
         if let pipeline = specification.pipeline {
             var inner = context
-            let evaluation = context.evaluation(document)
+            let evaluation = try context.evaluation(document)
             for (name, value) in specification.variables { inner.variables[name] = try value.evaluate(evaluation) }
             found = try await pipeline.run(found, context: inner)
         }
@@ -72,16 +72,17 @@ struct LookupStep: PipelineStep {
     }
 
     /// Where each value stands; a document with an array stands under each of its elements and the array itself.
-    static func index(_ documents: [Document], by path: Path) -> [Value: [Int]] {
+    static func index(_ documents: [Document], by path: Path, _ collation: Collation?) throws(QueryError)
+        -> [Value: [Int]]
+    {
         var index: [Value: [Int]] = [:]
         for (place, document) in documents.enumerated() {
             let visitor = PathVisitor { (value, _) in
-                let key = value.map { $0.isNull ? Value.null : $0 } ?? .null
+                let key = collation.key(of: value.map { $0.isNull ? Value.null : $0 } ?? .null)
                 if index[key]?.last != place { index[key, default: []].append(place) }
                 return false
             }
-            // The visitor's closure throws nothing, and a walk that is not stopped has no result.
-            _ = try? visitor.walk(document, path.components[...])
+            _ = try visitor.walk(document, path.components[...])
         }
         return index
     }
@@ -113,31 +114,41 @@ struct GraphLookupStep: PipelineStep {
         return results
     }
 
+    /// What a document leads on to; a field that is missing leads nowhere.
+    private static func values(_ document: Document, _ path: Path) -> [Value] {
+        switch ExpressionNode.value(at: path.components[...], of: .document(document)) {
+        case .array(let elements)?: elements
+        case let value?: [value]
+        case nil: []
+        }
+    }
+
     private func reach(from document: Document, _ context: PipelineContext) async throws -> [Value] {
         var frontier: [Value]
         switch try specification.start.evaluate(context.evaluation(document)) {
         case .array(let elements)?: frontier = elements
         case let value?: frontier = [value]
-        case nil: frontier = [.null]
+        case nil: frontier = []
         }
-        var asked: Set<Value> = Set(frontier)
+        var asked = ValueSet(frontier, context.collation)
         var seen: Set<Value> = []
         var found: [Value] = []
         var budget = MemoryBudget()
         var depth: Int64 = 0
         while !frontier.isEmpty, specification.maximumDepth.map({ depth <= Int64($0) }) ?? true {
             let filter = try Filter(
-                Document(fields: [Document.Field(specification.connectTo.description, ["$in": .array(frontier)])]))
+                Document(fields: [Document.Field(specification.connectTo.description, ["$in": .array(frontier)])]),
+                collation: context.collation)
             var next: [Value] = []
             for var other in try await context.source(specification.collection, filter) {
-                if let restriction = specification.restriction, try !restriction.evaluate(other, now: context.now) {
+                if let restriction = specification.restriction,
+                    try !restriction.collated(by: context.collation).evaluate(other, now: context.now)
+                {
                     continue
                 }
                 guard seen.insert(other.id ?? .document(other)).inserted else { continue }
                 try budget.add(other, context)
-                for value in LookupStep.values(other, specification.connectFrom) where asked.insert(value).inserted {
-                    next.append(value)
-                }
+                next += Self.values(other, specification.connectFrom).filter { asked.insert($0) }
                 if let field = specification.depthField { other.set(.int64(depth), at: field) }
                 found.append(.document(other))
             }

@@ -114,8 +114,11 @@ public struct PipelineContext: Sendable {
         return try await source(collection, filter)
     }
 
-    func evaluation(_ document: Document) -> EvaluationContext {
-        EvaluationContext(root: document, variables: variables, now: now, collation: collation)
+    /// What expressions see of a document.
+    /// - Throws: what `Interruption` gives, so that a stage ends between two documents.
+    func evaluation(_ document: Document) throws(QueryError) -> EvaluationContext {
+        try QueryError.throwIfInterrupted()
+        return EvaluationContext(root: document, variables: variables, now: now, collation: collation)
     }
 }
 
@@ -128,7 +131,7 @@ public struct PipelineRun: Sendable {
     public init(_ pipeline: Pipeline, context: PipelineContext) {
         self.context = context
         for (index, stage) in pipeline.stages.enumerated() {
-            steps.append(Self.step(for: stage, followedBy: pipeline.stages.dropFirst(index + 1)))
+            steps.append(Self.step(for: stage, followedBy: pipeline.stages.dropFirst(index + 1), context.collation))
         }
     }
 
@@ -154,7 +157,7 @@ public struct PipelineRun: Sendable {
         var batch = batch
         for index in first..<steps.count {
             if batch.isEmpty { break }
-            try QueryError.throwIfCancelled()
+            try QueryError.throwIfInterrupted()
             if steps[index].multiplies { return try await expand(batch, at: index) }
             batch = try await steps[index].process(batch, context)
         }
@@ -179,12 +182,14 @@ public struct PipelineRun: Sendable {
         return results
     }
 
-    private static func step(for stage: Stage, followedBy next: ArraySlice<Stage>) -> any PipelineStep {
+    private static func step(for stage: Stage, followedBy next: ArraySlice<Stage>, _ collation: Collation?)
+        -> any PipelineStep
+    {
         switch stage {
-        case .match(let filter): MatchStep(filter: filter)
+        case .match(let filter): MatchStep(filter: filter.collated(by: collation))
         case .project(let projection): ProjectStep(projection: projection)
         case .group(let group): GroupStep(group)
-        case .sort(let sort): SortStep(sort, limit: limit(next))
+        case .sort(let sort): SortStep(sort.collated(by: collation), limit: limit(next))
         case .skip(let count): SkipStep(rest: count)
         case .limit(let count): LimitStep(rest: count)
         case .count(let field): CountStep(field: field)

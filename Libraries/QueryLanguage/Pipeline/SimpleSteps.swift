@@ -6,8 +6,9 @@ struct MatchStep: PipelineStep {
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         var kept: [Document] = []
-        for document in batch where try filter.evaluate(document, variables: context.variables, now: context.now) {
-            kept.append(document)
+        for document in batch {
+            try QueryError.throwIfInterrupted()
+            if try filter.evaluate(document, variables: context.variables, now: context.now) { kept.append(document) }
         }
         return kept
     }
@@ -84,8 +85,15 @@ struct UnwindStep: PipelineStep {
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) -> [Document] { batch.flatMap(unwind) }
 
+    /// What stands at the path below documents only: `$unwind` knows no indexes.
+    private static func value(at path: ArraySlice<Path.Component>, of document: Document) -> Value? {
+        guard let first = path.first, let value = document[first.name] else { return nil }
+        let rest = path.dropFirst()
+        return rest.isEmpty ? value : value.documentValue.flatMap { Self.value(at: rest, of: $0) }
+    }
+
     private func unwind(_ document: Document) -> [Document] {
-        switch document.value(at: specification.path) {
+        switch Self.value(at: specification.path.components[...], of: document) {
         case .array(let elements)? where !elements.isEmpty:
             return elements.enumerated().map { index, element in
                 var copy = document
@@ -96,7 +104,9 @@ struct UnwindStep: PipelineStep {
         case nil, .null?, .undefined?, .array?:
             guard specification.keepsEmpty else { return [] }
             var copy = document
-            if case .array? = document.value(at: specification.path) { copy.remove(at: specification.path) }
+            if case .array? = Self.value(at: specification.path.components[...], of: document) {
+                copy.remove(at: specification.path)
+            }
             if let field = specification.indexField { copy.set(.null, at: field) }
             return [copy]
         default:

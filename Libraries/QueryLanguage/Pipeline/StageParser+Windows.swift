@@ -27,9 +27,7 @@ extension StageParser {
         }
         let function: WindowSpecification.Function
         switch operation.key {
-        case "$rank": function = .rank
-        case "$denseRank": function = .denseRank
-        case "$documentNumber": function = .documentNumber
+        case "$rank", "$denseRank", "$documentNumber": function = try rank(operation, document, sort)
         case "$shift":
             guard let output = operation.value["output"], let by = operation.value["by"]?.intValue,
                 Int32(exactly: by) != nil
@@ -65,6 +63,26 @@ extension StageParser {
         }
         return WindowSpecification.Output(
             path: Path(field.key), function: function, window: try window(of: document, sort))
+    }
+
+    /// The functions of the place alone: without arguments, without a window.
+    private func rank(_ operation: Document.Field, _ document: Document, _ sort: Sort?) throws(QueryError)
+        -> WindowSpecification.Function
+    {
+        guard document["window"] == nil else {
+            throw QueryError(code: 5_371_601, message: "Rank style window functions take no other arguments")
+        }
+        guard operation.value.documentValue?.isEmpty == true else {
+            throw QueryError(code: 5_371_603, message: "\(operation.key) must be specified with '{}' as the value")
+        }
+        if operation.key == "$documentNumber" { return .documentNumber }
+        guard sort?.keys.count == 1 else {
+            throw QueryError(
+                code: 5_371_602,
+                message:
+                    "\(operation.key) must be specified with a top level sortBy expression with exactly one element")
+        }
+        return operation.key == "$rank" ? .rank : .denseRank
     }
 
     private func requireOneKey(_ name: String, _ sort: Sort?) throws(QueryError) {
@@ -140,6 +158,9 @@ extension StageParser {
         }
         if sort == nil, places[0] != nil || places[1] != nil {
             throw QueryError(code: 5_339_901, message: "Document-based bounds require a sortBy")
+        }
+        if let lower = places[0], let upper = places[1], lower > upper {
+            throw QueryError(code: 5_339_900, message: "Lower bound must not exceed upper bound")
         }
         return .documents(lower: places[0], upper: places[1])
     }

@@ -25,43 +25,48 @@ struct WindowStep: PipelineStep {
                 throw QueryError(
                     code: 14, message: "An expression used to partition cannot evaluate to value of type array")
             }
-            if let place = places[key] {
+            let collated = context.collation.key(of: key)
+            if let place = places[collated] {
                 partitions[place].documents.append(document)
             } else {
-                places[key] = partitions.count
+                places[collated] = partitions.count
                 partitions.append((key, [document]))
             }
         }
         documents = []
         var results: [Document] = []
-        for partition in partitions.sorted(by: { Value.compare($0.key, $1.key) < 0 }) {
+        for partition in partitions.sorted(by: { context.collation.compare($0.key, $1.key) < 0 }) {
             var members = partition.documents
-            specification.sort?.sort(&members)
-            results += try compute(members, context)
+            let sort = specification.sort?.collated(by: context.collation)
+            sort?.sort(&members)
+            results += try compute(members, sort, context)
         }
         return results
     }
 
-    private func compute(_ members: [Document], _ context: PipelineContext) throws(QueryError) -> [Document] {
-        let contexts = members.map { context.evaluation($0) }
-        let keys = members.map { specification.sort?.sortKeys(.document($0)) ?? [] }
+    private func compute(_ members: [Document], _ sort: Sort?, _ context: PipelineContext) throws(QueryError)
+        -> [Document]
+    {
+        var contexts: [EvaluationContext] = []
+        for member in members { contexts.append(try context.evaluation(member)) }
+        let keys = members.map { sort?.sortKeys(.document($0)) ?? [] }
         var results = members
         for output in specification.outputs {
-            let values = try self.values(output, contexts, keys)
+            let values = try self.values(output, contexts, keys, sort)
             for index in results.indices { if let value = values[index] { results[index].set(value, at: output.path) } }
         }
         return results
     }
 
     private func values(
-        _ output: WindowSpecification.Output, _ contexts: [EvaluationContext], _ keys: [[Value]]
+        _ output: WindowSpecification.Output, _ contexts: [EvaluationContext], _ keys: [[Value]], _ sort: Sort?
     ) throws(QueryError) -> [Value?] {
         switch output.function {
         case .documentNumber: return contexts.indices.map { .integer($0 + 1) }
         case .rank, .denseRank:
             var rank = 0, dense = 0
             return contexts.indices.map { index in
-                if index == 0 || specification.sort?.compare(keys[index - 1], keys[index]) != 0 {
+                if index == 0 || sort?.compare(keys[index - 1], keys[index]) != 0 {
                     rank = index + 1
                     dense += 1
                 }
@@ -117,7 +122,7 @@ struct WindowStep: PipelineStep {
         var whole: Value??
         var running: GroupAccumulator?
         for index in contexts.indices {
-            try QueryError.throwIfCancelled()
+            try QueryError.throwIfInterrupted()
             switch window {
             case .documents(nil, nil):
                 // The same for all.

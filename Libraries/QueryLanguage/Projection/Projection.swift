@@ -16,6 +16,7 @@ public struct Projection: Sendable {
     public let children: [ProjectionNode.Child]
     /// What happens to other fields.
     public let mode: Mode
+    private var hasPositional = false
 
     /// Parses the projection of a `find`.
     public init(_ document: Document) throws(QueryError) { try self.init(document, isStage: false, variables: []) }
@@ -24,6 +25,7 @@ public struct Projection: Sendable {
     init(_ document: Document, isStage: Bool, variables: Set<String>) throws(QueryError) {
         var parser = ProjectionParser(isStage: isStage, variables: variables)
         (children, mode) = try parser.parse(document)
+        hasPositional = parser.hasPositional
     }
 
     /// Parses what `$addFields` adds.
@@ -49,7 +51,8 @@ public struct Projection: Sendable {
 
     func apply(to document: Document, filter: Filter? = nil, context: EvaluationContext) throws(QueryError) -> Document
     {
-        let run = ProjectionRun(mode: mode, context: context, position: try filter?.positionalIndex(in: document))
+        let position = hasPositional ? try filter?.positionalIndex(in: document, now: context.now) : nil
+        let run = ProjectionRun(mode: mode, context: context, position: position)
         return try run.apply(children, to: document)
     }
 }
@@ -62,8 +65,10 @@ private struct ProjectionRun {
 
     func apply(_ children: [ProjectionNode.Child], to document: Document) throws(QueryError) -> Document {
         var result = Document()
+        let places = NamedPlaces(children, searches: document.count)
+        let present = NamedPlaces(document.fields, searches: children.count)
         for field in document.fields {
-            guard let child = children.first(where: { $0.name.hasSameBytes(as: field.key) }) else {
+            guard let child = places.index(of: field.key).map({ children[$0] }) else {
                 if mode != .inclusion { result.fields.append(field) }
                 continue
             }
@@ -74,10 +79,15 @@ private struct ProjectionRun {
         for child in children where child.node.hasComputed {
             switch child.node {
             case .computed(let expression):
-                if mode == .addition, document.index(of: child.name) != nil { continue }
-                if let value = try expression.evaluate(context) { result[child.name] = value }
-            case .children(let below) where document.index(of: child.name) == nil:
-                result[child.name] = .document(try apply(below, to: Document()))
+                if mode == .addition, present.index(of: child.name) != nil { continue }
+                try QueryError.throwIfInterrupted()
+                guard let value = try expression.evaluate(context) else { continue }
+                // The loop above has left out what is computed, so that the name is new.
+                let place = child.name == "_id" ? 0 : result.fields.count
+                result.fields.insert(Document.Field(child.name, value), at: place)
+            case .children(let below) where present.index(of: child.name) == nil:
+                let value = Value.document(try apply(below, to: Document()))
+                result.fields.append(Document.Field(child.name, value))
             default: break
             }
         }
@@ -89,7 +99,10 @@ private struct ProjectionRun {
         switch node {
         case .include: return value
         case .exclude: return nil
-        case .computed(let expression): return mode == .addition ? try expression.evaluate(context) : nil
+        case .computed(let expression):
+            guard mode == .addition else { return nil }
+            try QueryError.throwIfInterrupted()
+            return try expression.evaluate(context)
         case .children(let children): return try apply(children, to: value, computes: node.hasComputed)
         case .slice(let skip, let limit):
             guard case .array(let elements) = value else { return value }

@@ -8,9 +8,11 @@ struct ProjectionParser {
     private var excludes: String?
     private var firstIsInclusion: Bool?
     private var includesIsComputed = false
-    private var hasPositional = false
+    private(set) var hasPositional = false
     private var keepsOthers = false
     private var keepsId: Bool?
+    /// The names of the fields so far.
+    private var names: Set<FieldName> = []
 
     init(isStage: Bool, variables: Set<String>) {
         self.isStage = isStage
@@ -33,7 +35,10 @@ struct ProjectionParser {
         // Without other fields `_id` decides; otherwise it has a say of its own. `$slice` alone keeps everything.
         let isInclusion = includes != nil || excludes == nil && !keepsOthers && keepsId == true
         if isInclusion {
-            if keepsId != false { children.insert(ProjectionNode.Child(name: "_id", node: .include), at: 0) }
+            // A computed `_id` stands for itself.
+            if keepsId != false, !names.contains(FieldName("_id")) {
+                children.insert(ProjectionNode.Child(name: "_id", node: .include), at: 0)
+            }
             return (children.filter { if case .exclude = $0.node { false } else { true } }, .inclusion)
         }
         if keepsId == false { children.append(ProjectionNode.Child(name: "_id", node: .exclude)) }
@@ -176,7 +181,7 @@ struct ProjectionParser {
         }
     }
 
-    private func insert(_ node: ProjectionNode, at path: String, into children: inout [ProjectionNode.Child])
+    private mutating func insert(_ node: ProjectionNode, at path: String, into children: inout [ProjectionNode.Child])
         throws(QueryError)
     {
         let components = Path(path).components
@@ -191,7 +196,23 @@ struct ProjectionParser {
                     message: "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
             }
         }
+        let first = FieldName(components[0].name)
+        // Most names are new, and there may be many.
+        guard !names.insert(first).inserted else {
+            children.append(try Self.child(node, components[...], path))
+            return
+        }
         try Self.insert(node, components[...], path, into: &children)
+    }
+
+    /// A field that isn't there yet, with what is named below it.
+    private static func child(_ node: ProjectionNode, _ path: ArraySlice<Path.Component>, _ text: String)
+        throws(QueryError) -> ProjectionNode.Child
+    {
+        var below: [ProjectionNode.Child] = []
+        let rest = path.dropFirst()
+        if !rest.isEmpty { try insert(node, rest, text, into: &below) }
+        return ProjectionNode.Child(name: path.first?.name ?? "", node: rest.isEmpty ? node : .children(below))
     }
 
     private static func insert(
@@ -201,9 +222,7 @@ struct ProjectionParser {
         guard let first = path.first else { return }
         let rest = path.dropFirst()
         guard let index = children.firstIndex(where: { $0.name.hasSameBytes(as: first.name) }) else {
-            var below: [ProjectionNode.Child] = []
-            if !rest.isEmpty { try insert(node, rest, text, into: &below) }
-            children.append(ProjectionNode.Child(name: first.name, node: rest.isEmpty ? node : .children(below)))
+            children.append(try child(node, path, text))
             return
         }
         guard !rest.isEmpty, case .children(var below) = children[index].node else {

@@ -12,7 +12,10 @@ public struct Sort: Sendable {
 
     /// The paths, the most significant first.
     public let keys: [Key]
-    let collation: Collation?
+    private(set) var collation: Collation?
+
+    /// MongoDB's limit.
+    private static let maximumKeys = 32
 
     /// As it is written; `nil` for the order of whole elements.
     public var document: Document? {
@@ -26,6 +29,9 @@ public struct Sort: Sendable {
 
     /// Reads `{path: 1, other: -1}`.
     public init(_ document: Document, collation: Collation? = nil) throws(QueryError) {
+        guard document.count <= Self.maximumKeys else {
+            throw QueryError(code: 13103, message: "too many sort keys: the limit is \(Self.maximumKeys)")
+        }
         var keys: [Key] = []
         for field in document.fields {
             if case .document(let meta) = field.value, meta["$meta"] != nil { throw .notSupported("$meta in a sort") }
@@ -38,6 +44,9 @@ public struct Sort: Sendable {
             else {
                 throw QueryError(code: 40352, message: "FieldPath field names may not be empty strings.")
             }
+            guard field.key.utf8.first != UInt8(ascii: "$") else {
+                throw QueryError(code: 16410, message: "FieldPath field names may not start with '$'.")
+            }
             keys.append(Key(path: Path(field.key), ascending: direction == 1))
         }
         self.keys = keys
@@ -47,6 +56,13 @@ public struct Sort: Sendable {
     init(wholeElementAscending ascending: Bool) {
         keys = [Key(path: nil, ascending: ascending)]
         collation = nil
+    }
+
+    /// The same order with strings compared by a collation.
+    func collated(by collation: Collation?) -> Sort {
+        var sort = self
+        sort.collation = collation
+        return sort
     }
 
     /// Sorts documents; those that are equal keep their order.
@@ -67,7 +83,7 @@ public struct Sort: Sendable {
 
     func compare(_ a: [Value], _ b: [Value]) -> Int {
         for (index, key) in keys.enumerated() {
-            let order = collation.map { $0.compare(a[index], b[index]) } ?? Value.compare(a[index], b[index])
+            let order = collation.compare(a[index], b[index])
             if order != 0 { return key.ascending ? order : -order }
         }
         return 0
@@ -81,7 +97,7 @@ public struct Sort: Sendable {
             var best: Value?
             func offer(_ value: Value) {
                 guard let present = best else { best = value; return }
-                let order = collation.map { $0.compare(value, present) } ?? Value.compare(value, present)
+                let order = collation.compare(value, present)
                 if key.ascending ? order < 0 : order > 0 { best = value }
             }
             Self.collect(.document(document), path.components[...], offer)

@@ -7,20 +7,30 @@ public enum DocumentDifference {
     public static func between(_ old: Document, _ new: Document) -> UpdateDescription {
         var description = UpdateDescription()
         compare(old, new, "", &description)
+        description.uniteUpdates()
         return description
     }
 
     private static func compare(
         _ old: Document, _ new: Document, _ path: String, _ description: inout UpdateDescription
     ) {
-        for field in old.fields where new.index(of: field.key) == nil {
+        let oldPlaces = NamedPlaces(old.fields, searches: new.count),
+            newPlaces = NamedPlaces(new.fields, searches: old.count)
+        for field in old.fields where newPlaces.index(of: field.key) == nil {
             description.removedFields.append(path + field.key)
         }
         for field in new.fields {
             let place = path + field.key
-            guard let before = old[field.key] else { description.updatedFields[place] = field.value; continue }
-            compare(before, field.value, place, &description)
+            guard let index = oldPlaces.index(of: field.key) else {
+                add(field.value, at: place, to: &description)
+                continue
+            }
+            compare(old.fields[index].value, field.value, place, &description)
         }
+    }
+
+    private static func add(_ value: Value, at place: String, to description: inout UpdateDescription) {
+        description.updatedFields.fields.append(Document.Field(place, value))
     }
 
     private static func compare(_ old: Value, _ new: Value, _ place: String, _ description: inout UpdateDescription) {
@@ -30,13 +40,14 @@ public enum DocumentDifference {
             compare(old, new, place + ".", &description)
         case (.array(let old), .array(let new)) where !new.isEmpty && !old.isEmpty:
             compare(old, new, place, &description)
-        default: description.updatedFields[place] = new
+        default: add(new, at: place, to: &description)
         }
     }
 
     /// Whether the fields that both have stand in the same order, and new ones behind them: what names alone can describe.
     private static func keepsOrder(_ old: Document, _ new: Document) -> Bool {
-        let kept = old.fields.filter { new.index(of: $0.key) != nil }
+        let places = NamedPlaces(new.fields, searches: old.count)
+        let kept = old.fields.filter { places.index(of: $0.key) != nil }
         return zip(kept, new.fields).allSatisfy { $0.key.hasSameBytes(as: $1.key) } && new.count >= kept.count
     }
 
@@ -49,7 +60,7 @@ public enum DocumentDifference {
             if index < old.count {
                 compare(old[index], new[index], "\(place).\(index)", &description)
             } else {
-                description.updatedFields["\(place).\(index)"] = new[index]
+                add(new[index], at: "\(place).\(index)", to: &description)
             }
         }
     }

@@ -153,14 +153,15 @@ public struct Update: Sendable {
     private static func take(_ equalities: [(path: Path, value: Value)], into document: inout Document)
         throws(QueryError)
     {
-        var taken: [Path] = []
-        for (path, value) in equalities {
-            if let other = taken.first(where: { $0.contains(path) || path.contains($0) }) {
+        var taken: Set<Path> = [], above: Set<Path> = []
+        for (index, (path, value)) in equalities.enumerated() {
+            try QueryError.throwIfInterrupted(every: index)
+            let parents = sequence(first: path, next: \.parent).dropFirst()
+            guard !above.contains(path), parents.allSatisfy({ !taken.contains($0) }), taken.insert(path).inserted else {
                 throw QueryError(
-                    code: 54,
-                    message: "cannot infer query fields to set, path '\(path)' is matched twice (by '\(other)')")
+                    code: 54, message: "cannot infer query fields to set, path '\(path)' is matched twice")
             }
-            taken.append(path)
+            above.formUnion(parents)
             guard document.set(value, at: path) else { throw .pathNotViable("Cannot create field '\(path)'") }
         }
     }

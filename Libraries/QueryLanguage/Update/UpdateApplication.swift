@@ -25,7 +25,7 @@ struct UpdateApplication {
     consuming func apply(to document: inout Document) throws(QueryError) -> UpdateDescription {
         id = document.id
         if operations.contains(where: { $0.path.steps.contains(.positional) }) {
-            position = try filter?.positionalIndex(in: document)
+            position = try filter?.positionalIndex(in: document, now: now)
         }
         // A single operator changes nothing before it has succeeded, so only several need the copy to return to.
         if operations.count == 1, operations[0].path.steps.count == 1, operations[0].path.description != "_id" {
@@ -33,7 +33,11 @@ struct UpdateApplication {
             return description
         }
         var changed = document
-        for operation in operations { try apply(operation, to: &changed) }
+        for (index, operation) in operations.enumerated() {
+            try QueryError.throwIfInterrupted(every: index)
+            try apply(operation, to: &changed)
+        }
+        description.uniteUpdates()
         if let id, !isUpsertInsert, changed.id != id {
             throw QueryError(
                 code: 66, message: "Performing an update on the path '_id' would modify the immutable field '_id'")
@@ -52,6 +56,10 @@ struct UpdateApplication {
             defer { document = value.takeDocument() ?? Document() }
             try descend(operation, operation.path.steps[...], into: &value, at: "")
         }
+    }
+
+    private mutating func note(_ value: Value, at path: String) {
+        description.updatedFields.fields.append(Document.Field(path, value))
     }
 
     private static func join(_ path: String, _ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
@@ -149,7 +157,7 @@ struct UpdateApplication {
         } else if case .unset = operation.action {
             if case .null = elements[index] { return }
             elements[index] = .null
-            description.updatedFields[path] = .null
+            note(.null, at: path)
         } else {
             try change(operation, &elements[index], at: path)
         }
@@ -174,7 +182,7 @@ struct UpdateApplication {
         }
         guard var value = try UpdateArithmetic.initialValue(operation.action, now: now) else { return nil }
         for name in names.reversed() { value = .document(Document(fields: [Document.Field(name, value)])) }
-        description.updatedFields[path] = value
+        note(value, at: path)
         return value
     }
 
@@ -184,16 +192,16 @@ struct UpdateApplication {
         if case .unset = operation.action {
             if case .null = value { return }
             value = .null
-            description.updatedFields[path] = .null
+            note(.null, at: path)
             return
         }
         switch try UpdateArithmetic.change(&value, by: operation.action, at: path, id: id, now: now) {
         case .nothing: break
-        case .value: description.updatedFields[path] = value
+        case .value: note(value, at: path)
         case .appended(let count):
             guard case .array(let elements) = value else { return }
             for index in elements.count - count..<elements.count {
-                description.updatedFields[Self.join(path, String(index))] = elements[index]
+                note(elements[index], at: Self.join(path, String(index)))
             }
         }
     }

@@ -125,6 +125,41 @@ import Testing
                 #expect(error?.mongoCode == 50)
                 #expect(ContinuousClock.now - start < .seconds(2))
             }
+            // What takes long in one document or one batch ends too.
+            let numbers = Value.array((0..<200_000).map { .integer($0) })
+            try await messages.insertOne(["_id": "long", "partition": "p", "a": numbers])
+            let conditions = Value.array((0..<15_000).map { ["a": ["$gt": .integer(1_000_000 + $0)]] })
+            for operation in [
+                {
+                    try await messages.aggregate(
+                        [["$match": ["_id": "long"]], ["$set": ["b": 1]], ["$match": ["$or": conditions]]],
+                        options: AggregateOptions(maxTimeMS: 100))
+                },
+                {
+                    try await messages.aggregate(
+                        [
+                            ["$limit": 20_000],
+                            [
+                                "$setWindowFields": [
+                                    "sortBy": ["n": 1],
+                                    "output": ["s": ["$sum": "$n", "window": ["documents": [-20_000, 20_000]]]],
+                                ]
+                            ],
+                        ], options: AggregateOptions(maxTimeMS: 500))
+                },
+                {
+                    try await messages.find(
+                        ["_id": "long"],
+                        options: FindOptions(
+                            projection: ["s": ["$map": ["input": "$a", "in": ["$eq": [["$$ROOT"], ["$$ROOT"]]]]]],
+                            maxTimeMS: 100))
+                },
+            ] as [@Sendable () async throws -> [Document]] {
+                let start = ContinuousClock.now
+                let error = await #expect(throws: DocumentStoreError.self) { try await operation() }
+                #expect(error?.mongoCode == 50 && error?.code == .timeLimit)
+                #expect(ContinuousClock.now - start < .seconds(10))
+            }
             // Nothing goes on in the server.
             let busy = try await fixture.client.query(
                 "select count(*) from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()"

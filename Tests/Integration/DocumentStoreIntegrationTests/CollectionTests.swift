@@ -13,6 +13,23 @@ struct CollectionTests {
         fixture.store.collection(name, database: "RChat", app: StoreFixture.app)
     }
 
+    @Test func `$$NOW is the present in filters and projections`() async throws {
+        try await StoreFixture.with { fixture in
+            let messages = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+            // The years 2001 and 2286.
+            try await messages.insertMany([
+                ["_id": "old", "partition": "p", "t": .date(1_000_000_000_000)],
+                ["_id": "new", "partition": "p", "t": .date(10_000_000_000_000)],
+            ])
+            let isOver: Document = ["$expr": ["$lt": ["$t", "$$NOW"]]]
+            let found = try await messages.find(
+                isOver, options: FindOptions(projection: ["isOver": ["$lt": ["$t", "$$NOW"]]]))
+            #expect(found == [["_id": "old", "isOver": true]])
+            #expect(try await messages.countDocuments(isOver) == 1)
+            #expect(try await messages.updateMany(isOver, ["$set": ["a": 1]]).modifiedCount == 1)
+        }
+    }
+
     @Test func `what is written is found, counted, changed and deleted`() async throws {
         try await StoreFixture.with { fixture in
             let messages = collection(fixture)

@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import QueryLanguage
 import Testing
 
@@ -44,6 +45,77 @@ import Testing
         let pairs: Value = ["$map": ["input": ["$range": [0, 100_000]], "in": [["$toString": "$$this"], "$$this"]]]
         let made = try Expression(["$arrayToObject": pairs]).evaluate(EvaluationContext(root: [:]))
         #expect(made?.documentValue?.count == 100_000)
+    }
+
+    /// Work that grew with the square of what it is given: each of these took minutes.
+    @Test func `large texts, scopes and documents take time that grows with them`() throws {
+        let text = String(repeating: "a", count: 400_000), wanted = String(repeating: "a", count: 200_000) + "b"
+        let context = EvaluationContext(root: ["t": .string(text), "w": .string(wanted)])
+        for name in ["$indexOfCP", "$indexOfBytes"] {
+            #expect(try Expression([name: ["$t", "$w"]]).evaluate(context) == -1)
+        }
+        #expect(try Expression(["$size": ["$split": ["$t", "$w"]]]).evaluate(context) == 1)
+        let matches: Value = [
+            "$size": ["$regexFindAll": ["input": ["$substrBytes": ["$t", 0, 50_000]], "regex": "a"]]
+        ]
+        #expect(try Expression(matches).evaluate(context) == 50_000)
+        let names = (0..<20_000).map { "v\($0)" }
+        let variables = Document(fields: names.map { .init($0, 1) })
+        #expect(try Expression(["$let": ["vars": .document(variables), "in": "$$v7"]]).evaluate(context) == 1)
+        var document = Document(fields: [.init("_id", 1)] + names.map { .init($0, 1) })
+        let other = Document(fields: names.map { .init($0 + "x", 1) })
+        let description = try Update(other).apply(to: &document)
+        #expect(description.removedFields.count == 20_000 && description.updatedFields.count == 20_000)
+        #expect(try Projection(other).apply(to: document).count == 20_001)
+    }
+
+    /// What goes on without an error of its own, and would for minutes.
+    private static let patient: [(Value, Document)] = [
+        ([["$match": ["$or": .array((0..<19_000).map { ["a": ["$gt": .integer(1_000_000 + $0)]] })]]], ["a": numbers]),
+        (
+            [
+                [
+                    "$match": [
+                        "a": [
+                            "$elemMatch": ["$or": .array((0..<19_000).map { ["x": ["$gt": .integer(1_000_000 + $0)]] })]
+                        ]
+                    ]
+                ]
+            ],
+            ["a": .array(numbers.arrayValue?.map { ["x": $0] } ?? [])]
+        ),
+        (
+            [["$project": ["v": ["$and": .array((0..<100_000).map { ["$in": [.integer(-1 - $0), "$a"]] })]]]],
+            ["a": numbers]
+        ),
+        (
+            [["$project": ["v": ["$map": ["input": ["$range": [0, 300_000]], "in": ["$eq": ["$d", "$d"]]]]]]],
+            ["d": ["e": numbers]]
+        ),
+        (
+            [["$match": ["a": ["$regex": "(a+)+b"]]]],
+            ["a": .array((0..<100_000).map { .string(String(repeating: "a", count: 12) + String($0)) })]
+        ),
+    ]
+    private static let numbers = Value.array((0..<100_000).map { .integer($0) })
+
+    @Test(arguments: patient)
+    func `long work on one document ends when the caller wants it to`(stages: Value, document: Document) async throws {
+        let pipeline = try Pipeline(stages)
+        let looks = Locked(0)
+        let error = await #expect(throws: QueryError.self) {
+            try await Interruption.$check.withValue(
+                {
+                    let count = looks.withLock {
+                        $0 += 1; return $0
+                    }
+                    return count < 5 ? nil : QueryError(code: 50, message: "enough")
+                }
+            ) {
+                _ = try await pipeline.run([document], context: PipelineContext())
+            }
+        }
+        #expect(error?.code == 50)
     }
 
     @Test func `a filter has a number of conditions`() {

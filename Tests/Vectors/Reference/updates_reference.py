@@ -72,7 +72,8 @@ def pulled(elements, wanted):
 
     def meant(element):
         if is_operators(wanted):
-            return matches({"e": element}, {"e": {"$not": {"$not": wanted}}}) if False else all(direct(element, k, v) for k, v in wanted.items())
+            # As if the element stood in a field (pull_node.cpp): an array stands for its elements too.
+            return matches({"e": element}, {"e": wanted})
         if isinstance(wanted, dict):
             return isinstance(element, dict) and matches(element, wanted)
         return equal(element, wanted)

@@ -149,7 +149,7 @@ extension ExpressionOperators {
 
     private static func modulo(_ a: Value?, _ b: Value?) throws(QueryError) -> Value? {
         guard let (a, b) = try numbers("$mod", a, b, code: 14) else { return .null }
-        if b.doubleValue == 0 { throw QueryError(code: 16610, message: "can't $mod by zero") }
+        guard b.isTruthy else { throw QueryError(code: 16610, message: "can't $mod by zero") }
         if a.isDecimal || b.isDecimal {
             guard let number = a.decimalValue, let divisor = b.decimalValue else { return .null }
             return .decimal128(number.remainder(dividingBy: divisor))

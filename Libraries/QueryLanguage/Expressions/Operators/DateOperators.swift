@@ -214,7 +214,7 @@ extension ExpressionOperators {
                     throw QueryError(code: 40684, message: "$dateFromString requires that 'format' be a string")
                 }
                 if let moment = try DateFormat.parse(text, format: format, in: zone) { return .date(moment) }
-            } else if let local = ISODate.milliseconds(text) {
+            } else if let local = Conversion.moment(text) {
                 // Only a text that names no zone of its own is in the given one.
                 let time = text.drop { $0 != "T" && $0 != " " }
                 let hasZone = time.contains { $0 == "Z" || $0 == "z" || $0 == "+" || $0 == "-" }

@@ -7,7 +7,7 @@ extension ExpressionOperators {
             // With one argument that is an array, its elements are merged.
             var sources = values
             if values.count == 1, case .array(let elements)? = values[0] { sources = elements }
-            var result = Document()
+            var fields: [Document.Field] = []
             for source in sources {
                 if source.isNullish { continue }
                 guard case .document(let document)? = source else {
@@ -17,8 +17,10 @@ extension ExpressionOperators {
                             "$mergeObjects requires object inputs, but input \(source ?? .null) is of type \(source.typeName)"
                     )
                 }
-                result.merge(document.fields)
+                fields += document.fields
             }
+            var result = Document()
+            result.merge(fields)
             return .document(result)
         },
         .unary("$objectToArray") { (value) throws(QueryError) in

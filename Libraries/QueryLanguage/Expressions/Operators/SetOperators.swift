@@ -9,40 +9,43 @@ extension ExpressionOperators {
         .unary("$anyElementTrue") { (value) throws(QueryError) in
             .bool(try elements("$anyElementTrue", value, code: 17041).contains(where: \.isTruthy))
         },
-        .binary("$setDifference") { (a, b) throws(QueryError) in
-            if a.isNullish || b.isNullish { return .null }
-            let removed = Set(try elements("$setDifference", b, code: 17049))
-            return .array(distinct(try elements("$setDifference", a, code: 17048).filter { !removed.contains($0) }))
+        ExpressionOperator("$setDifference", 2...2) { (values, context) throws(QueryError) in
+            if values[0].isNullish || values[1].isNullish { return .null }
+            // What was seen is removed too, so that each value stays once.
+            var removed = ValueSet(try elements("$setDifference", values[1], code: 17049), context.collation)
+            return .array(try elements("$setDifference", values[0], code: 17048).filter { removed.insert($0) })
         },
-        .variadic("$setEquals", minimum: 2) { (values) throws(QueryError) in
-            var first: Set<Value>?
+        ExpressionOperator("$setEquals", 2...Int.max) { (values, context) throws(QueryError) in
+            var first: ValueSet?
             var areEqual = true
             for value in values {
-                let set = Set(try elements("$setEquals", value, code: 17044))
+                let set = ValueSet(try elements("$setEquals", value, code: 17044), context.collation)
                 if let first { areEqual = areEqual && set == first } else { first = set }
             }
             return .bool(areEqual)
         },
-        .variadic("$setIntersection") { (values) throws(QueryError) in
-            var result: Set<Value>?
+        ExpressionOperator("$setIntersection", 0...Int.max) { (values, context) throws(QueryError) in
+            var result: [Value]?
             for value in values {
                 if value.isNullish { return .null }
-                let set = Set(try elements("$setIntersection", value, code: 17047))
-                result = result?.intersection(set) ?? set
+                let elements = try elements("$setIntersection", value, code: 17047)
+                let set = ValueSet(elements, context.collation)
+                result = result?.filter { set.contains($0) } ?? set.sorted
             }
-            return .array((result ?? []).sorted())
+            return .array(result ?? [])
         },
-        .binary("$setIsSubset") { (a, b) throws(QueryError) in
-            let inner = Set(try elements("$setIsSubset", a, code: 17046))
-            return .bool(inner.isSubset(of: try elements("$setIsSubset", b, code: 17042)))
+        ExpressionOperator("$setIsSubset", 2...2) { (values, context) throws(QueryError) in
+            let inner = try elements("$setIsSubset", values[0], code: 17046)
+            let outer = ValueSet(try elements("$setIsSubset", values[1], code: 17042), context.collation)
+            return .bool(inner.allSatisfy { outer.contains($0) })
         },
-        .variadic("$setUnion") { (values) throws(QueryError) in
-            var result: Set<Value> = []
+        ExpressionOperator("$setUnion", 0...Int.max) { (values, context) throws(QueryError) in
+            var result = ValueSet([], context.collation)
             for value in values {
                 if value.isNullish { return .null }
-                result.formUnion(try elements("$setUnion", value, code: 17043))
+                for element in try elements("$setUnion", value, code: 17043) { result.insert(element) }
             }
-            return .array(result.sorted())
+            return .array(result.sorted)
         },
     ]
 
@@ -53,10 +56,5 @@ extension ExpressionOperators {
                 message: "All operands of \(name) must be arrays. One argument is of type: \(value.typeName)")
         }
         return elements
-    }
-
-    private static func distinct(_ elements: [Value]) -> [Value] {
-        var seen: Set<Value> = []
-        return elements.filter { seen.insert($0).inserted }
     }
 }

@@ -19,13 +19,21 @@ extension ExpressionOperators {
         },
         ExpressionOperator("$indexOfBytes", 2...4) { (arguments, _) throws(QueryError) in
             guard let (text, part) = try texts("$indexOfBytes", arguments) else { return .null }
-            let bytes = Array(text.utf8), wanted = Array(part.utf8)
-            return .integer(try position(of: wanted, in: bytes, "$indexOfBytes", arguments))
+            guard let range = try range("$indexOfBytes", arguments, count: text.utf8.count) else {
+                return .integer(emptyPosition(of: part, arguments, count: text.utf8.count))
+            }
+            return .integer(ByteSearch(part).first(in: Array(text.utf8), range) ?? -1)
         },
         ExpressionOperator("$indexOfCP", 2...4) { (arguments, _) throws(QueryError) in
             guard let (text, part) = try texts("$indexOfCP", arguments) else { return .null }
-            return .integer(
-                try position(of: Array(part.unicodeScalars), in: Array(text.unicodeScalars), "$indexOfCP", arguments))
+            let bytes = Array(text.utf8)
+            // Where each code point begins, and the end.
+            let starts = bytes.indices.filter { bytes[$0] & 0xC0 != 0x80 } + [bytes.count]
+            guard let range = try range("$indexOfCP", arguments, count: starts.count - 1) else {
+                return .integer(emptyPosition(of: part, arguments, count: starts.count - 1))
+            }
+            let found = ByteSearch(part).first(in: bytes, starts[range.lowerBound]..<starts[range.upperBound])
+            return .integer(found.map { place in starts.partitioningIndex { $0 >= place } } ?? -1)
         },
         .binary("$split") { (text, separator) throws(QueryError) in
             if text.isNullish || separator.isNullish { return .null }
@@ -119,17 +127,20 @@ extension ExpressionOperators {
             guard let (text, regex) = try regex("$regexFind", arguments),
                 let match = try regex.firstMatch(in: text, from: 0)
             else { return .null }
-            return found(match, in: text)
+            var matches = RegexMatches(text)
+            return matches.found(match)
         },
         NamedOperator("$regexFindAll", ["input", "regex"], optional: ["options"]) { (arguments, _) throws(QueryError) in
             guard let (text, regex) = try regex("$regexFindAll", arguments) else { return .array([]) }
             var results: [Value] = []
             var offset = 0
-            let bytes = Array(text.utf8)
+            var matches = RegexMatches(text)
+            let bytes = matches.bytes
             while offset <= bytes.count, let match = try regex.firstMatch(in: text, from: offset),
                 let whole = match.first ?? nil
             {
-                results.append(found(match, in: text))
+                results.append(matches.found(match))
+                try QueryError.throwIfInterrupted(every: results.count)
                 offset = whole.upperBound
                 guard whole.isEmpty else { continue }
                 // Behind an empty match the search goes on at the next character.
@@ -174,34 +185,22 @@ extension ExpressionOperators {
         return (text, part)
     }
 
-    private static func position<T: Equatable>(of wanted: [T], in units: [T], _ name: String, _ arguments: [Value?])
-        throws(QueryError) -> Int
-    {
-        guard let range = try range(name, arguments, count: units.count) else {
-            let start = arguments.count > 2 ? arguments[2]?.intValue ?? 0 : 0
-            return wanted.isEmpty && start <= units.count ? start : -1
-        }
-        guard wanted.count <= range.count else { return -1 }
-        return (range.lowerBound...range.upperBound - wanted.count).first { start in
-            units[start..<start + wanted.count].elementsEqual(wanted)
-        } ?? -1
+    /// Where an empty text is found in a range that is empty.
+    private static func emptyPosition(of wanted: String, _ arguments: [Value?], count: Int) -> Int {
+        let start = arguments.count > 2 ? arguments[2]?.intValue ?? 0 : 0
+        return wanted.isEmpty && start <= count ? start : -1
     }
 
     static func split(_ text: String, by separator: String) throws(QueryError) -> [String] {
-        let bytes = Array(text.utf8), wanted = Array(separator.utf8)
+        let bytes = Array(text.utf8), search = ByteSearch(separator)
         var parts: [String] = []
-        var start = 0, index = 0
-        while index + wanted.count <= bytes.count {
-            if bytes[index] == wanted[0], bytes[index..<index + wanted.count].elementsEqual(wanted) {
-                parts.append(String(decoding: bytes[start..<index], as: UTF8.self))
-                guard parts.count < 1_000_000 else {
-                    throw QueryError(code: 146, message: "too many parts of a string")
-                }
-                index += wanted.count
-                start = index
-            } else {
-                index += 1
+        var start = 0
+        while let place = search.first(in: bytes, start..<bytes.count) {
+            parts.append(String(decoding: bytes[start..<place], as: UTF8.self))
+            guard parts.count < 1_000_000 else {
+                throw QueryError(code: 146, message: "too many parts of a string")
             }
+            start = place + search.count
         }
         parts.append(String(decoding: bytes[start...], as: UTF8.self))
         return parts
@@ -276,7 +275,7 @@ extension ExpressionOperators {
             if arguments[key].isNullish { hasNull = true; continue }
             guard case .string(let text)? = arguments[key] else {
                 throw QueryError(
-                    code: (all ? 51746 : 51746) - (index == 0 ? 0 : index == 1 ? 1 : 2),
+                    code: 51746 - index,
                     message: "\(name) requires that '\(key)' be a string, found: \(arguments[key] ?? .null)")
             }
             texts.append(text)
@@ -327,17 +326,5 @@ extension ExpressionOperators {
         } catch  where error.code == 51091 {
             throw QueryError(code: 51111, message: "Invalid Regex in \(name): \(error.message)")
         }
-    }
-
-    private static func found(_ match: [Range<Int>?], in text: String) -> Value {
-        let bytes = Array(text.utf8)
-        let part = { (range: Range<Int>?) -> Value in
-            range.map { .string(String(decoding: bytes[$0], as: UTF8.self)) } ?? .null
-        }
-        let start = match.first.flatMap { $0?.lowerBound } ?? 0
-        let index = String(decoding: bytes[..<start], as: UTF8.self).unicodeScalars.count
-        return [
-            "match": part(match.first ?? nil), "idx": .integer(index), "captures": .array(match.dropFirst().map(part)),
-        ]
     }
 }

@@ -68,6 +68,6 @@ extension TriggerDefinition.Database {
         if let match, try !match.evaluate(event, now: change.wallTime) { return nil }
         if !wantsDocumentBeforeChange { event["fullDocumentBeforeChange"] = nil }
         if !wantsFullDocument, change.operationType == .update { event["fullDocument"] = nil }
-        return try projection?.apply(to: event) ?? event
+        return try projection?.apply(to: event, now: change.wallTime) ?? event
     }
 }

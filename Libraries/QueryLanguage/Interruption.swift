@@ -1,0 +1,19 @@
+/// How callers end work in memory before it is done: they cancel the task, or set a check of their own, such as a limit in time.
+public enum Interruption {
+    /// Gives the error that the work is to end with, once it is to end. Looked at between documents and within long work on one.
+    @TaskLocal public static var check: (@Sendable () -> QueryError?)?
+}
+
+extension QueryError {
+    /// - Throws: 11601 (`Interrupted`) when the task has been cancelled, or what `Interruption.check` gives.
+    static func throwIfInterrupted() throws(QueryError) {
+        guard !Task.isCancelled else { throw QueryError(code: 11601, message: "operation was interrupted") }
+        if let error = Interruption.check?() { throw error }
+    }
+
+    /// The same, in a loop: looks now and then.
+    @inline(__always)
+    static func throwIfInterrupted(every turn: Int) throws(QueryError) {
+        if turn & 255 == 255 { try throwIfInterrupted() }
+    }
+}

@@ -1,0 +1,34 @@
+import DocumentModel
+
+/// What is found by its name.
+protocol Named {
+    var name: String { get }
+}
+
+extension ProjectionNode.Child: Named {}
+
+extension Document.Field: Named {
+    var name: String { key }
+}
+
+/// Finds fields or their like by name: by search, or by a dictionary where many are looked for among many.
+struct NamedPlaces<Element: Named> {
+    private let elements: [Element]
+    private var places: [FieldName: Int]?
+
+    /// - Parameters:
+    ///   - elements: their names are unique.
+    ///   - searches: how often somebody will look.
+    init(_ elements: [Element], searches: Int) {
+        self.elements = elements
+        guard elements.count &* searches > 4096 else { return }
+        places = Dictionary(
+            elements.enumerated().map { (FieldName($0.element.name), $0.offset) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    func index(of name: String) -> Int? {
+        guard let places else { return elements.firstIndex { $0.name.hasSameBytes(as: name) } }
+        return places[FieldName(name)]
+    }
+}
