@@ -85,6 +85,7 @@ struct GroupTranslation: Sendable {
     func sql(_ table: String, where condition: String, doubt: String?, limit: Int) -> String {
         var inner: [String] = ["t.body as b"]
         var middle: [String] = ["b"]
+        var integers: [String] = []
         var outer: [String] = []
         // What the engine would look at in another way than this statement.
         var hard: [String] = doubt.map { [$0] } ?? []
@@ -106,11 +107,12 @@ struct GroupTranslation: Sendable {
                     as o\(place)
                 """,
             ]
-            let isInteger = "scale(n\(place)) = 0 and n\(place) between -9007199254740992 and 9007199254740992"
+            integers.append(
+                "scale(n\(place)) = 0 and n\(place) between -9007199254740992 and 9007199254740992 as i\(place)")
             outer += [
-                "count(n\(place))", "sum(n\(place)) filter (where \(isInteger))",
-                "bool_or(case when \(isInteger) then \(Self.isLong(path)) else false end)",
-                "encode(string_agg(float8send(n\(place)::float8), '') filter (where not (\(isInteger))), 'hex')",
+                "count(n\(place))", "sum(n\(place)) filter (where i\(place))",
+                "bool_or(case when i\(place) then \(Self.isLong(path)) else false end)",
+                "encode(string_agg(float8send(n\(place)::float8), '') filter (where not i\(place)), 'hex')",
                 "bool_or(o\(place))",
             ]
             hard += Self.arraysAbove(path)
@@ -118,12 +120,16 @@ struct GroupTranslation: Sendable {
         let isHard = hard.isEmpty ? "false" : Set(hard).sorted().joined(separator: " or ")
         inner.append("(\(isHard)) is true as h")
         let groups = keys.indices.map { "g\($0)" }.joined(separator: ", ")
+        // The fences keep Postgres from working an expression out again wherever its name stands.
         return """
             select count(*), bool_or(h)\(outer.map { ", " + $0 }.joined())
             from (
-                select h, \(middle.joined(separator: ", "))
-                from (select \(inner.joined(separator: ", ")) from \(table) t where \(condition) offset 0) e offset 0
-            ) m\(groups.isEmpty ? "" : " group by \(groups)") limit \(limit)
+                select m.*\(integers.map { ", " + $0 }.joined())
+                from (
+                    select h, \(middle.joined(separator: ", "))
+                    from (select \(inner.joined(separator: ", ")) from \(table) t where \(condition) offset 0) e offset 0
+                ) m offset 0
+            ) n\(groups.isEmpty ? "" : " group by \(groups)") limit \(limit)
             """
     }
 
