@@ -13,7 +13,7 @@ struct CollectionTests {
         fixture.store.collection(name, database: "RChat", app: StoreFixture.app)
     }
 
-    @Test func `$$NOW is the present in filters and projections`() async throws {
+    @Test func `the variable NOW is the present in filters and projections`() async throws {
         try await StoreFixture.with { fixture in
             let messages = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
             // The years 2001 and 2286.
