@@ -17,9 +17,9 @@ struct FilterTranslation: Sendable {
         var isExact: Bool
     }
 
-    private(set) var parameters: [PostgresValue]
+    var parameters: [PostgresValue]
     private let partitionKey: String?
-    private var indexes: [CollectionIndex]
+    var indexes: [CollectionIndex]
     private let hint: String?
     /// The indexes that conditions were made for.
     private(set) var used: [IndexPlan] = []
@@ -75,7 +75,7 @@ struct FilterTranslation: Sendable {
     }
 
     /// `nil` where nothing can be said.
-    private mutating func translate(_ node: FilterNode) -> Condition? {
+    mutating func translate(_ node: FilterNode) -> Condition? {
         let bound = parameters.count
         let condition = condition(of: node)
         // Postgres refuses a statement with parameters that stand nowhere.
@@ -83,7 +83,7 @@ struct FilterTranslation: Sendable {
         return condition
     }
 
-    private mutating func condition(of node: FilterNode) -> Condition? {
+    mutating func condition(of node: FilterNode) -> Condition? {
         switch node {
         case .and(let nodes):
             let parts = nodes.map { translate($0) }
@@ -165,7 +165,7 @@ struct FilterTranslation: Sendable {
     }
 
     /// Numbers have other forms too.
-    private static func isUnmistakable(_ value: Value) -> Bool {
+    static func isUnmistakable(_ value: Value) -> Bool {
         switch value {
         case .string, .bool, .objectId, .date, .binary: true
         default: false
@@ -183,7 +183,7 @@ struct FilterTranslation: Sendable {
 
     /// What stands at a path. Names stand in the text, quoted, and not as parameters, so that an index on the same expression is
     /// recognised.
-    private func expression(_ path: Path) -> String {
+    func expression(_ path: Path) -> String {
         path.components.reduce("t.document") { $0 + "->" + Self.literal($1.name) }
     }
 
@@ -193,97 +193,6 @@ struct FilterTranslation: Sendable {
         return name.utf8.contains(UInt8(ascii: "\\"))
             ? "E'" + name.replacing("\\", with: "\\\\").replacing("'", with: "''") + "'"
             : "'" + name.replacing("'", with: "''") + "'"
-    }
-
-    // MARK: Without a doubt
-
-    /// A condition that nothing meets but what matches; what doesn't meet it may match all the same.
-    mutating func certain(_ filter: Filter) -> String? {
-        filter.collation == nil ? certain(filter.node) : nil
-    }
-
-    private mutating func certain(_ node: FilterNode) -> String? {
-        let bound = parameters.count
-        let sql = certainCondition(node)
-        if sql == nil { parameters.removeLast(parameters.count - bound) }
-        return sql
-    }
-
-    private mutating func certainCondition(_ node: FilterNode) -> String? {
-        switch node {
-        case .and(let nodes):
-            var parts: [String] = []
-            for node in nodes {
-                guard let part = certain(node) else { return nil }
-                parts.append("(\(part))")
-            }
-            return parts.isEmpty ? "true" : parts.joined(separator: " and ")
-        case .or(let nodes):
-            let parts = nodes.compactMap { certain($0).map { "(\($0))" } }
-            return parts.isEmpty ? nil : parts.joined(separator: " or ")
-        case .nor(let nodes): return certainNegation(of: .or(nodes))
-        case .field(let path, .not(let condition)): return certainNegation(of: .field(path, condition))
-        case .field(let path, let condition): return certain(condition, at: path)
-        case .constant(let flag): return flag ? "true" : "false"
-        case .expression, .schema: return nil
-        }
-    }
-
-    /// What can't meet a condition surely meets its negation.
-    private mutating func certainNegation(of node: FilterNode) -> String? {
-        // An index would only help to find what is wanted.
-        let all = indexes
-        indexes = []
-        defer { indexes = all }
-        return translate(node).map { "(\($0.sql)) is not true" }
-    }
-
-    private mutating func certain(_ condition: FieldCondition, at path: Path) -> String? {
-        if path.components.count == 1, path.components[0].name == "_id" {
-            return translateId(condition).flatMap { $0.isExact ? $0.sql : nil }
-        }
-        if path.components.contains(where: { $0.index != nil || $0.name.utf8.contains(0) }) { return nil }
-        if case .allOf(let conditions) = condition { return certain(.and(conditions.map { .field(path, $0) })) }
-        let value = expression(path)
-        // Below an array no name leads anywhere, so what has a value has none above it.
-        switch condition {
-        case .equal(.null):
-            let above = (1..<path.components.count).map { depth in
-                " and jsonb_typeof(\(expression(Path(components: path.components.prefix(depth))))) is distinct from 'array'"
-            }
-            return "(\(value) is null or \(value) = 'null'::jsonb)" + above.joined()
-        case .equal(let wanted):
-            guard Self.isUnmistakable(wanted) || wanted.isNumber, let plain = Self.plain(wanted) else { return nil }
-            return "\(value) = \(bind(.utf8(plain)))::jsonb"
-        case .in(let wanted, _):
-            let plains = wanted.filter { Self.isUnmistakable($0) || $0.isNumber }.compactMap(Self.plain)
-            return plains.isEmpty ? nil : "\(value) = any(\(bind(.utf8Array(plains)))::jsonb[])"
-        case .compare(let comparison, let wanted): return certain(comparison, wanted, of: value)
-        case .exists: return "\(value) is not null"
-        case .size(let count):
-            return
-                "case when jsonb_typeof(\(value)) = 'array' then jsonb_array_length(\(value)) = \(count) else false end"
-        default: return nil
-        }
-    }
-
-    private mutating func certain(
-        _ comparison: FieldCondition.Comparison, _ wanted: Value, of value: String
-    ) -> String? {
-        switch wanted {
-        case .int32, .int64, .double:
-            guard !wanted.isWrappedNumber, let plain = Self.plain(wanted) else { return nil }
-            return "jsonb_typeof(\(value)) = 'number' and \(value) \(comparison.sql) \(bind(.utf8(plain)))::jsonb"
-        case .string(let text) where !text.utf8.contains(0):
-            return
-                "jsonb_typeof(\(value)) = 'string' and (\(value) #>> '{}') collate \"C\" \(comparison.sql) \(bind(.text(text)))"
-        case .date(let milliseconds):
-            guard Value.plainIntegers.contains(milliseconds) else { return nil }
-            // An embedded document may have a field of that name too, beside others.
-            return "case when jsonb_typeof(\(value)->'$date') = 'number' then \(value)->'$date' \(comparison.sql) "
-                + "\(bind(.utf8(Array("\(milliseconds)".utf8))))::jsonb and (\(value)) - '$date'::text = '{}'::jsonb else false end"
-        default: return nil
-        }
     }
 
     private mutating func comparison(_ condition: FieldCondition, of value: String) -> String? {
@@ -344,7 +253,7 @@ struct FilterTranslation: Sendable {
     }
 
     /// The plain form of a scalar that has one.
-    private static func plain(_ value: Value) -> [UInt8]? {
+    static func plain(_ value: Value) -> [UInt8]? {
         switch value {
         case .string(let text) where text.utf8.contains(0): return nil
         case .double(let number) where !number.isFinite: return nil
@@ -357,7 +266,7 @@ struct FilterTranslation: Sendable {
     }
 
     /// `_id` is never an array, and the column has its key.
-    private mutating func translateId(_ condition: FieldCondition) -> Condition? {
+    mutating func translateId(_ condition: FieldCondition) -> Condition? {
         switch condition {
         case .equal(let value):
             guard let key = Self.key(value) else { return Condition(sql: "false", isExact: true) }
@@ -388,17 +297,17 @@ struct FilterTranslation: Sendable {
 
 extension Value {
     /// Those that the plain form has as numbers.
-    fileprivate static let plainIntegers: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
+    static let plainIntegers: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
 
     /// Whether the plain form of an integer is no number, though a double may equal it.
-    fileprivate var isWrappedNumber: Bool {
+    var isWrappedNumber: Bool {
         if case .int64(let number) = self { return !Self.plainIntegers.contains(number) }
         return false
     }
 }
 
 extension FieldCondition.Comparison {
-    fileprivate var sql: String {
+    var sql: String {
         switch self {
         case .greater: ">"
         case .greaterOrEqual: ">="
