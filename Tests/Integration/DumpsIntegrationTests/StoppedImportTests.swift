@@ -46,6 +46,23 @@ import Testing
             let changes = try await fixture.changes()
             #expect(changes == (Self.count, Self.count, Self.count))
             #expect(peak > 0 && peak < 200_000, "\(peak) kB")
+
+            // What was imported is printed as it comes: all of it together would be more than this.
+            let printed = "\(fixture.folder)/printed"
+            let printing = try fixture.start(
+                [
+                    "documents", "aggregate", "Shop.items",
+                    #"[{"$match": {"_id": {"$gte": 0}}}, {"$project": {"text": 1}}]"#,
+                ],
+                output: printed)
+            peak = 0
+            try await eventually("all documents are printed", within: .seconds(60)) {
+                peak = max(peak, Self.peakKilobytes(printing.pid))
+                let size = try FileManager.default.attributesOfItem(atPath: printed)[.size] as? NSNumber
+                return size?.intValue ?? 0 > Self.count * padding.utf8.count
+            }
+            #expect(await printing.wait() == .exited(0))
+            #expect(peak > 0 && peak < 65_000, "\(peak) kB")
         }
     }
 
@@ -68,12 +85,15 @@ extension DumpFixture {
     }
 
     fileprivate func start() throws -> ChildProcess {
+        try start(["import-dump", "\(folder)/in", "--rejected", folder], output: "\(folder)/output")
+    }
+
+    fileprivate func start(_ words: [String], output: String) throws -> ChildProcess {
         var environment = CurrentEnvironment.variables
         environment["PARTITA_POSTGRES_URL"] = url
         return try ChildProcess.spawn(
-            CurrentEnvironment.sibling("partita"),
-            ["import-dump", "\(folder)/in", "--app", Self.app, "--rejected", folder], environment: environment,
-            output: .file("\(folder)/output"))
+            CurrentEnvironment.sibling("partita"), words + ["--app", Self.app], environment: environment,
+            output: .file(output))
     }
 
     fileprivate func imported() async throws -> Int {
