@@ -20,7 +20,8 @@ import Testing
 
     @Test func `one Kafka partition that doesn't move is enough`() async throws {
         let fixture = try await GatewayFixture()
-        try await suspend(fixture) { fixture.heartbeats.silence(7) }
+        // The embedded broker has four of any topic that it wasn't told of.
+        try await suspend(fixture) { fixture.heartbeats.silence(2) }
         fixture.stop()
     }
 
