@@ -2,7 +2,8 @@ import DocumentModel
 
 /// The topic `auth-events`: what happened to accounts and sessions, in order per user.
 ///
-/// Written by auth. Read by trigger workers (authentication triggers) and permissions (a deleted user, a revoked session).
+/// Written by auth. Read by trigger workers (authentication triggers) and permissions (users who are
+/// deleted, disabled or enabled again).
 public struct AuthEvent: Sendable {
     /// What happened; the raw value is the part of the CloudEvents type.
     public enum Kind: String, CaseIterable, Sendable {
@@ -10,6 +11,8 @@ public struct AuthEvent: Sendable {
         case signedIn = "signed-in"
         case signedOut = "signed-out"
         case userDeleted = "user-deleted"
+        case userDisabled = "user-disabled"
+        case userEnabled = "user-enabled"
         case identityLinked = "identity-linked"
         case sessionRevoked = "session-revoked"
 
@@ -19,7 +22,7 @@ public struct AuthEvent: Sendable {
             case .userCreated: "CREATE"
             case .signedIn: "LOGIN"
             case .userDeleted: "DELETE"
-            case .signedOut, .identityLinked, .sessionRevoked: nil
+            case .signedOut, .userDisabled, .userEnabled, .identityLinked, .sessionRevoked: nil
             }
         }
     }

@@ -6,6 +6,8 @@ import Postgres
 import TestSupport
 import Testing
 
+@testable import Permissions
+
 @Suite struct DecisionTests {
     @Test func `a question is answered on the topic and in the table`() async throws {
         let fixture = try await PermissionsFixture.shared()
@@ -65,13 +67,36 @@ import Testing
             try await fixture.ask("dora", room)
             _ = try await fixture.grant(.write, of: "dora", room)
         }
-        try await fixture.events.send(
-            AuthEvent(
-                id: ObjectId().hexString, app: PermissionsFixture.app, kind: .userDeleted, userID: "dora", user: [:],
-                time: 0))
+        try await fixture.tell(.userDeleted, of: "dora")
         _ = try await fixture.grant(.none, of: "dora", "kitchen")
         _ = try await fixture.grant(.none, of: "dora", "cellar")
         #expect(try await fixture.row(of: "dora", "cellar") == "none")
+        // The access token is good for a while longer.
+        for room in ["kitchen", "news"] {
+            try await fixture.ask("dora", room)
+            let grant = try await fixture.grant(.none, of: "dora", room)
+            #expect(grant.reason == GrantTable.shutOutReason)
+        }
+    }
+
+    @Test func `a user who is disabled loses everything until enabled again`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        _ = try await fixture.members.insertOne(["_id": "gil", "rooms": ["kitchen"]])
+        try await fixture.ask("gil", "kitchen")
+        _ = try await fixture.grant(.write, of: "gil", "kitchen")
+        try await fixture.tell(.userDisabled, of: "gil")
+        let lost = try await fixture.grant(.none, of: "gil", "kitchen")
+        #expect(lost.reason == GrantTable.shutOutReason)
+        // A change of what the answer depended on gives nothing back, nor does a question.
+        _ = try await fixture.members.updateOne(["_id": "gil"], .document(["$push": ["rooms": "cellar"]]))
+        try await fixture.ask("gil", "cellar")
+        _ = try await fixture.grant(.none, of: "gil", "cellar")
+        #expect(try await fixture.row(of: "gil", "kitchen") == "none")
+        try await fixture.tell(.userEnabled, of: "gil")
+        try await eventually("the user has the partition again") {
+            try await fixture.ask("gil", "kitchen")
+            return try await fixture.row(of: "gil", "kitchen") == "write"
+        }
     }
 
     @Test func `a grant that a crash left in the outbox is published`() async throws {

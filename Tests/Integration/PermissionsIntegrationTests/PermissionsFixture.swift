@@ -144,6 +144,12 @@ final class PermissionsFixture: Sendable {
                 time: Int64(Date().timeIntervalSince1970 * 1000)))
     }
 
+    /// Says what happened to an account.
+    func tell(_ kind: AuthEvent.Kind, of user: String) async throws {
+        try await events.send(
+            AuthEvent(id: ObjectId().hexString, app: Self.app, kind: kind, userID: user, user: [:], time: 0))
+    }
+
     /// The newest grant on the topic, once it has this access.
     func grant(_ access: Grant.Access, of user: String, _ partition: String) async throws -> Grant {
         try await eventually("\(access) of \(user) in \(partition)", within: .seconds(20)) {

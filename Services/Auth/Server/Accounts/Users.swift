@@ -23,7 +23,8 @@ struct Users: Sendable {
         }
     }
 
-    /// Keeps a user out, or lets them in again. Disabling ends all sessions.
+    /// Keeps a user out, or lets them in again. Disabling ends all sessions, and permissions takes all partitions away: access
+    /// tokens live on for a while.
     ///
     /// - Throws: `userNotFound`.
     func setDisabled(_ isDisabled: Bool, _ id: String, app: String) async throws {
@@ -33,6 +34,7 @@ struct Users: Sendable {
             }
             try await tables.setDisabled(isDisabled, user: id, of: app)
             if isDisabled { try await Sessions(service: service).revokeAll(of: user, in: tables) }
+            try await tables.append(service.event(isDisabled ? .userDisabled : .userEnabled, user))
         }
     }
 

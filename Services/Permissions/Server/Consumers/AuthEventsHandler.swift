@@ -2,16 +2,18 @@ import EventStream
 import EventTopics
 import Logging
 
-/// Takes everything away from a user whose account is deleted or disabled.
+/// Takes everything away from a user whose account is deleted or disabled, until it is enabled again.
 struct AuthEventsHandler: EventHandler {
     let decider: Decider
     let logger: Logger
 
     func handle(_ events: [ReceivedEvent<AuthEvent>]) async throws {
         for event in events {
+            let (app, user) = (event.payload.app, event.payload.userID)
             switch event.payload.kind {
-            case .userDeleted: try await decider.revokeAll(app: event.payload.app, user: event.payload.userID)
-            default: break
+            case .userDeleted, .userDisabled: try await decider.shutOut(app: app, user: user)
+            case .userEnabled: try await decider.letIn(app: app, user: user)
+            case .userCreated, .signedIn, .signedOut, .identityLinked, .sessionRevoked: break
             }
         }
     }

@@ -10,6 +10,9 @@ struct GrantTable: Sendable {
     /// Seconds that an answer holds which depended on something that can't be watched.
     static let untrackedLifetime = 5
 
+    /// Why who is shut out gets nothing.
+    static let shutOutReason = "the account is deleted or disabled"
+
     /// The grant on which a decision was made.
     enum Basis {
         case whatever
@@ -18,7 +21,7 @@ struct GrantTable: Sendable {
     }
 
     /// Commits a decision, under the partition's lock: an upload that is being committed comes before it as a whole, or is checked
-    /// against it. The row of the outbox makes sure that the topic gets it.
+    /// against it. The row of the outbox makes sure that the topic gets it. Who is shut out gets nothing, whatever was decided.
     ///
     /// - Parameter basis: what the grant must still be.
     /// - Returns: `nil` when another decision has come before this one, which is to be made again.
@@ -37,8 +40,10 @@ struct GrantTable: Sendable {
                 """
                 with before as (select access from partita.grants where app = $1 and partition = $2 and user_id = $3)
                 insert into partita.grants as g (app, partition, user_id, access, epoch, version, reason, expires_at)
-                values ($1, $2, $3, $4, partita.current_epoch(), 1, to_json($5::text),
-                    case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end)
+                select $1, $2, $3, case when is_shut_out then 'none' else $4 end, partita.current_epoch(), 1,
+                    to_json(case when is_shut_out then '\(Self.shutOutReason)' else $5::text end),
+                    case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end
+                from (select exists (select from partita.shut_out where app = $1 and user_id = $3) as is_shut_out) users
                 on conflict (app, partition, user_id) do update set
                     access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
                     version = case when g.epoch = excluded.epoch then g.version + 1 else 1 end, expires_at = excluded.expires_at
@@ -67,15 +72,28 @@ struct GrantTable: Sendable {
         ).first.map { try Self.grant($0, of: subject) }
     }
 
-    /// Everybody who has an answer in an app, or one user's answers.
+    /// Everybody who has an answer in an app or waits for one, or one user's.
     func subjects(app: String, user: String? = nil) async throws -> [Subject] {
         let rows = try await client.query(
-            "select user_id, partition from partita.grants where app = $1 and ($2::text is null or user_id = $2)",
-            [.text(app), PostgresValue(user)])
+            """
+            select user_id, partition from partita.grants where app = $1 and ($2::text is null or user_id = $2) union
+            select user_id, partition from partita.grant_subjects where app = $1 and ($2::text is null or user_id = $2)
+            """, [.text(app), PostgresValue(user)])
         return try rows.map { row in
             let (user, partition) = try row.decode((String, String).self)
             return Subject(app: app, user: user, partition: Partition(text: partition))
         }
+    }
+
+    func shutOut(app: String, user: String) async throws {
+        try await client.execute(
+            "insert into partita.shut_out (app, user_id) values ($1, $2) on conflict do nothing",
+            [.text(app), .text(user)])
+    }
+
+    func letIn(app: String, user: String) async throws {
+        try await client.execute(
+            "delete from partita.shut_out where app = $1 and user_id = $2", [.text(app), .text(user)])
     }
 
     /// Forgets what is known of a user who is gone, so that later changes don't ask in the user's name.

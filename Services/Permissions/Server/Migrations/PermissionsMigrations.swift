@@ -6,7 +6,7 @@ enum PermissionsMigrations {
         owner: "permissions",
         files: [
             (number: 1, name: "decisions", sql: decisions), (number: 2, name: "fences", sql: fences),
-            (number: 3, name: "dependency-anchors", sql: anchors),
+            (number: 3, name: "dependency-anchors", sql: anchors), (number: 4, name: "shut-out", sql: shutOut),
         ])
 
     private static let decisions = #"""
@@ -65,5 +65,15 @@ enum PermissionsMigrations {
         alter table partita.grant_dependencies add column field text collate "C", add column value bigint;
         create index grant_dependencies_by_value on partita.grant_dependencies (app, database, collection, field, value)
             where _id is null;
+        """#
+
+    private static let shutOut = #"""
+        -- Users whose account is deleted or disabled: no decision gives them anything.
+        create table partita.shut_out (
+            app text collate "C" not null,
+            user_id text collate "C" not null,
+            since timestamptz not null default now(),
+            primary key (app, user_id)
+        );
         """#
 }
