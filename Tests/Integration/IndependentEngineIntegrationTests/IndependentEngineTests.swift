@@ -177,6 +177,8 @@ struct SharedCases {
             [path: ["$size": pick([1, 2])]], [path: ["$all": .array([value])]],
             [path: ["$type": pick(["string", "int", "array"])]],
             [path: ["$elemMatch": ["$gte": value]]], [path: ["$regex": "^a"]], [path: ["$not": ["$gt": value]]],
+            [path: ["$gte": value, "$lt": scalar()]], [path: self.value(depth: 1)],
+            [path: ["$elemMatch": ["x": value]]], [path: ["$all": .array([value, scalar()])]],
         ])
     }
 
@@ -209,6 +211,9 @@ struct SharedCases {
             ["$min": [path: pick([1, 3])]], ["$max": [path: pick([1, 3])]], ["$push": [path: scalar()]],
             ["$push": [path: ["$each": [1, 2], "$slice": 2]]], ["$addToSet": [path: scalar()]],
             ["$pull": [path: scalar()]],
+            ["$set": ["x.0": value()]], ["$set": [path: value(), "other.deep": scalar()]],
+            ["$addToSet": [path: ["$each": .array([scalar(), scalar()])]]],
+            ["$push": [path: ["$each": .array([scalar()]), "$position": 0]]],
             ["$pop": [path: pick([1, -1])]], ["$rename": [path: "renamed"]], ["$pullAll": [path: [1, "a"]]],
         ])
     }
@@ -216,16 +221,34 @@ struct SharedCases {
     private mutating func pipeline() -> [Document] {
         var stages: [Document] = [["$match": .document(filter())], ["$sort": ["_id": 1]]]
         let path: Value = pick(["$x", "$y", "$z", "$x.y"])
-        stages.append(
-            pick([
-                ["$project": ["x": 1, "v": path]], ["$addFields": ["v": path]], ["$unwind": pick(["$x", "$y"])],
-                ["$limit": 2], ["$skip": 1],
-                ["$count": "n"], ["$group": ["_id": .null, "n": ["$sum": 1], "all": ["$push": "$_id"]]],
-                ["$project": ["v": ["$ifNull": [path, "none"]]]], ["$project": ["v": ["$eq": [path, scalar()]]]],
-                ["$project": ["v": ["$cond": [["$gt": [path, 1]], "more", "less"]]]],
-                ["$project": ["v": ["$concat": ["a", "b"]]]],
-                ["$project": ["v": ["$isArray": path]]], ["$replaceRoot": ["newRoot": ["v": path]]],
-            ]))
+        if Int.random(in: 0..<4, using: &generator) == 0 {
+            let group: Document = [
+                "_id": pick([path, .null]), "n": ["$sum": 1], "s": ["$sum": path], "f": ["$first": "$_id"],
+                "l": ["$last": path],
+                "a": ["$push": path],
+            ]
+            return stages + [["$group": .document(group)], ["$sort": ["f": 1]]]
+        }
+        let choices: [Document] = [
+            ["$project": ["x": 1, "v": path]], ["$addFields": ["v": path]], ["$unwind": pick(["$x", "$y"])],
+            ["$limit": 2], ["$skip": 1],
+            ["$count": "n"], ["$group": ["_id": .null, "n": ["$sum": 1], "all": ["$push": "$_id"]]],
+            ["$project": ["v": ["$ifNull": [path, "none"]]]], ["$project": ["v": ["$eq": [path, scalar()]]]],
+            ["$project": ["v": ["$cond": [["$gt": [path, 1]], "more", "less"]]]],
+            ["$project": ["v": ["$concat": ["a", "b"]]]],
+            ["$unwind": ["path": path, "preserveNullAndEmptyArrays": true]], ["$sort": ["y": 1, "_id": 1]],
+            ["$project": ["v": ["$arrayElemAt": [path, 0]]]], ["$project": ["v": ["$add": [path, 1]]]],
+            ["$project": ["v": ["$multiply": [path, 2]]]], ["$project": ["v": ["$subtract": [path, 1]]]],
+            ["$project": ["v": ["$in": [scalar(), [1, "a", 2.5]]]]], ["$project": ["v": ["$toUpper": path]]],
+            ["$project": ["v": ["$size": path]]], ["$project": ["v": ["$concatArrays": [path, [1]]]]],
+            ["$project": ["v": ["$and": [path, true]]]], ["$match": ["$expr": ["$gt": [path, 1]]]],
+            ["$project": ["v": ["$filter": ["input": path, "as": "e", "cond": ["$gt": ["$$e", 1]]]]]],
+            ["$project": ["v": ["$map": ["input": path, "as": "e", "in": ["$$e", 1]]]]],
+            ["$facet": ["a": [["$count": "n"]], "b": [["$limit": 1]]]], ["$project": ["x": 0]],
+            ["$project": ["x.y": 1]],
+            ["$project": ["v": ["$isArray": path]]], ["$replaceRoot": ["newRoot": ["v": path]]],
+        ]
+        stages.append(pick(choices))
         return stages
     }
 }
