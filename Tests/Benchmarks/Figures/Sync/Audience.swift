@@ -1,11 +1,12 @@
 import BenchmarkRunner
 import CBenchmarkReferences
 import DocumentModel
+import DocumentStore
 import Foundation
 import Glibc
 import Postgres
 
-/// Devices that have one partition open, a hand that writes into it, and as many plain sockets for the comparison.
+/// Devices that have one partition open, somebody who writes into it, and as many plain sockets for the comparison.
 actor Audience {
     /// A round's transactions, and what each inserts.
     private static let transactions = 40
@@ -18,7 +19,11 @@ actor Audience {
     }
 
     private let partition: Partition
-    private let client: PostgresClient
+    /// A partition that nobody has open.
+    private let elsewhere: Partition
+    private let notes: DocumentCollection
+    /// Tells the relay of commits; ends with `close`.
+    private let announcing: Task<Void, any Error>
     private let listeners: [BenchmarkDevice]
     private let senders: [Int32]
     private let receivers: [Int32]
@@ -28,10 +33,15 @@ actor Audience {
     private var frameLengths: [Int] = []
 
     init(_ system: RunningSystem, client: PostgresClient, size: Int) async throws {
-        self.client = client
+        let store = DocumentStore(client: client)
+        store.define(AppStorage(app: RunningSystem.app, syncDatabase: "Bench", partitionKey: "partition"))
+        notes = store.collection(Note.collection, database: "Bench", app: RunningSystem.app)
+        announcing = Task { try await store.run() }
         let run = UUID().uuidString
-        guard let partition = Partition(value: .string("fan-out-\(run)")) else { throw BenchmarkError("no partition") }
-        self.partition = partition
+        guard let partition = Partition(value: .string("fan-out-\(run)")),
+            let elsewhere = Partition(value: .string("elsewhere-\(run)"))
+        else { throw BenchmarkError("no partition") }
+        (self.partition, self.elsewhere) = (partition, elsewhere)
         listeners = try await Blocking.run {
             // The first write makes the collection's table.
             let speaker = try system.connect("speaker-\(run)")
@@ -53,6 +63,7 @@ actor Audience {
     }
 
     func close() {
+        announcing.cancel()
         for device in listeners { device.socket.close() }
         for descriptor in senders + receivers { Glibc.close(descriptor) }
     }
@@ -68,7 +79,7 @@ actor Audience {
                 try device.wait(for: "pong") { if case .pong = $0 { true } else { false } }
             }
         }
-        async let writing: Void = write(round)
+        async let writing: Void = write(round, to: partition)
         let arrival = try await Self.receive(from: listeners.map(\.socket.descriptor), upTo: last)
         try await writing
         stream = arrival.stream
@@ -76,28 +87,30 @@ actor Audience {
         return Double(Self.transactions * Self.notesEach * listeners.count) / arrival.seconds
     }
 
-    /// Sends the same frames by a plain loop.
+    /// Sends the same frames by a plain loop, while as much is written where nobody listens: the plain loop shares the cores with the
+    /// same work of Postgres, the broker and the services.
     func plainDeliveriesPerSecond() async throws -> Double {
         let (senders, stream, lengths) = (senders, stream, frameLengths)
+        async let writing: Void = write(round, to: elsewhere)
         async let sending: Void = Blocking.run {
             let status = reference_fan_out(senders, Int32(senders.count), stream, lengths, Int32(lengths.count))
             try WebSocketClientSocket.check(Int(status), "sending")
         }
         let arrival = try await Self.receive(from: receivers, upTo: last)
         try await sending
+        try await writing
         return Double(Self.transactions * Self.notesEach * receivers.count) / arrival.seconds
     }
 
-    /// As anybody may who can reach Postgres.
-    private func write(_ round: Int) async throws {
+    /// As a function does.
+    private func write(_ round: Int, to partition: Partition) async throws {
         for transaction in 0..<Self.transactions {
-            let notes = (1...Self.notesEach).map { place in
-                let number = transaction * Self.notesEach + place
-                let note = Note(id: id(number, round), partition: partition, number: Int64(number))
-                return ExtendedJSON.print(note.document, mode: .relaxed)
-            }
-            try await client.execute(
-                #"insert into "bench/Bench"."Note" (document) select unnest($1::text[])::jsonb"#, [.textArray(notes)])
+            try await notes.insertMany(
+                (1...Self.notesEach).map { place in
+                    let number = transaction * Self.notesEach + place
+                    let id = partition == elsewhere ? UUID().uuidString : id(number, round)
+                    return Note(id: id, partition: partition, number: Int64(number)).document
+                })
         }
     }
 
