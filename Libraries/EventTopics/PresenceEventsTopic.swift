@@ -2,8 +2,8 @@ import DocumentModel
 
 /// The topic `presence-events`: devices of users come and go, and say what their users do, in order per user.
 ///
-/// Written by gateways (online, offline when a device leaves, and what it says) and trigger workers (offline when its lease expired). Read by both:
-/// gateways tell devices, trigger workers write the presence field.
+/// Written by gateways (online, offline when a device leaves, and what it says) and trigger workers (offline when its lease
+/// expired). Read by both: gateways tell devices, trigger workers write the presence field.
 public struct PresenceEvent: Hashable, Sendable {
     /// What happened.
     public enum State: String, Sendable {

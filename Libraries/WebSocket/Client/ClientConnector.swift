@@ -1,8 +1,8 @@
 import EventLoop
 import Glibc
 
-/// One attempt of a client: tries the addresses in turn, begins TLS where it is asked for, sends the request, reads the answer's head and hands the
-/// descriptor to a WebSocket.
+/// One attempt of a client: tries the addresses in turn, begins TLS where it is asked for, sends the request, reads the answer's
+/// head and hands the descriptor to a WebSocket.
 ///
 /// `@unchecked Sendable`: after `init` it is used on its loop only.
 final class ClientConnector: @unchecked Sendable {

@@ -3,9 +3,11 @@ import Glibc
 
 /// The TLS of one client's connection, between a socket and who reads and writes it. Loop only.
 ///
-/// OpenSSL works on memory, and the descriptor is read and written here: so nothing raises SIGPIPE, and what is called looks like `recv` and `sendmsg`, `errno` included.
+/// OpenSSL works on memory, and the descriptor is read and written here: so nothing raises SIGPIPE, and what is called looks like
+/// `recv` and `sendmsg`, `errno` included.
 final class TLSChannel {
-    /// How much is encrypted before the kernel has taken it, and how much is read at once. Of so much ciphertext, and a record that began before, the plain text fits in any buffer that `receive` is given.
+    /// How much is encrypted before the kernel has taken it, and how much is read at once. Of so much ciphertext, and a record that
+    /// began before, the plain text fits in any buffer that `receive` is given.
     private static let lot = 16 << 10
 
     private let ssl: OpaquePointer

@@ -3,12 +3,13 @@ import EventLoop
 
 /// What the TLS of clients has in common: whom they trust.
 ///
-/// `@unchecked Sendable`: an `SSL_CTX` that isn't changed any more may be used from any thread.
+/// `@unchecked Sendable`: OpenSSL counts an `SSL_CTX`'s references atomically and lets any threads make connections of it at once, as long
+/// as nobody changes it (openssl-threads(7)); nobody does after `init`.
 final class TLSContext: @unchecked Sendable {
     /// One for each file of authorities: reading the system's takes milliseconds.
     private static let made = Locked<[String?: TLSContext]>([:])
 
-    fileprivate let pointer: OpaquePointer
+    private let pointer: OpaquePointer
 
     /// The context that trusts the authorities in a file, or the system's.
     static func trusting(_ certificateAuthorityFile: String?) async throws -> TLSContext {

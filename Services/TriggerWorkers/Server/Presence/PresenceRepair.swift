@@ -25,6 +25,7 @@ struct PresenceRepair: Service {
                 do {
                     // Who ends in the middle leaves it to the next one.
                     if try await leases.claimForgotten(claimTime: ttl + .seconds(60)) {
+                        // No event tells that the last of those who are still there has a new lease; only its time does.
                         try await Task.sleep(for: ttl)
                         try await repair()
                         try await leases.remember()
@@ -32,6 +33,7 @@ struct PresenceRepair: Service {
                 } catch {
                     logger.debug("who is online can't be looked through", metadata: ["error": "\(error)"])
                 }
+                // Nor does Redis tell that it has forgotten: a restart looks like a connection that was cut.
                 try await Task.sleep(for: Self.interval)
             }
         }
