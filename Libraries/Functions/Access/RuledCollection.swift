@@ -245,7 +245,8 @@ struct RuledCollection: Sendable {
         let restriction = try await rules.restriction(of: request)
         let cut = try ProjectionChain(restriction.projections, positionedBy: nil)
         let allowed = try Filter(restriction.restricting([:]))
-        for document in found where allowed.matches(document) {
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        for document in found where allowed.matches(document, now: now) {
             guard let visible = try await rules.visible(document, to: request, naming: paths, isSearch: isSearch) else {
                 continue
             }

@@ -39,10 +39,10 @@ public struct Filter: Sendable {
     }
 
     /// Whether a document matches. A fault in the evaluation of `$expr`, or a regular expression beyond its limits, counts as no match;
-    /// `evaluate` reports it.
+    /// `evaluate` reports it. For filters without `$expr`: it has no moment for `$$NOW`.
     public func matches(_ document: Document) -> Bool { matches(document, now: 0) }
 
-    /// The same.
+    /// The same, for any filter.
     /// - Parameter now: the moment of `$$NOW`, in milliseconds since 1970.
     public func matches(_ document: Document, now: Int64) -> Bool {
         // Documented above: who needs the reason calls `evaluate`.
