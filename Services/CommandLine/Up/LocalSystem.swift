@@ -100,15 +100,17 @@ actor LocalSystem {
     private func url(of service: String) -> String { services.first { $0.name == service }?.url ?? "" }
 
     /// The address that clients are given: the proxy's, or auth's, with which they begin.
-    private var publicURL: String { proxy == nil ? url(of: "auth") : inFront.publicURL }
+    private var publicURL: String { publicURL(of: "auth") }
+
+    /// Where clients find a service: at the one address, if there is one.
+    private func publicURL(of service: String) -> String { proxy == nil ? url(of: service) : inFront.publicURL }
 
     /// What is particular to a system on one machine.
     private var settings: [String: String] {
         var settings = [
             "PARTITA_PUBLIC_URL": publicURL, "PARTITA_HTTP_BEHIND_PROXY": "\(proxy != nil)",
-            "PARTITA_SYNC_URL": (proxy == nil ? url(of: "sync-gateway") : publicURL).replacing(
-                "http://", with: "ws://"),
-            "PARTITA_MEDIA_PUBLIC_URL": proxy == nil ? url(of: "media-offload") : publicURL,
+            "PARTITA_SYNC_URL": publicURL(of: "sync-gateway").replacing("http://", with: "ws://"),
+            "PARTITA_MEDIA_PUBLIC_URL": publicURL(of: "media-offload"),
             "PARTITA_MEDIA_DIRECTORY": places.media, "PARTITA_MAIL_FOLDER": places.mail,
             "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
         ]
