@@ -340,14 +340,14 @@ let benchmarkTargets: [Target] =
         .systemLibrary(
             name: "Cbson", path: "Tests/Benchmarks/Cbson", pkgConfig: "libbson-1.0", providers: [.apt(["libbson-dev"])]),
         .target(
-            name: "CBenchmarkReferences", dependencies: ["Cbson", "Clibpq", "Crdkafka"],
+            name: "CBenchmarkReferences", dependencies: ["Cbson", "Ccurl", "Clibpq", "Crdkafka", "Cuv"],
             path: "Tests/Benchmarks/References"),
         .executableTarget(
             name: "benchmarks",
             dependencies: [
                 "BenchmarkRunner", "CBenchmarkReferences", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
-                "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "LocalEngines", "Logging", "Metrics", "Postgres",
-                "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
+                "EventLoop", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "LocalEngines", "Logging", "Metrics",
+                "Postgres", "Redis", "SyncEngine", "SyncProtocol", "WebSocket",
             ], path: "Tests/Benchmarks/Figures", swiftSettings: settings),
     ]
 

@@ -6,7 +6,8 @@ enum Registry {
         // Before others have left memory to be used again.
         webSocketIdleBytes,
         commitToDevice, ackedWrites, fanOut,
-        httpRequests, pipelinedInserts, redisGets,
+        httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
+        loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
         jsonParse, jsonPrint,
         documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsGroup,
         documentsImportDump,

@@ -1,15 +1,9 @@
+#include "clock.h"
 #include "references.h"
 
 #include <libpq-fe.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static bool succeeded(PGresult *result) {
     ExecStatusType status = PQresultStatus(result);

@@ -1,3 +1,5 @@
+#include "clock.h"
+#include "kafka_client.h"
 #include "references.h"
 
 #include <libpq-fe.h>
@@ -5,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct reference_latency {
     PGconn *postgres;
@@ -19,46 +20,10 @@ static const char body[] =
     "{\"_id\":\"note-1\",\"partition\":\"latency-00000000-0000-0000-0000-000000000000\",\"text\":\"A message of some length, "
     "as people write them when they have something to say to each other.\",\"number\":1,\"at\":{\"$date\":1700000000001}}";
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
 static bool succeeded(PGresult *result) {
     ExecStatusType status = PQresultStatus(result);
     PQclear(result);
     return status == PGRES_COMMAND_OK;
-}
-
-static rd_kafka_t *client(rd_kafka_type_t type, const char *bootstrap, bool is_embedded) {
-    char error[256];
-    rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    rd_kafka_conf_set(conf, "bootstrap.servers", bootstrap, error, sizeof error);
-    rd_kafka_conf_set(conf, "socket.nagle.disable", "true", error, sizeof error);
-    if (type == RD_KAFKA_PRODUCER) {
-        rd_kafka_conf_set(conf, "linger.ms", "0", error, sizeof error);
-        rd_kafka_conf_set(conf, "acks", "all", error, sizeof error);
-        rd_kafka_conf_set(conf, "enable.idempotence", "true", error, sizeof error);
-    } else {
-        rd_kafka_conf_set(conf, "group.id", "bench", error, sizeof error);
-        rd_kafka_conf_set(conf, "enable.auto.commit", "false", error, sizeof error);
-        if (is_embedded) rd_kafka_conf_set(conf, "fetch.wait.max.ms", "5", error, sizeof error);
-    }
-    rd_kafka_t *made = rd_kafka_new(type, conf, error, sizeof error);
-    if (!made) rd_kafka_conf_destroy(conf);
-    return made;
-}
-
-static bool assign(struct reference_latency *handle, const char *topic) {
-    int64_t low, high;
-    if (rd_kafka_query_watermark_offsets(handle->consumer, topic, 0, &low, &high, 10000) != RD_KAFKA_RESP_ERR_NO_ERROR)
-        return false;
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, topic, 0)->offset = high;
-    bool is_assigned = rd_kafka_assign(handle->consumer, list) == RD_KAFKA_RESP_ERR_NO_ERROR;
-    rd_kafka_topic_partition_list_destroy(list);
-    return is_assigned;
 }
 
 struct reference_latency *reference_latency_open(
@@ -66,13 +31,13 @@ struct reference_latency *reference_latency_open(
     struct reference_latency *handle = calloc(1, sizeof *handle);
     if (!handle) return NULL;
     handle->postgres = PQconnectdb(postgres);
-    handle->producer = client(RD_KAFKA_PRODUCER, bootstrap, is_embedded);
-    handle->consumer = client(RD_KAFKA_CONSUMER, bootstrap, is_embedded);
+    handle->producer = kafka_producer(bootstrap);
+    handle->consumer = kafka_consumer(bootstrap, is_embedded);
     if (PQstatus(handle->postgres) == CONNECTION_OK && handle->producer && handle->consumer
         && succeeded(PQexec(handle->postgres, "create table notes (_id text primary key, body json not null)"))
         && succeeded(PQprepare(handle->postgres, "insert", "insert into notes values ($1, $2::json)", 2, NULL))
         && (handle->topic = rd_kafka_topic_new(handle->producer, topic, NULL))
-        && rd_kafka_poll_set_consumer(handle->consumer) == RD_KAFKA_RESP_ERR_NO_ERROR && assign(handle, topic))
+        && kafka_read(handle->consumer, topic, RD_KAFKA_OFFSET_END))
         return handle;
     reference_latency_close(handle);
     return NULL;

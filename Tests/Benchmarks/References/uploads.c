@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "clock.h"
 #include "references.h"
 
 #include <errno.h>
@@ -6,14 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 enum { buffer_size = 1 << 20 };
 

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "clock.h"
 #include "references.h"
 
 #include <arpa/inet.h>
@@ -9,14 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static int send_all(int descriptor, const uint8_t *bytes, size_t length) {
     while (length > 0) {

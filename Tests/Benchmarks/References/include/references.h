@@ -81,6 +81,37 @@ double reference_pipelined_inserts(
     const char *url, const char *document_sql, const char *change_sql, const char *id_format, const char *body,
     const char *plain, long first, long count, long per_transaction);
 
+// Messages of a topic (kafka.c), each with a key and two headers. Seconds, or a negative number.
+
+/// Sends messages and waits until all are acknowledged, at most `window` unacknowledged at a time.
+double reference_kafka_produce(
+    const char *bootstrap, const char *topic, const uint8_t *value, size_t length, int count, int window);
+
+/// Reads messages from the beginning of partition 0; the time is from the first one on.
+double reference_kafka_consume(const char *bootstrap, const char *topic, int count, bool is_embedded);
+
+// Requests by libcurl (http_client.c).
+
+/// GETs, some at once, that are answered with 200. Seconds, or a negative number.
+double reference_http_get(const char *url, int count, int concurrency, int timeout_seconds);
+
+// libuv (event_loop.c). Seconds, or a negative number.
+
+/// Two loops, each with its thread, that wake each other in turns; as many wakes together.
+double reference_loop_hops(int count);
+
+/// One loop on which pairs of sockets throw a byte to and fro; as many catches together.
+double reference_loop_events(int pairs, int count);
+
+// Logs and metrics (observability.c). Seconds, or a negative number.
+
+/// Writes JSON lines to a file.
+double reference_log_lines(const char *path, int count);
+
+/// Counts, and sorts durations into buckets, by atomics.
+double reference_metric_records(
+    const double *bounds, int bound_count, const double *seconds, int value_count, long count);
+
 #pragma clang assume_nonnull end
 
 #endif
