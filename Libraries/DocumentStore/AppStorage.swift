@@ -49,8 +49,13 @@ public struct AppStorage: Sendable {
 
 extension Value {
     /// The key text if Postgres can hold it in an index.
-    var storableKey: String? {
-        guard let text = keyText, text.utf8.count <= 1026, !text.utf8.contains(0) else { return nil }
+    var storableKey: String? { Self.storable(keyText) }
+
+    /// The text as an `_id` if Postgres can hold it in an index.
+    var storableId: String? { Self.storable(idText) }
+
+    private static func storable(_ text: String?) -> String? {
+        guard let text, text.utf8.count <= 1026, !text.utf8.contains(0) else { return nil }
         return text
     }
 }

@@ -26,7 +26,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let schemaViolation = Code(.schemaViolation)
         /// The document is larger than ``DocumentStore/maximumDocumentBytes``.
         public static let documentTooLarge = Code(.documentTooLarge)
-        /// The `_id` is no string, ObjectId, UUID or integer, or would change.
+        /// The `_id` is of a type that none can have, or too large, or would change.
         public static let badId = Code(.badId)
         /// The update can't be applied; MongoDB's code is in `mongoCode`.
         public static let badUpdate = Code(.badUpdate)

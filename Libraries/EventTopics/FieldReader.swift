@@ -88,6 +88,6 @@ extension ChangeEvent.Namespace {
 
     /// `db.coll/key`, which names a document within its app.
     func subject(_ key: Value) -> String {
-        "\(database).\(collection)/\(key.keyText ?? ExtendedJSON.print(key))"
+        "\(database).\(collection)/\(key.idText ?? ExtendedJSON.print(key))"
     }
 }

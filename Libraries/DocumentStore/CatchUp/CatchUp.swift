@@ -5,7 +5,7 @@ public struct CatchUp: Sendable {
     /// A document as it is, or that it is gone.
     public struct Entry: Sendable {
         public var collection: String
-        /// The `_id` as `Value.keyText`.
+        /// The `_id` as `Value.idText`.
         public var idText: String
         /// The revision of its last change.
         public var revision: Revision

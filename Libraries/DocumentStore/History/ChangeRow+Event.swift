@@ -10,7 +10,7 @@ extension ChangeRow {
     func event() throws(DocumentStoreError) -> ChangeEvent {
         let before = try parsed(before)
         let after = try parsed(after)
-        guard let key = (after ?? before)?["_id"] ?? Value(keyText: idText) else {
+        guard let key = (after ?? before)?["_id"] ?? Value(idText: idText) else {
             throw DocumentStoreError(.corruptRow, "a change row has no _id")
         }
         var description: UpdateDescription?
@@ -24,7 +24,7 @@ extension ChangeRow {
 
     /// Says that the row is there, for a change whose documents are too large to be sent.
     func largeChange() throws(DocumentStoreError) -> LargeChange {
-        guard let key = Value(keyText: idText) else {
+        guard let key = Value(idText: idText) else {
             throw DocumentStoreError(.corruptRow, "a change row has no _id")
         }
         return LargeChange(

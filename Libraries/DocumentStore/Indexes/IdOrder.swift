@@ -2,7 +2,8 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// The order by `_id`, from the primary key: its texts sort as their values do within a type, but for integers.
+/// The order by `_id`, from the primary key: the texts of strings, UUIDs and ObjectIds sort as their values do, and those of integers
+/// hold the number.
 struct IdOrder {
     let isAscending: Bool
 
@@ -11,6 +12,9 @@ struct IdOrder {
         guard filter.collation == nil, sort.keys.count == 1, sort.keys[0].path?.description == "_id" else { return nil }
         isAscending = sort.keys[0].ascending
     }
+
+    /// What the texts don't order: `_id`s of all other types.
+    let others = "t._id >= 'e:' and t._id < 'e;'"
 
     /// Conditions and orders that follow each other: integers, strings, UUIDs, ObjectIds.
     var parts: [(condition: String, order: String)] {

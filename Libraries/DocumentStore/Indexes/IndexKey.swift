@@ -55,7 +55,7 @@ enum IndexKey {
         guard let start = detail.range(of: "(_id)=("), let end = detail.range(of: ")", options: .backwards),
             start.upperBound <= end.lowerBound
         else { return nil }
-        return Value(keyText: String(detail[start.upperBound..<end.lowerBound]))
+        return Value(idText: String(detail[start.upperBound..<end.lowerBound]))
     }
 
     /// The values of `Key (…)=(\x…, \x…) already exists.`; null for what has no exact key.

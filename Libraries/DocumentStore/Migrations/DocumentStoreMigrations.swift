@@ -16,5 +16,6 @@ public enum DocumentStoreMigrations {
             (5, "indexes", indexes),
             (6, "schemas", schemas),
             (7, "restored", restored),
+            (8, "ids", ids),
         ])
 }

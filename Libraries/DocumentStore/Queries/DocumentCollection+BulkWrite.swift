@@ -120,7 +120,7 @@ extension DocumentSession {
     fileprivate func lockExisting(_ writes: [WriteModel], in table: CollectionTable) async throws {
         var ids: [String?] = []
         for case .insertOne(let document) in writes {
-            if let id = document["_id"]?.keyText, !id.utf8.contains(0) { ids.append(id) }
+            if let id = document["_id"]?.storableId { ids.append(id) }
         }
         if ids.isEmpty { return }
         _ = try await lock(

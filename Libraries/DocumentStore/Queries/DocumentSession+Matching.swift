@@ -77,7 +77,7 @@ extension DocumentSession {
                 if best.map({ sort.compare(document, $0) < 0 }) ?? true { best = document }
                 break
             }
-            guard let best, let id = best["_id"]?.storableKey else { return nil }
+            guard let best, let id = best["_id"]?.storableId else { return nil }
             if let key = try await lock(target.table, id: id), try matches(key, target.filter),
                 plan[key]?.current?.stored.document.isIdentical(to: best) == true
             {

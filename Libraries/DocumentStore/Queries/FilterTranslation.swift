@@ -269,16 +269,16 @@ struct FilterTranslation: Sendable {
     mutating func translateId(_ condition: FieldCondition) -> Condition? {
         switch condition {
         case .equal(let value):
-            guard let key = Self.key(value) else { return Condition(sql: "false", isExact: true) }
-            return Condition(sql: "t._id = \(bind(.text(key)))", isExact: true)
+            guard let id = value.storableId else { return Condition(sql: "false", isExact: true) }
+            return Condition(sql: "t._id = \(bind(.text(id)))", isExact: true)
         case .in(let values, let expressions):
             guard expressions.isEmpty else { return nil }
             return Condition(
-                sql: "t._id = any(\(bind(.textArray(values.compactMap(Self.key))))::text[])", isExact: true)
+                sql: "t._id = any(\(bind(.textArray(values.compactMap(\.storableId))))::text[])", isExact: true)
         case .exists: return Condition(sql: "true", isExact: true)
         case .compare(let comparison, let value):
             // Key texts of one type sort as MongoDB sorts their values, but for integers.
-            guard !value.isNumber, let key = Self.key(value), let type = key.utf8.first else { return nil }
+            guard !value.isNumber, let key = value.storableKey, let type = key.utf8.first else { return nil }
             let after = String(decoding: [type + 1], as: UTF8.self)
             return Condition(
                 sql:
@@ -286,12 +286,6 @@ struct FilterTranslation: Sendable {
                 isExact: true)
         default: return nil
         }
-    }
-
-    /// The key of an `_id` that equals the value: a double or decimal of a whole number equals the integer.
-    static func key(_ value: Value) -> String? {
-        let text = value.isNumber ? value.int64Value.map { "l:\($0)" } : value.keyText
-        return text.flatMap { $0.utf8.contains(0) ? nil : $0 }
     }
 }
 

@@ -17,13 +17,13 @@ struct OrderedRead {
         self.sort = sort
         let source = "select t.body from \(table.name) t where"
         if let order = IdOrder(sort, filter: filter) {
+            var translation = FilterTranslation(partitionKey: partitionKey, indexes: table.indexes, hint: hint)
+            let condition = translation.translate(filter).sql
             regular = order.parts.map { part in
-                var translation = FilterTranslation(partitionKey: partitionKey, indexes: table.indexes, hint: hint)
-                let condition = translation.translate(filter).sql
-                return PostgresStatement(
+                PostgresStatement(
                     "\(source) \(part.condition) and (\(condition)) order by \(part.order)", translation.parameters)
             }
-            irregular = nil
+            irregular = PostgresStatement("\(source) \(order.others) and (\(condition))", translation.parameters)
             indexes = ["_id_"]
             return
         }

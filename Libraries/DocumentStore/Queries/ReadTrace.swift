@@ -11,7 +11,7 @@ final class ReadTrace: Sendable {
     private let digests = Locked<[WritePlan.Key: Int]>([:])
 
     func note(_ document: Document, in namespace: ChangeEvent.Namespace, body: UnsafeRawBufferPointer) {
-        guard let id = document["_id"]?.storableKey else { return }
+        guard let id = document["_id"]?.storableId else { return }
         let key = WritePlan.Key(namespace, id: id)
         digests.withLock { digests in
             if digests.count < Self.capacity || digests[key] != nil { digests[key] = Self.digest(body) }

@@ -37,11 +37,8 @@ struct ChangesetRun {
         _ place: Int, in plan: WritePlan, tables: [ExactText: CollectionTable], busy: Set<WritePlan.Key>
     ) throws(Stop) {
         let operation = upload.changeset.operations[place]
-        guard let id = operation.id.storableKey else {
-            throw .rejected(
-                .init(
-                    code: .badId, reason: "an _id is a string of at most 1,024 bytes, ObjectId, UUID or integer",
-                    path: "_id"))
+        guard let id = operation.id.storableId else {
+            throw .rejected(.init(code: .badId, reason: DocumentStoreError.largeId.message, path: "_id"))
         }
         guard let table = tables[ExactText(operation.collection)] else {
             throw .rejected(

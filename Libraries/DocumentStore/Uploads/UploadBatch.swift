@@ -98,7 +98,7 @@ struct UploadBatch {
                 partitions.insert(ExactText(upload.partition.text))
                 grants.insert(.init(partition: upload.partition, user: upload.user))
                 for operation in upload.changeset.operations {
-                    if let id = operation.id.keyText {
+                    if let id = operation.id.idText {
                         byTable[ExactText(operation.collection), default: []].insert(.init(id))
                     }
                     if case .update(let operators, _) = operation.kind, let key = storage.partitionKey,

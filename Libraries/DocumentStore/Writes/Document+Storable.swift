@@ -4,14 +4,18 @@ extension Document {
     /// The document as it is inserted, its `_id` first and made if there is none, and the `_id`'s key.
     func storable() throws(DocumentStoreError) -> (document: Document, id: String) {
         let value = id ?? .objectId(ObjectId())
-        guard let key = value.storableKey else {
-            if case .array = value { throw .refusedId(of: "array") }
-            if case .regex = value { throw .refusedId(of: "regex") }
-            if case .undefined = value { throw .refusedId(of: "undefined") }
+        switch value {
+        case .array, .regex, .undefined:
             throw DocumentStoreError(
-                .badId, "an _id is a string of at most 1,024 bytes, ObjectId, UUID or integer", mongoCode: 2,
-                path: "_id")
+                .badId, "The '_id' value cannot be of type \(value.typeName)", mongoCode: 53, path: "_id")
+        case .document(let parts):
+            guard let field = parts.fields.first(where: { $0.key.hasPrefix("$") }) else { break }
+            throw DocumentStoreError(
+                .badId, "_id fields may not contain '$'-prefixed fields: \(field.key) is not valid for storage.",
+                mongoCode: 52, path: "_id")
+        default: break
         }
+        guard let key = value.storableId else { throw .largeId }
         if let first = fields.first, first.key == "_id" { return (self, key) }
         var document = self
         document["_id"] = nil
@@ -39,9 +43,9 @@ extension AppStorage {
 }
 
 extension DocumentStoreError {
-    /// What MongoDB doesn't take as an `_id` either.
-    fileprivate static func refusedId(of type: String) -> DocumentStoreError {
-        DocumentStoreError(.badId, "The '_id' value cannot be of type \(type)", mongoCode: 53, path: "_id")
+    /// What MongoDB takes as an `_id`, and an index of Postgres doesn't.
+    static var largeId: DocumentStoreError {
+        DocumentStoreError(.badId, "an _id has at most 1,024 bytes, and no NUL as a string", mongoCode: 2, path: "_id")
     }
 
     /// - Parameter document: one whose `_id` another one has.

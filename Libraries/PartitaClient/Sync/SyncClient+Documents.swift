@@ -153,7 +153,8 @@ extension SyncClient {
         var batch = WriteBatch(bookkeeping: open.bookkeeping)
         for operation in operations {
             guard let key = operation.key else {
-                throw PartitaError(code: .badWrite, message: "an _id is a string, ObjectId, UUID or integer")
+                throw PartitaError(
+                    code: .badWrite, message: "an _id can't be an array, a regular expression or undefined")
             }
             try batch.add(
                 operation, key, server: try store.serverDocument(partition, key),

@@ -16,13 +16,14 @@ public enum ConflictRules {
     public static func apply(
         _ operation: Operation, by stamp: WriteStamp, revision: Revision, to stored: StoredDocument?
     ) -> OperationOutcome {
-        guard let idText = operation.id.keyText else {
+        guard let idText = operation.id.idText else {
             return .rejected(
-                OperationRejection(code: .badId, reason: "an _id is a string, ObjectId, UUID or integer", path: "_id"))
+                OperationRejection(
+                    code: .badId, reason: "an _id can't be an array, a regular expression or undefined", path: "_id"))
         }
         switch operation.kind {
         case .insert(let document):
-            guard document["_id"]?.keyText == idText else {
+            guard document["_id"]?.idText == idText else {
                 return .rejected(
                     OperationRejection(code: .badId, reason: "the document's _id is not the operation's", path: "_id"))
             }

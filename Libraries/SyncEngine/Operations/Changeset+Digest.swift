@@ -13,7 +13,7 @@ extension Changeset {
         append("\(version) \(clock.bits)")
         for operation in operations {
             append(operation.collection)
-            append(operation.id.keyText ?? "")
+            append(operation.id.idText ?? "")
             append(operation.incarnation?.description ?? "")
             append(operation.base?.description ?? "")
             switch operation.kind {

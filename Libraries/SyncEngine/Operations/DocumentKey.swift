@@ -4,17 +4,17 @@ import DocumentModel
 public struct DocumentKey: Hashable, Comparable, Sendable {
     /// The collection's name.
     public let collection: String
-    /// The `_id` as `Value.keyText`.
+    /// The `_id` as `Value.idText`.
     public let idText: String
 
-    /// - Parameter id: A string, ObjectId, UUID or integer; for anything else the result is `nil`.
+    /// - Parameter id: for an array, a regular expression and `undefined` the result is `nil`.
     public init?(collection: String, id: Value) {
-        guard let idText = id.keyText else { return nil }
+        guard let idText = id.idText else { return nil }
         self.collection = collection
         self.idText = idText
     }
 
-    /// - Parameter idText: A text that `Value.keyText` made.
+    /// - Parameter idText: A text that `Value.idText` made.
     public init(collection: String, idText: String) {
         self.collection = collection
         self.idText = idText

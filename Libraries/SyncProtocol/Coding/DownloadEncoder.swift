@@ -28,7 +28,7 @@ public struct DownloadEncoder: Sendable {
     /// Adds a document that was inserted or changed.
     ///
     /// - Parameters:
-    ///   - idText: The `_id` as `Value.keyText`.
+    ///   - idText: The `_id` as `Value.idText`.
     ///   - body: The whole document, valid canonical Extended JSON.
     public mutating func appendUpsert(
         collection: String, idText: String, revision: Revision, incarnation: Revision,
@@ -102,7 +102,7 @@ public struct DownloadEncoder: Sendable {
     ) {
         writer.field("op", name)
         writer.field("collection", collection)
-        writer.field("_id", Value(keyText: idText) ?? .null)
+        writer.field("_id", Value(idText: idText) ?? .null)
         writer.field("revision", revision)
         writer.field("incarnation", incarnation)
         guard let origin else { return }
@@ -116,7 +116,7 @@ public struct DownloadEncoder: Sendable {
     static func encode(_ download: Download, partition: Partition) -> [UInt8] {
         var encoder = DownloadEncoder(partition: partition, from: download.from)
         for change in download.changes {
-            let idText = change.id.keyText ?? ""
+            let idText = change.id.idText ?? ""
             if let document = change.document {
                 var body: [UInt8] = []
                 ExtendedJSON.append(document, to: &body)

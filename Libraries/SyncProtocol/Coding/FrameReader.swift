@@ -67,8 +67,8 @@ struct FrameReader {
     }
 
     func documentId() throws(SyncProtocolError) -> Value {
-        guard let id = document["_id"], id.keyText != nil else {
-            throw wrong("_id", "a string, ObjectId, UUID or integer")
+        guard let id = document["_id"], id.idText != nil else {
+            throw wrong("_id", "a value that is no array, regular expression or undefined")
         }
         return id
     }

@@ -35,7 +35,7 @@ struct DemoCheck: Sendable {
             let expected = Dictionary(uniqueKeysWithValues: try rows.decode((String, String).self).map { ($0, $1) })
             var found: [String: String] = [:]
             for document in try await handle.find(collection) {
-                found[document["_id"]?.keyText ?? ""] = ExtendedJSON.print(document)
+                found[document["_id"]?.idText ?? ""] = ExtendedJSON.print(document)
             }
             for id in Set(expected.keys).union(found.keys) {
                 let server = try expected[id].map { ExtendedJSON.print(try ExtendedJSON.parse($0)) }

@@ -165,7 +165,7 @@ struct ChatWorld: Sendable {
             guard !seen.contains(id), first[document] == nil else { continue }
             var event: Document = [
                 "operationType": .string(row.4), "ns": ["db": "RChat", "coll": .string(row.2)],
-                "documentKey": ["_id": Value(keyText: row.3) ?? .null],
+                "documentKey": ["_id": Value(idText: row.3) ?? .null],
             ]
             if let before = row.5 { event["fullDocumentBeforeChange"] = try ExtendedJSON.parse(before) }
             if let after = row.6 { event["fullDocument"] = try ExtendedJSON.parse(after) }

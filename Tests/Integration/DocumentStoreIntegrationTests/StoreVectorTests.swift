@@ -238,7 +238,7 @@ extension VectorCase {
                 guard kind == "filter", !changes else { return nil }
                 documents[index].fields.insert(.init("_id", .integer(index)), at: 0)
             }
-            guard let id = documents[index].id, id.keyText != nil, !id.isFraction, ids.insert(id).inserted else {
+            guard let id = documents[index].id, id.idText != nil, ids.insert(id).inserted else {
                 return nil
             }
         }
@@ -256,13 +256,6 @@ extension Value {
         case .document(let document):
             return .document(Document(fields: document.fields.map { .init($0.key, $0.value.unordered) }))
         default: return self
-        }
-    }
-
-    fileprivate var isFraction: Bool {
-        switch self {
-        case .double, .decimal128: true
-        default: false
         }
     }
 }

@@ -35,6 +35,30 @@ import Testing
         #expect(Value.decimal128(try #require(Decimal128("0.5"))) == 0.5)
     }
 
+    @Test func `values have one text as an _id exactly when they are equal`() throws {
+        let decimals = try ["1.5", "1.50", "0.1", "2", "1E+6111", "10E+6110", "NaN", "-Infinity", "0E+3"].map {
+            Value.decimal128(try #require(Decimal128($0)))
+        }
+        let values: [Value] =
+            decimals + [
+                1.5, 0.1, 2, .int64(2), 2.0, -0.0, 0, .double(.nan), .double(-.infinity), 1e300, .null, true, false,
+                .date(5), .int64(5), "s", .symbol("s"), "e:5", ["a": 1], ["a": 1.0], ["a": 1, "b": 2],
+                ["b": 2, "a": 1],
+                ["a": [.int64(1), 2.5]], ["a": [1.0, decimals[0]]], .minKey, .maxKey,
+                .objectId(ObjectId(high: 1, low: 2)),
+                .timestamp(Timestamp(seconds: 1, increment: 2)), .binary(Binary([1])), .binary(Binary([1], subtype: 5)),
+                .code(Code("a")), .code(Code("a", scope: ["x": 1])), .code(Code("a", scope: ["x": 1.0])),
+            ]
+        for a in values {
+            let text = try #require(a.idText)
+            #expect(Value(idText: text) == a, "\(text)")
+            for b in values { #expect((text == b.idText) == (a == b), "\(a) and \(b)") }
+        }
+        let none: [Value] = [[1], .regex(RegularExpression("a")), .undefined]
+        for value in none { #expect(value.idText == nil) }
+        for text in ["", "x", "e:", "e:{", "q:1"] { #expect(Value(idText: text) == nil) }
+    }
+
     @Test func `the order of fields matters`() {
         #expect(Value.document(["a": 1, "b": 2]) != ["b": 2, "a": 1])
     }

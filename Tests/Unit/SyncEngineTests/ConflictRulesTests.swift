@@ -275,7 +275,7 @@ struct ConflictRulesTests {
 
     @Test func `an _id that can't be a key is refused`() {
         for operation in [
-            Operation(collection: "c", id: .double(1.5), kind: .delete),
+            Operation(collection: "c", id: [1], kind: .delete),
             Operation(collection: "c", id: "d", kind: .insert(["_id": "e"])),
         ] {
             guard case .rejected(let rejection) = inserted.decide(operation, by: "d1", at: 300) else {

@@ -10,8 +10,8 @@ struct MediaPlace: Hashable, Sendable {
     /// The dotted path of the binary.
     var path: String
 
-    /// The key text of the `_id`.
-    var id: String { documentKey.keyText ?? "" }
+    /// The text of the `_id`.
+    var id: String { documentKey.idText ?? "" }
 
     /// The digest that a link leads to, if it is this document's own; what else clients write there is nobody's business.
     func digest(of link: Value?) -> String? {

@@ -73,7 +73,7 @@ struct MediaRoute: Sendable {
     private func partition(of link: MediaLink) async throws -> Partition? {
         let app = try apps.requested(link.app)
         let fields = app.definition.media.filter { $0.namespace == link.namespace }
-        guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(keyText: link.id) else { return nil }
+        guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(idText: link.id) else { return nil }
         let key = try store.storage(of: link.app).partitionKey
         // Not the whole document: it may still have another binary.
         var projection = Document()

@@ -22,7 +22,7 @@ struct Dependency: Hashable, Sendable {
     init(database: String, collection: String, filter: Filter) {
         self.database = database
         self.collection = collection
-        id = filter.equalities.first { $0.path.description == "_id" }?.value.keyText
+        id = filter.equalities.first { $0.path.description == "_id" }?.value.idText
         anchor = id == nil ? DependencyAnchor(filter) : nil
         self.filter = ExtendedJSON.print(filter.document)
     }
@@ -49,7 +49,7 @@ struct Dependency: Hashable, Sendable {
     /// Whether a change is about a document that matched before it or matches after it. A filter that can't be read matches: asking
     /// once more is harmless.
     func concerns(_ change: ChangeEvent) -> Bool {
-        if let id, id != change.documentKey.keyText { return false }
+        if let id, id != change.documentKey.idText { return false }
         guard let document = try? ExtendedJSON.parseDocument(filter), let filter = try? Filter(document) else {
             return true
         }

@@ -65,7 +65,7 @@ struct DependencyTable: Sendable {
             var byID: [String: [ChangeEvent]] = [:]
             var byAnchor: [DependencyAnchor: [ChangeEvent]] = [:]
             for change in changes {
-                byID[change.documentKey.keyText ?? "", default: []].append(change)
+                byID[change.documentKey.idText ?? "", default: []].append(change)
                 let images = [change.fullDocumentBeforeChange, change.fullDocument].compactMap { $0 }
                 let anchors = images.map { DependencyAnchor.all(in: $0, fields: fields) }
                 for anchor in Set(anchors.joined()) { byAnchor[anchor, default: []].append(change) }

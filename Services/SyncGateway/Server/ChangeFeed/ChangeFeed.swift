@@ -102,7 +102,7 @@ final class ChangeFeed: Sendable {
         var body: [UInt8] = []
         for change in changes {
             let origin = change.origin.map { DocumentChange.Origin(device: $0.device, version: $0.version) }
-            let id = change.documentKey.keyText ?? ""
+            let id = change.documentKey.idText ?? ""
             if let document = change.fullDocument, change.operationType != .delete {
                 body.removeAll(keepingCapacity: true)
                 ExtendedJSON.append(document, to: &body)

@@ -15,7 +15,7 @@ struct DatabaseTriggersHandler: EventHandler {
 
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
         guard case .change(let change) = event.payload else { return event.key }
-        let id = change.documentKey.keyText ?? ""
+        let id = change.documentKey.idText ?? ""
         return "\(change.app)/\(change.namespace.database).\(change.namespace.collection)/\(id)"
     }
 

@@ -42,7 +42,7 @@ struct TestConversation: Sendable {
     private static func shown(_ handle: PartitionHandle) async throws -> [String: String] {
         var messages: [String: String] = [:]
         for document in try await handle.find("ChatMessage") {
-            messages[document["_id"]?.keyText ?? ""] = ExtendedJSON.print(document)
+            messages[document["_id"]?.idText ?? ""] = ExtendedJSON.print(document)
         }
         return messages
     }

@@ -82,7 +82,7 @@ bad = [
     encode({"_id": "bool", "flag": True}).replace(b"flag\0\x01", b"flag\0\x07"),
     encode({"_id": "type", "n": 1}).replace(b"\x10n\0", b"\x42n\0"),
     encode({"_id": "deep", "deep": deep(150)}),
-    encode({"_id": 1.5}), encode({"_id": SON([("a", 1)])}), encode({"_id": 1, "n": "again"}),
+    encode({"_id": [1]}), encode({"_id": SON([("$a", 1)])}), encode({"_id": 1, "n": "again"}),
     encode({"_id": "ambiguous", "value": SON([("$oid", "0123456789abcdef01234567")])}),
     encode({"_id": "schema", "forbidden": True}),
     good(2),

@@ -316,7 +316,7 @@ struct SimulatedWorld {
 
     private mutating func randomOperation() -> Operation {
         let key = randomKey()
-        let id = Value(keyText: key.idText) ?? .null
+        let id = Value(idText: key.idText) ?? .null
         let field = ["a", "b", "c.x", "c.y", "c"].randomElement(using: &generator) ?? "a"
         let value = Value.int64(Int64.random(in: 0..<100, using: &generator))
         func update(_ operators: Document) -> Operation {
