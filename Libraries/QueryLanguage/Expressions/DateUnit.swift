@@ -56,6 +56,11 @@ enum DateUnit: String {
         return zone.moment(local)
     }
 
+    private func period(of date: CalendarDate) -> Int64 {
+        let month = date.parts.year * 12 + Int64(date.parts.month - 1)
+        return month.flooredQuotient(by: months).quotient
+    }
+
     /// How many boundaries of this unit lie between two moments.
     func difference(from start: Int64, to end: Int64, in zone: Zone, startOfWeek: Int64) -> Int64 {
         let a = CalendarDate(start, in: zone), b = CalendarDate(end, in: zone)
@@ -65,10 +70,7 @@ enum DateUnit: String {
             return weeks[1] - weeks[0]
         case .day: return b.day - a.day
         case .year, .quarter, .month:
-            let periods = [a, b].map {
-                ($0.parts.year * 12 + Int64($0.parts.month - 1)).flooredQuotient(by: months).quotient
-            }
-            return periods[1] - periods[0]
+            return period(of: b) - period(of: a)
         case .hour, .minute:
             let length = milliseconds ?? 1
             return (end &+ zone.offset(at: start)).flooredQuotient(by: length).quotient

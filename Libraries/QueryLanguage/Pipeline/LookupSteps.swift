@@ -1,59 +1,79 @@
 import DocumentModel
 
-/// `$lookup`: one question to the other collection per batch, unless a pipeline with variables makes it one per document.
+/// `$lookup`: one question to the other collection per batch, for what any of its documents may be joined with.
 struct LookupStep: PipelineStep {
     let specification: LookupSpecification
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) async throws -> [Document] {
-        guard let fields = specification.fields else {
-            var results: [Document] = []
-            let isFixed = specification.variables.isEmpty
-            var all: [Document]?
-            for document in batch {
-                let foreign = try await source(Filter.all, context, known: all)
-                all = foreign
-                results.append(try await joined(document, foreign, context))
-                if isFixed, results.count == 1, case .array(let found)? = results[0].value(at: specification.output) {
-                    for other in batch.dropFirst() {
-                        var copy = other
-                        copy.set(.array(found), at: specification.output)
-                        results.append(copy)
-                    }
-                    return results
-                }
-            }
-            return results
+        var variables: [[String: Value]] = []
+        for document in batch { variables.append(try self.variables(of: document, context)) }
+        let names = Set(context.variables.keys).union(specification.variables.map(\.name))
+        let needed = ForeignFilter(specification.pipeline, variables: names)
+        var keys: [(path: Path, values: [[Value]])] = []
+        if let fields = specification.fields {
+            keys.append((fields.foreign, batch.map { Self.values($0, fields.local) }))
         }
-        var wanted: [[Value]] = []
-        for document in batch { wanted.append(Self.values(document, fields.local)) }
-        let distinct = ValueSet(Array(wanted.joined()), context.collation).sorted
-        let filter = try Filter(
-            Document(fields: [Document.Field(fields.foreign.description, ["$in": .array(distinct)])]),
-            collation: context.collation)
-        let foreign = try await context.documents(of: specification.collection, filter)
-        let index = try Self.index(foreign, by: fields.foreign, context.collation)
+        for join in needed.joins {
+            var values: [[Value]] = []
+            for variables in variables {
+                guard let wanted = try join.values(variables, context) else { break }
+                values.append(wanted)
+            }
+            if values.count == batch.count { keys.append((join.path, values)) }
+        }
+        let conditions = keys.map { key -> Document in
+            let distinct = ValueSet(Array(key.values.joined()), context.collation).sorted
+            return Document(fields: [Document.Field(key.path.description, ["$in": .array(distinct)])])
+        }
+        let foreign = try await context.documents(
+            of: specification.collection, try needed.filter(conditions, collation: context.collation))
+        guard let key = keys.first else { return try await joined(batch, variables, all: foreign, context) }
+        let index = try Self.index(foreign, by: key.path, context.collation)
         var results: [Document] = []
-        for (document, values) in zip(batch, wanted) {
+        for (place, document) in batch.enumerated() {
             var places: Set<Int> = []
-            for value in values { places.formUnion(index[context.collation.key(of: value)] ?? []) }
-            results.append(try await joined(document, places.sorted().map { foreign[$0] }, context))
+            for value in key.values[place] { places.formUnion(index[context.collation.key(of: value)] ?? []) }
+            let found = places.sorted().map { foreign[$0] }
+            results.append(try await joined(document, found, variables[place], context))
         }
         return results
     }
 
-    private func source(_ filter: Filter, _ context: PipelineContext, known: [Document]?) async throws -> [Document] {
-        if let known { return known }
-        return try await context.documents(of: specification.collection, filter)
+    private func variables(of document: Document, _ context: PipelineContext) throws(QueryError) -> [String: Value] {
+        var variables = context.variables
+        if specification.variables.isEmpty { return variables }
+        let evaluation = try context.evaluation(document)
+        for (name, value) in specification.variables { variables[name] = try value.evaluate(evaluation) }
+        return variables
     }
 
-    private func joined(_ document: Document, _ foreign: [Document], _ context: PipelineContext) async throws
-        -> Document
-    {
+    /// Without variables all documents are joined with the same.
+    private func joined(
+        _ batch: [Document], _ variables: [[String: Value]], all foreign: [Document], _ context: PipelineContext
+    ) async throws -> [Document] {
+        var results: [Document] = []
+        for (place, document) in batch.enumerated() {
+            if place > 0, specification.variables.isEmpty,
+                case .array(let found)? = results[0].value(at: specification.output)
+            {
+                var copy = document
+                copy.set(.array(found), at: specification.output)
+                try ComputedBounds.check(copy)
+                results.append(copy)
+            } else {
+                results.append(try await joined(document, foreign, variables[place], context))
+            }
+        }
+        return results
+    }
+
+    private func joined(
+        _ document: Document, _ foreign: [Document], _ variables: [String: Value], _ context: PipelineContext
+    ) async throws -> Document {
         var found = foreign
         if let pipeline = specification.pipeline {
             var inner = context
-            let evaluation = try context.evaluation(document)
-            for (name, value) in specification.variables { inner.variables[name] = try value.evaluate(evaluation) }
+            inner.variables = variables
             found = try await pipeline.run(found, context: inner)
         }
         var copy = document
@@ -96,7 +116,8 @@ struct UnionStep: PipelineStep {
     mutating func process(_ batch: [Document], _ context: PipelineContext) -> [Document] { batch }
 
     mutating func finish(_ context: PipelineContext) async throws -> [Document] {
-        try await pipeline.run(try await context.documents(of: collection, Filter.all), context: context)
+        let needed = try ForeignFilter(pipeline, variables: []).filter(collation: context.collation)
+        return try await pipeline.run(try await context.documents(of: collection, needed), context: context)
     }
 }
 

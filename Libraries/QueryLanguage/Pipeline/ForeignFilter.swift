@@ -1,0 +1,110 @@
+import DocumentModel
+
+/// What documents of another collection have to meet to be of use to a pipeline that begins with `$match`: more may be asked for than the
+/// `$match` takes, never less.
+struct ForeignFilter {
+    /// A field of the other documents that has to equal one of the values which an expression without fields has.
+    struct Join {
+        let path: Path
+        let operand: Expression
+        /// Whether the operand is an array of the values (`$in`), not a value (`$eq`).
+        let isList: Bool
+
+        /// What the field may have; `nil` where a filter can't ask for it.
+        func values(_ variables: [String: Value], _ context: PipelineContext) throws(QueryError) -> [Value]? {
+            let evaluation = EvaluationContext(
+                root: Document(), variables: variables, now: context.now, collation: context.collation)
+            let operand = try operand.evaluate(evaluation)
+            var values = [operand ?? .null]
+            if isList {
+                guard case .array(let elements)? = operand else { return nil }
+                values = elements
+            }
+            return values.allSatisfy(\.isFoundByEquality) ? values : nil
+        }
+    }
+
+    /// Conditions that know no variables.
+    private(set) var constants: [Document] = []
+    private(set) var joins: [Join] = []
+
+    /// Of a pipeline that begins with something else it asks for everything.
+    /// - Parameter variables: The names that the pipeline may use.
+    init(_ pipeline: Pipeline?, variables: Set<String>) {
+        guard case .match(let filter)? = pipeline?.stages.first else { return }
+        add(filter.document, variables)
+    }
+
+    /// The filter to ask with, with other conditions that hold too.
+    func filter(_ others: [Document] = [], collation: Collation?) throws(QueryError) -> Filter {
+        let all = constants + others
+        if all.isEmpty { return .all }
+        return try Filter(all.count == 1 ? all[0] : ["$and": .array(all.map { .document($0) })], collation: collation)
+    }
+
+    private mutating func add(_ document: Document, _ variables: Set<String>) {
+        for field in document.fields {
+            switch (field.key, field.value) {
+            case ("$and", .array(let parts)):
+                for case .document(let part) in parts { add(part, variables) }
+            case ("$expr", let expression): add(expression: expression, variables)
+            default:
+                let condition = Document(fields: [field])
+                if !Value.document(condition).has(Self.unfit) { constants.append(condition) }
+            }
+        }
+    }
+
+    /// What depends on variables, decides by itself, or means more than a condition.
+    private static let unfit: Set<String> = [
+        "$expr", "$text", "$where", "$near", "$nearSphere", "$sampleRate", "$comment",
+    ]
+
+    private mutating func add(expression: Value, _ variables: Set<String>) {
+        guard case .document(let document) = expression, document.fields.count == 1, let field = document.fields.first,
+            case .array(let operands) = field.value
+        else { return }
+        switch (field.key, operands.count) {
+        case ("$and", _): for operand in operands { add(expression: operand, variables) }
+        case ("$eq", 2):
+            add(operands[0], operands[1], isList: false, variables)
+            if operands[0].fieldPath == nil { add(operands[1], operands[0], isList: false, variables) }
+        case ("$in", 2): add(operands[0], operands[1], isList: true, variables)
+        default: break
+        }
+    }
+
+    private mutating func add(_ field: Value, _ operand: Value, isList: Bool, _ variables: Set<String>) {
+        guard let path = field.fieldPath, case .string(let text) = operand, text.hasPrefix("$$"),
+            let name = text.dropFirst(2).split(separator: ".").first, variables.contains(String(name)),
+            let operand = try? Expression(operand, variables: variables)
+        else { return }
+        joins.append(Join(path: path, operand: operand, isList: isList))
+    }
+}
+
+extension Value {
+    /// The path of an expression such as `"$a.b"`.
+    fileprivate var fieldPath: Path? {
+        guard case .string(let text) = self, text.hasPrefix("$"), !text.hasPrefix("$$"), text.utf8.count > 1 else {
+            return nil
+        }
+        return Path(String(text.dropFirst()))
+    }
+
+    /// Whether a filter's equality finds all that an expression's does.
+    fileprivate var isFoundByEquality: Bool {
+        switch self {
+        case .array, .regex, .undefined: false
+        default: true
+        }
+    }
+
+    fileprivate func has(_ names: Set<String>) -> Bool {
+        switch self {
+        case .document(let document): document.fields.contains { names.contains($0.key) || $0.value.has(names) }
+        case .array(let elements): elements.contains { $0.has(names) }
+        default: false
+        }
+    }
+}
