@@ -1,7 +1,7 @@
 import EventLoop
 
 /// Something that happens once, and that tasks wait for.
-final class Milestone: Sendable {
+public final class Milestone: Sendable {
     private struct State {
         var isReached = false
         var nextID = 0
@@ -10,9 +10,14 @@ final class Milestone: Sendable {
 
     private let state = Locked(State())
 
-    var isReached: Bool { state.withLock { $0.isReached } }
+    /// One that hasn't happened yet.
+    public init() {}
 
-    func reach() {
+    /// Whether it has happened.
+    public var isReached: Bool { state.withLock { $0.isReached } }
+
+    /// It has happened; whoever waits goes on.
+    public func reach() {
         let waiters = state.withLock { state in
             state.isReached = true
             defer { state.waiters.removeAll() }
@@ -21,8 +26,9 @@ final class Milestone: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
+    /// Returns when it has happened.
     /// - Throws: `CancellationError` when the waiting task is cancelled before.
-    func wait() async throws {
+    public func wait() async throws {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID

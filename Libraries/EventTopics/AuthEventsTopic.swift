@@ -2,8 +2,8 @@ import DocumentModel
 
 /// The topic `auth-events`: what happened to accounts and sessions, in order per user.
 ///
-/// Written by auth. Read by trigger workers (authentication triggers) and permissions (users who are
-/// deleted, disabled or enabled again).
+/// Written by auth. Read by trigger workers (authentication triggers), and by them, gateways and permissions for the users who
+/// are deleted, disabled or enabled again.
 public struct AuthEvent: Sendable {
     /// What happened; the raw value is the part of the CloudEvents type.
     public enum Kind: String, CaseIterable, Sendable {
@@ -66,7 +66,7 @@ extension AuthEvent: EventPayload {
         "auth-events", "What happened to accounts and sessions.", partitions: 4,
         cleanup: .delete(after: .seconds(3 * 86_400)), key: "{app}/{user}",
         types: Kind.allCases.map { "partita.auth.\($0.rawValue).v1" }, writers: [.auth],
-        readers: [.triggerWorkers, .permissions])
+        readers: [.triggerWorkers, .permissions, .syncGateway])
 
     public var key: String { EventKey.text(app, userID) }
     public var type: String { "partita.auth.\(kind.rawValue).v1" }

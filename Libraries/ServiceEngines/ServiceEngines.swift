@@ -25,6 +25,8 @@ public final class ServiceEngines: Sendable {
     public let apps: AppDirectory
     public let store: DocumentStore
     public let verifier: TokenVerifier
+    /// Kept up to date in a service that is made with `servesUsers`.
+    public let shutOut: ShutOutUsers
     /// This process's name in events and logs.
     public let instance: String
     private let producer: KafkaProducer
@@ -60,6 +62,7 @@ public final class ServiceEngines: Sendable {
         apps = AppDirectory(registry: registry, logger: logger)
         store = DocumentStore(client: postgres, logger: logger)
         verifier = try TokenVerifier()
+        shutOut = ShutOutUsers(client: postgres, logger: logger)
         apps.onChange { [store] change in
             switch change {
             case .deployed(let app): store.define(AppStorage(app.definition))
@@ -71,31 +74,34 @@ public final class ServiceEngines: Sendable {
     /// Everything together as one service: clients first, then tables and topics, then `work`, which may rely on them.
     /// - Parameters:
     ///   - migrations: the tables of the service's own.
+    ///   - servesUsers: whether it takes calls of users, and so has to know who is shut out.
     ///   - work: made when tables and topics are there and the apps are loaded.
     public func service(
-        migrations: [Migrations] = [], work: @escaping @Sendable () async throws -> [any Service]
+        migrations: [Migrations] = [], servesUsers: Bool = false,
+        work: @escaping @Sendable () async throws -> [any Service]
     ) -> any Service {
-        Root(engines: self, migrations: migrations, work: work)
+        if servesUsers { readiness.set("accounts", .notReady("not loaded yet")) }
+        return Root(engines: self, migrations: migrations, servesUsers: servesUsers, work: work)
     }
 
     private struct Root: Service {
         let engines: ServiceEngines
         let migrations: [Migrations]
+        let servesUsers: Bool
         let work: @Sendable () async throws -> [any Service]
 
         func run() async throws {
             let redis: [any Service] = engines.redis.map { [$0] } ?? []
             let clients: [any Service] = [engines.postgres] + redis + [Broker(engines.producer, engines.admin)]
-            try await ServiceGroup(
-                services: clients + [Prepared(engines: engines, migrations: migrations, work: work)],
-                logger: engines.logger
-            ).run()
+            let prepared = Prepared(engines: engines, migrations: migrations, servesUsers: servesUsers, work: work)
+            try await ServiceGroup(services: clients + [prepared], logger: engines.logger).run()
         }
     }
 
     private struct Prepared: Service {
         let engines: ServiceEngines
         let migrations: [Migrations]
+        let servesUsers: Bool
         let work: @Sendable () async throws -> [any Service]
 
         func run() async throws {
@@ -107,19 +113,31 @@ public final class ServiceEngines: Sendable {
             let shared: [any Service] = [
                 engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka),
                 engines.signingKeys,
-                Loaded(engines: engines, work: work),
             ]
-            try await ServiceGroup(services: shared, logger: engines.logger).run()
+            let accounts: [any Service] =
+                servesUsers
+                ? [engines.shutOut, engines.shutOut.announcements(pool: engines.pool, kafka: engines.kafka)] : []
+            let loaded = Loaded(engines: engines, servesUsers: servesUsers, work: work)
+            try await ServiceGroup(services: shared + accounts + [loaded], logger: engines.logger).run()
         }
     }
 
     private struct Loaded: Service {
         let engines: ServiceEngines
+        let servesUsers: Bool
         let work: @Sendable () async throws -> [any Service]
 
         func run() async throws {
             await engines.apps.waitUntilLoaded()
             engines.readiness.set("apps", .ready)
+            if servesUsers {
+                do {
+                    try await cancelWhenGracefulShutdown { try await engines.shutOut.waitUntilLoaded() }
+                } catch is CancellationError {
+                    return
+                }
+                engines.readiness.set("accounts", .ready)
+            }
             try await ServiceGroup(services: try await work(), logger: engines.logger).run()
         }
     }
@@ -152,9 +170,8 @@ public final class ServiceEngines: Sendable {
         }
         _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
             try await registry.migrate()
-            for migrations in [DocumentStoreMigrations.migrations, HandledEvents.migrations] + own {
-                try await migrations.apply(on: postgres)
-            }
+            let shared = [DocumentStoreMigrations.migrations, HandledEvents.migrations, ShutOutTable.migrations]
+            for migrations in shared + own { try await migrations.apply(on: postgres) }
         }
         _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool] in
             try await TopicOwner.createAll(pool: pool, on: admin)

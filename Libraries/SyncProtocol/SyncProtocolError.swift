@@ -39,6 +39,8 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let badToken = SyncErrorCode("badToken", .reauthenticate)
     /// The access token has expired.
     public static let tokenExpired = SyncErrorCode("tokenExpired", .reauthenticate)
+    /// The account is disabled or deleted.
+    public static let userDisabled = SyncErrorCode("userDisabled", .reauthenticate)
     /// A renewed token is another user's.
     public static let userChanged = SyncErrorCode("userChanged", .close)
     /// A text that names no partition of this app.
@@ -83,8 +85,9 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     /// Every code of this version.
     public static let all: [SyncErrorCode] = [
         .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
-        .tokenExpired, .userChanged, .unknownPartition, .notSubscribed, .alreadySubscribed, .tooManySubscriptions,
-        .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut, .unavailable,
+        .tokenExpired, .userDisabled, .userChanged, .unknownPartition, .notSubscribed, .alreadySubscribed,
+        .tooManySubscriptions, .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut,
+        .unavailable,
         .internalError, .notPermitted, .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition,
         .documentTooLarge, .outcomeUnknown,
     ]

@@ -6,23 +6,32 @@ public import HTTPServer
 
 extension HTTPRequest {
     /// The user of an app whose access token the request shows.
-    /// - Parameter token: in place of the header's, for requests that can't have one.
-    /// - Throws: `HTTPError` 401 `InvalidSession`.
-    public func caller(of app: String, token: String? = nil, verifier: TokenVerifier) throws(HTTPError) -> RuleUser {
+    /// - Throws: `HTTPError` 401 `InvalidSession`, also when the account is deleted; 403 `UserDisabled`; 503 `ServiceUnavailable` right
+    ///   after the start, when nobody can tell yet.
+    public func caller(
+        of app: String, verifier: TokenVerifier, shutOut: ShutOutUsers
+    ) throws(HTTPError) -> RuleUser {
         let bearer = headers["authorization"].flatMap { header in
             header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst("bearer ".count)) : nil
         }
-        guard let token = token ?? bearer else {
+        guard let token = bearer else {
             throw HTTPError(401, code: "InvalidSession", "an access token is needed: Authorization: Bearer …")
         }
+        let claims: TokenClaims
         do {
-            let claims = try verifier.verify(token, app: app, now: Int64(Date().timeIntervalSince1970))
-            return RuleUser(
-                id: claims.user, type: claims.userType, data: claims.data, customData: claims.customData ?? [:],
-                identities: claims.identities)
+            claims = try verifier.verify(token, app: app, now: Int64(Date().timeIntervalSince1970))
         } catch {
             throw HTTPError(401, code: "InvalidSession", error.message)
         }
+        guard shutOut.isLoaded else { throw HTTPError(503, code: "ServiceUnavailable", "accounts aren't loaded yet") }
+        switch shutOut.reason(claims.user, app: app) {
+        case nil: break
+        case .disabled: throw HTTPError(403, code: "UserDisabled", "user disabled")
+        case .deleted: throw HTTPError(401, code: "InvalidSession", "the account is deleted")
+        }
+        return RuleUser(
+            id: claims.user, type: claims.userType, data: claims.data, customData: claims.customData ?? [:],
+            identities: claims.identities)
     }
 
     /// The request as `context.request` and `%%request` show it; the caller's token stays out of it.

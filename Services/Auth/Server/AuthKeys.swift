@@ -1,4 +1,5 @@
 public import ServiceBootstrap
+import ServiceEngines
 
 /// The keys that auth is configured with, besides those of every service and those of the engines.
 public enum AuthKeys {
@@ -20,7 +21,7 @@ public enum AuthKeys {
         "auth.keySecret", isSecret: true, "Encrypts the signing keys in Postgres; without one they are stored plainly."
     ).optional
     static let accessTokenLifetime = ConfigurationKey<Duration>.duration(
-        "auth.accessTokenLifetime", default: .seconds(1800), range: .seconds(10)...(.seconds(86_400)),
+        "auth.accessTokenLifetime", default: .seconds(1800), range: .seconds(10)...ShutOutUsers.longestToken,
         "How long an access token is good for.")
     static let refreshTokenLifetime = ConfigurationKey<Duration>.duration(
         "auth.refreshTokenLifetime", default: .seconds(60 * 86_400), range: .seconds(60)...(.seconds(366 * 86_400)),

@@ -46,8 +46,8 @@ public enum SyncGatewayServer {
         let committer = GroupCommitter(store: engines.store, on: context.loops.next())
         let feed = ChangeFeed(logger: logger)
         let gateway = GatewayContext(
-            store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier, grants: grants,
-            lease: lease, presence: presence, producer: engines.events,
+            store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier,
+            shutOut: engines.shutOut, grants: grants, lease: lease, presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             window: context.configuration[window], instance: engines.instance, logger: logger)
         let relay = OutboxRelay(
@@ -55,6 +55,7 @@ public enum SyncGatewayServer {
         let readiness = context.readiness
         readiness.set(SessionHall.name, .notReady("not positioned yet"))
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
+        engines.shutOut.onShutOut { [weak sessions] in sessions?.shutOutChanged() }
         context.http.cors = CORSPolicy(apps: engines.apps)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
@@ -62,7 +63,7 @@ public enum SyncGatewayServer {
             configuration: .init(hosts: context.configuration[EngineSettings.ruleHosts]), loop: context.loops.next(),
             logger: logger)
         let documents = DataAPIRoute(
-            apps: engines.apps, verifier: engines.verifier, store: engines.store,
+            apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
             rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logger: logger))
         context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {
             try await documents.handle($0)
@@ -83,7 +84,7 @@ public enum SyncGatewayServer {
             sessions: sessions, readiness: readiness, logger: logger)
         readiness.set(LeaseWatch.name, .notReady("permissions wasn't heard yet"))
         return [
-            engines.service(migrations: [GatewayRegistry.migrations]) {
+            engines.service(migrations: [GatewayRegistry.migrations], servesUsers: true) {
                 [
                     committer, relay, changes, ruleHosts,
                     grantChanges, presenceChanges, presence, watch,

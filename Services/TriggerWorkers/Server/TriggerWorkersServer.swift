@@ -40,7 +40,7 @@ public enum TriggerWorkersServer {
             client: engines.postgres, store: engines.store, functions: functions, effects: effects, logs: logs,
             events: engines.events, logger: logger)
         let call = FunctionCallRoute(
-            apps: engines.apps, verifier: engines.verifier, store: engines.store,
+            apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
             functions: ClientFunctions(
                 store: engines.store, hosts: functions,
                 rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,
@@ -51,7 +51,7 @@ public enum TriggerWorkersServer {
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
         return [
-            engines.service(migrations: [TriggerWorkersMigrations.all]) {
+            engines.service(migrations: [TriggerWorkersMigrations.all], servesUsers: true) {
                 [
                     functions, ruleFunctions, logs, TriggerRetention(client: engines.postgres, logger: logger),
                     ChangeConsumer(

@@ -131,6 +131,13 @@ final class AuthFixture: Sendable {
         }
     }
 
+    /// Whether a user is shut out, and if so, whether for good.
+    func shutOut(_ user: String) async throws -> [Bool] {
+        try await server.engines.postgres.query(
+            "select is_deleted from partita.shut_out_users where user_id = $1", [.text(user)]
+        ).decode(Bool.self)
+    }
+
     /// The links of the mails to an address, in the order of their writing.
     func mails(to address: String) throws -> [(token: String, tokenId: String)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: mailFolder)) ?? []  // no mail yet, no folder

@@ -144,8 +144,15 @@ final class PermissionsFixture: Sendable {
                 time: Int64(Date().timeIntervalSince1970 * 1000)))
     }
 
-    /// Says what happened to an account.
+    /// Says what happened to an account, as auth does: the row, then the event.
     func tell(_ kind: AuthEvent.Kind, of user: String) async throws {
+        let table = ShutOutTable(postgres)
+        switch kind {
+        case .userDisabled: try await table.add(user, app: Self.app, reason: .disabled)
+        case .userDeleted: try await table.add(user, app: Self.app, reason: .deleted)
+        case .userEnabled: try await table.remove(user, app: Self.app)
+        default: break
+        }
         try await events.send(
             AuthEvent(id: ObjectId().hexString, app: Self.app, kind: kind, userID: user, user: [:], time: 0))
     }

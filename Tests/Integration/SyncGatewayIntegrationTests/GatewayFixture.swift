@@ -159,6 +159,19 @@ final class GatewayFixture: Sendable {
                     expires: lifetime.map { now + Int64($0 / .milliseconds(1)) }, isFence: isFence, time: now)))
     }
 
+    /// Says what happened to an account, as auth does: the row, then the event.
+    func tell(_ kind: AuthEvent.Kind, of user: String, app: String = app) async throws {
+        let table = ShutOutTable(postgres)
+        switch kind {
+        case .userDisabled: try await table.add(user, app: app, reason: .disabled)
+        case .userDeleted: try await table.add(user, app: app, reason: .deleted)
+        case .userEnabled: try await table.remove(user, app: app)
+        default: break
+        }
+        try await events.send(
+            AuthEvent(id: ObjectId().hexString, app: app, kind: kind, userID: user, user: [:], time: 0))
+    }
+
     /// What comes on a topic from now on.
     func received<Payload: EventPayload>(_ type: Payload.Type) async throws -> Locked<[Payload]> {
         let received = Locked<[Payload]>([])

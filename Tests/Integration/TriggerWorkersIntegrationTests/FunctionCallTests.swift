@@ -1,4 +1,5 @@
 import DocumentModel
+import EventTopics
 import Postgres
 import TestSupport
 import Testing
@@ -79,6 +80,31 @@ import Testing
         for (expected, status, answer) in refusals {
             #expect(answer.status == status)
             #expect(code(answer.text) == expected)
+        }
+    }
+
+    @Test func `a user who is shut out calls nothing, and everything again when enabled`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        try await fixture.deploy(app)
+        let token = try await eventually("the signing key is known") {
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+        let find = #"{"name": "find", "service": "mongodb-atlas", "arguments": [{"database": "d", "collection": "c"}]}"#
+        let changes: [(AuthEvent.Kind, status: Int, code: String?)] = [
+            (.userDisabled, 403, "UserDisabled"), (.userEnabled, 200, nil), (.userDeleted, 401, "InvalidSession"),
+        ]
+        for (kind, status, expected) in changes {
+            try await fixture.tell(kind, of: "ann", app: app)
+            try await eventually("\(kind) is known") {
+                let answer = try await fixture.call("add", "[1, 2]", app: app.id, token: token)
+                return answer.status == status && code(answer.text) == expected
+            }
+            let found = try await fixture.post(find, app: app.id, token: token)
+            #expect(code(found.text) == expected ?? "NoMatchingRuleFound")
+            let other = try await fixture.call("add", "[1, 2]", app: app.id, token: fixture.token(app, user: "bob"))
+            #expect(other.status == 200)
         }
     }
 

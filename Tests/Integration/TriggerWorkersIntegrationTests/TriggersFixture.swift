@@ -117,6 +117,19 @@ final class TriggersFixture: Sendable {
         }
     }
 
+    /// Says what happened to an account, as auth does: the row, then the event.
+    func tell(_ kind: AuthEvent.Kind, of user: String, app: TriggerApp) async throws {
+        let table = ShutOutTable(postgres)
+        switch kind {
+        case .userDisabled: try await table.add(user, app: app.id, reason: .disabled)
+        case .userDeleted: try await table.add(user, app: app.id, reason: .deleted)
+        case .userEnabled: try await table.remove(user, app: app.id)
+        default: break
+        }
+        try await events.send(
+            AuthEvent(id: ObjectId().hexString, app: app.id, kind: kind, userID: user, user: [:], time: 0))
+    }
+
     // MARK: Looking
 
     func deadLetters(of app: TriggerApp) -> [TriggerFailure] { failures.withLock { $0.filter { $0.app == app.id } } }

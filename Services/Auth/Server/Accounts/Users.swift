@@ -23,8 +23,8 @@ struct Users: Sendable {
         }
     }
 
-    /// Keeps a user out, or lets them in again. Disabling ends all sessions, and permissions takes all partitions away: access
-    /// tokens live on for a while.
+    /// Keeps a user out, or lets them in again. Disabling ends all sessions. Access tokens live on for a while, so services look
+    /// who is shut out.
     ///
     /// - Throws: `userNotFound`.
     func setDisabled(_ isDisabled: Bool, _ id: String, app: String) async throws {

@@ -1,5 +1,6 @@
 import DocumentModel
 import Postgres
+import ServiceEngines
 
 extension AccountTables {
     private static let userColumns = """
@@ -7,6 +8,9 @@ extension AccountTables {
         (SELECT coalesce(json_agg(json_build_array(i.id, i.provider) ORDER BY i.created_at, i.id), '[]'::json)::text
          FROM partita.auth_identities i WHERE i.app = u.app AND i.user_id = u.id)
         """
+
+    /// The users whom no service serves, whatever their access tokens say.
+    private var shutOut: ShutOutTable { ShutOutTable(sql) }
 
     func insertUser(_ user: User) async throws {
         try await sql.execute(
@@ -59,6 +63,11 @@ extension AccountTables {
         try await sql.execute(
             "UPDATE partita.auth_users SET is_disabled = $3 WHERE app = $1 AND id = $2",
             [.text(app), .text(id), .bool(isDisabled)])
+        if isDisabled {
+            try await shutOut.add(id, app: app, reason: .disabled)
+        } else {
+            try await shutOut.remove(id, app: app)
+        }
     }
 
     func setData(_ data: Document, user id: String, of app: String) async throws {
@@ -76,5 +85,6 @@ extension AccountTables {
     /// Deletes a user with everything that hangs on it.
     func deleteUser(_ id: String, of app: String) async throws {
         try await sql.execute("DELETE FROM partita.auth_users WHERE app = $1 AND id = $2", [.text(app), .text(id)])
+        try await shutOut.add(id, app: app, reason: .deleted)
     }
 }

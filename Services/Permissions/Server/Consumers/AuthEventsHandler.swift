@@ -12,8 +12,8 @@ struct AuthEventsHandler: EventHandler {
             let (app, user) = (event.payload.app, event.payload.userID)
             switch event.payload.kind {
             case .userDeleted, .userDisabled: try await decider.shutOut(app: app, user: user)
-            case .userEnabled: try await decider.letIn(app: app, user: user)
-            case .userCreated, .signedIn, .signedOut, .identityLinked, .sessionRevoked: break
+            // Who is enabled again gets what the rules say when somebody asks.
+            case .userEnabled, .userCreated, .signedIn, .signedOut, .identityLinked, .sessionRevoked: break
             }
         }
     }

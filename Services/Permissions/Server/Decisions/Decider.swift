@@ -56,18 +56,14 @@ struct Decider: Sendable {
         try await decide(subject, knownClaims: try ExtendedJSON.parseDocument(text))
     }
 
-    /// Takes everything away from a user, and gives nothing from now on: access tokens live longer than accounts.
+    /// Takes everything away from a user whom auth has shut out: access tokens live longer than accounts.
     func shutOut(app: String, user: String) async throws {
-        try await grants.shutOut(app: app, user: user)
-        // Read afterwards: a decision that doesn't know it yet has written its subject before.
+        // A decision that didn't know it yet has written its subject before.
         for subject in try await grants.subjects(app: app, user: user) {
             try await revoke(subject, reason: GrantTable.shutOutReason)
         }
         try await grants.forgetClaims(app: app, user: user)
     }
-
-    /// Lets a user in again, who gets what the rules say when somebody asks.
-    func letIn(app: String, user: String) async throws { try await grants.letIn(app: app, user: user) }
 
     /// Decides everything again, because the rules have changed.
     func decideAll(app: String) async {

@@ -43,7 +43,7 @@ struct GrantTable: Sendable {
                 select $1, $2, $3, case when is_shut_out then 'none' else $4 end, partita.current_epoch(), 1,
                     to_json(case when is_shut_out then '\(Self.shutOutReason)' else $5::text end),
                     case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end
-                from (select exists (select from partita.shut_out where app = $1 and user_id = $3) as is_shut_out) users
+                from (select exists (select from partita.shut_out_users where app = $1 and user_id = $3) as is_shut_out) users
                 on conflict (app, partition, user_id) do update set
                     access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
                     version = case when g.epoch = excluded.epoch then g.version + 1 else 1 end, expires_at = excluded.expires_at
@@ -83,17 +83,6 @@ struct GrantTable: Sendable {
             let (user, partition) = try row.decode((String, String).self)
             return Subject(app: app, user: user, partition: Partition(text: partition))
         }
-    }
-
-    func shutOut(app: String, user: String) async throws {
-        try await client.execute(
-            "insert into partita.shut_out (app, user_id) values ($1, $2) on conflict do nothing",
-            [.text(app), .text(user)])
-    }
-
-    func letIn(app: String, user: String) async throws {
-        try await client.execute(
-            "delete from partita.shut_out where app = $1 and user_id = $2", [.text(app), .text(user)])
     }
 
     /// Forgets what is known of a user who is gone, so that later changes don't ask in the user's name.

@@ -7,6 +7,7 @@ enum PermissionsMigrations {
         files: [
             (number: 1, name: "decisions", sql: decisions), (number: 2, name: "fences", sql: fences),
             (number: 3, name: "dependency-anchors", sql: anchors), (number: 4, name: "shut-out", sql: shutOut),
+            (number: 5, name: "shut-out-by-auth", sql: shutOutByAuth),
         ])
 
     private static let decisions = #"""
@@ -75,5 +76,12 @@ enum PermissionsMigrations {
             since timestamptz not null default now(),
             primary key (app, user_id)
         );
+        """#
+
+    private static let shutOutByAuth = #"""
+        -- Auth writes them now, where all services read them.
+        insert into partita.shut_out_users (app, user_id, is_deleted, since)
+            select app, user_id, false, since from partita.shut_out on conflict do nothing;
+        drop table partita.shut_out;
         """#
 }

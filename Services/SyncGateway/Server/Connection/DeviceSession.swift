@@ -126,13 +126,27 @@ final class DeviceSession: @unchecked Sendable {
 
     private func verify(_ token: String) -> TokenClaims? {
         do {
-            return try context.verifier.verify(token, app: app, now: context.wallTime / 1000)
+            let claims = try context.verifier.verify(token, app: app, now: context.wallTime / 1000)
+            return refusesShutOut(claims.user) ? nil : claims
         } catch {
             fail(
                 .init(
                     code: error.code == .expired ? .tokenExpired : .badToken, message: error.message))
             return nil
         }
+    }
+
+    /// Ends the connection of a user whose account is disabled or deleted.
+    private func refusesShutOut(_ user: String) -> Bool {
+        guard let reason = context.shutOut.reason(user, app: app) else { return false }
+        fail(.init(code: .userDisabled, message: "the account is \(reason)"))
+        return true
+    }
+
+    /// Somebody has been shut out.
+    func shutOutChanged() {
+        guard let user = identity?.user, socket.isOpen else { return }
+        _ = refusesShutOut(user)
     }
 
     /// The token's end on the clock of the state machine.

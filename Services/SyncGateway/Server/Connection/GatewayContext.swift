@@ -4,6 +4,7 @@ import DocumentStore
 import EventStream
 import Foundation
 import Logging
+import ServiceEngines
 import SyncEngine
 
 /// What all sessions of a gateway share.
@@ -12,6 +13,7 @@ final class GatewayContext: Sendable {
     let committer: GroupCommitter
     let apps: AppDirectory
     let verifier: TokenVerifier
+    let shutOut: ShutOutUsers
     let grants: GrantBook
     let lease: GrantLease
     let presence: PresenceKeeper
@@ -24,15 +26,15 @@ final class GatewayContext: Sendable {
     let logger: Logger
 
     init(
-        store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, verifier: TokenVerifier, grants: GrantBook,
-        lease: GrantLease, presence: PresenceKeeper, producer: EventProducer, limits: ConnectionLimits, window: Int,
-        instance: String,
-        logger: Logger
+        store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, verifier: TokenVerifier,
+        shutOut: ShutOutUsers, grants: GrantBook, lease: GrantLease, presence: PresenceKeeper, producer: EventProducer,
+        limits: ConnectionLimits, window: Int, instance: String, logger: Logger
     ) {
         self.store = store
         self.committer = committer
         self.apps = apps
         self.verifier = verifier
+        self.shutOut = shutOut
         self.grants = grants
         self.lease = lease
         self.presence = presence

@@ -59,9 +59,15 @@ final class SessionHall: Sendable {
     }
 
     /// The gateway's lease has run out, or is there again.
-    func leaseChanged() {
+    func leaseChanged() { forEach { $0.leaseChanged() } }
+
+    /// Somebody has been shut out.
+    func shutOutChanged() { forEach { $0.shutOutChanged() } }
+
+    /// Calls back with each session, on its loop.
+    private func forEach(_ body: @escaping @Sendable (DeviceSession) -> Void) {
         for session in state.withLock({ Array($0.sessions.values) }) {
-            session.shard.loop.execute { session.leaseChanged() }
+            session.shard.loop.execute { body(session) }
         }
     }
 

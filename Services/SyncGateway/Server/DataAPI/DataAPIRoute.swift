@@ -18,6 +18,7 @@ struct DataAPIRoute: Sendable {
 
     let apps: AppDirectory
     let verifier: TokenVerifier
+    let shutOut: ShutOutUsers
     let store: DocumentStore
     let rules: RuleFunctions
 
@@ -32,7 +33,7 @@ struct DataAPIRoute: Sendable {
         guard let action = DataAPIAction(rawValue: name) else {
             throw HTTPError(404, code: "NotFound", "the data API has no action \(name)")
         }
-        let caller = try request.caller(of: id, verifier: verifier)
+        let caller = try request.caller(of: id, verifier: verifier, shutOut: shutOut)
         let isExtended = Self.answersExtended(request, default: settings.returnsExtendedJSON)
         let call = try self.call(request, action, of: app.definition)
         let description = request.description(service: "data-api", action: name)

@@ -12,13 +12,14 @@ import ServiceEngines
 struct FunctionCallRoute: Sendable {
     let apps: AppDirectory
     let verifier: TokenVerifier
+    let shutOut: ShutOutUsers
     let store: DocumentStore
     let functions: ClientFunctions
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
         let app = try apps.requested(id)
-        let user = try request.caller(of: id, verifier: verifier)
+        let user = try request.caller(of: id, verifier: verifier, shutOut: shutOut)
         let body = try request.document()
         guard let name = body["name"]?.stringValue else {
             throw HTTPError(400, code: "MissingParameter", "name is missing")

@@ -12,6 +12,9 @@ final class RunningSystem: Sendable {
     /// As `up` sets it: short enough to wait for, long enough for a service to come back.
     static let presenceTTL = Duration.seconds(6)
 
+    /// Opens the administrator's API.
+    static let adminToken = "admin-token-of-the-tests"
+
     let directory: String
     /// `partita up` itself.
     let up: ChildProcess
@@ -79,7 +82,9 @@ final class RunningSystem: Sendable {
 
     /// Engines that the environment names are others' as well, and aren't for killing.
     private static var environment: [String: String] {
-        let own = ["PARTITA_PRESENCE_TTL": "\(presenceTTL.components.seconds)s"]
+        let own = [
+            "PARTITA_PRESENCE_TTL": "\(presenceTTL.components.seconds)s", "PARTITA_ADMIN_TOKEN": adminToken,
+        ]
         return CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }.merging(own) { $1 }
     }
 

@@ -1,0 +1,49 @@
+public import Postgres
+
+/// The table `partita.shut_out_users`: whose account is disabled or deleted. Auth writes it in the transaction that does so, before the
+/// event of `auth-events` leaves: who reads it after the event finds it.
+public struct ShutOutTable: Sendable {
+    private let sql: any PostgresQuerying
+
+    /// The table as a client, or a transaction, sees it.
+    public init(_ sql: any PostgresQuerying) { self.sql = sql }
+
+    /// Shuts a user out.
+    public func add(_ user: String, app: String, reason: ShutOutUsers.Reason) async throws {
+        try await sql.execute(
+            """
+            insert into partita.shut_out_users (app, user_id, is_deleted) values ($1, $2, $3)
+            on conflict (app, user_id) do update set is_deleted = excluded.is_deleted, since = excluded.since
+            """, [.text(app), .text(user), .bool(reason == .deleted)])
+    }
+
+    /// Lets a user in again.
+    public func remove(_ user: String, app: String) async throws {
+        try await sql.execute(
+            "delete from partita.shut_out_users where app = $1 and user_id = $2", [.text(app), .text(user)])
+    }
+
+    /// Those who may still have an access token.
+    func withTokens() async throws -> [ShutOutUsers.User: ShutOutUsers.Reason] {
+        let rows = try await sql.query(
+            """
+            select app, user_id, is_deleted from partita.shut_out_users
+            where since > clock_timestamp() - make_interval(secs => $1)
+            """, [.double(ShutOutUsers.longestToken / .seconds(1))]
+        ).decode((String, String, Bool).self)
+        return Dictionary(uniqueKeysWithValues: rows.map { (.init(app: $0, id: $1), $2 ? .deleted : .disabled) })
+    }
+
+    static let migrations = Migrations(owner: "shut-out", files: [(number: 1, name: "shut-out-users", sql: users)])
+
+    private static let users = #"""
+        create table partita.shut_out_users (
+            app text collate "C" not null,
+            user_id text collate "C" not null,
+            is_deleted boolean not null,
+            since timestamptz not null default clock_timestamp(),
+            primary key (app, user_id)
+        );
+        create index shut_out_users_by_time on partita.shut_out_users (since);
+        """#
+}

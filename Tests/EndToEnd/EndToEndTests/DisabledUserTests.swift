@@ -1,0 +1,82 @@
+import DocumentModel
+import HTTPClient
+import SyncProtocol
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// An access token lives on when its account is disabled, and is good for nothing.
+    struct DisabledUserTests {
+        @Test func `a disabled user is out within a second, stays out when services start anew, and can come back`()
+            async throws
+        {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let token = try await ada.accessToken(on: system)
+            try await waitForAnswer("FunctionNotFound", "NoMatchingRuleFound", token, system)
+            var times: [Duration] = []
+            for _ in 0..<5 {
+                let socket = try await RawDevice.connect(system)
+                try await socket.greet(token)
+                try await set("disable", ada, system)
+                let start = ContinuousClock.now
+                try await waitForAnswer("UserDisabled", "UserDisabled", token, system)
+                #expect(try await socket.errorCode() == SyncErrorCode.userDisabled.rawValue)
+                _ = try await socket.closure()
+                times.append(ContinuousClock.now - start)
+                try await set("enable", ada, system)
+                try await waitForAnswer("FunctionNotFound", "NoMatchingRuleFound", token, system)
+            }
+            #expect(times.sorted()[2] < .seconds(1), "out after \(times)")
+
+            try await set("disable", ada, system)
+            for service in ["trigger-workers", "sync-gateway"] { try await system.replace(service) }
+            #expect(try await answers(to: token, system) == ["UserDisabled", "UserDisabled"])
+            let socket = try await RawDevice.connect(system)
+            socket.send(.hello(.init(device: "phone", token: token)))
+            #expect(try await socket.errorCode() == SyncErrorCode.userDisabled.rawValue)
+            try await set("enable", ada, system)
+            try await waitForAnswer("FunctionNotFound", "NoMatchingRuleFound", token, system)
+            try await ada.close()
+        }
+
+        private func waitForAnswer(
+            _ call: String, _ data: String, _ token: String, _ system: RunningSystem
+        ) async throws {
+            try await eventually("\(call) and \(data)", within: .seconds(20)) {
+                try await answers(to: token, system) == [call, data]
+            }
+        }
+
+        /// The codes of a function's call and of the data API: neither can be carried out, but it's for the user's sake at the earliest.
+        private func answers(to token: String, _ system: RunningSystem) async throws -> [String?] {
+            let call = try await send(
+                "POST", system.url(of: "trigger-workers") + "/api/client/v2.0/app/rchat/functions/call", token,
+                #"{"name": "no-such-function", "arguments": []}"#, system)
+            let data = try await send(
+                "POST", system.url(of: "sync-gateway") + "/app/rchat/endpoint/data/v1/action/findOne", token,
+                #"{"dataSource": "mongodb-atlas", "database": "RChat", "collection": "Nothing"}"#, system)
+            return try [call, data].map { try ExtendedJSON.parse($0.body)["error_code"]?.stringValue }
+        }
+
+        private func set(_ action: String, _ device: TestDevice, _ system: RunningSystem) async throws {
+            let path = "/api/admin/v1/apps/rchat/users/\(device.session.userId)/\(action)"
+            let answer = try await send("PUT", system.url(of: "auth") + path, RunningSystem.adminToken, "", system)
+            guard answer.status == 204 else { throw SystemFailure(description: "\(action): \(answer.text)") }
+        }
+
+        private func send(
+            _ method: String, _ url: String, _ token: String, _ body: String, _ system: RunningSystem
+        ) async throws -> HTTPClient.Response {
+            let http = HTTPClient(loop: system.loop)
+            let headers = [
+                HTTPClient.Header("Content-Type", "application/json"),
+                HTTPClient.Header("Authorization", "Bearer \(token)"),
+            ]
+            let answer = try await http.send(
+                .init(method: method, url: url, headers: headers, body: Array(body.utf8)))
+            await http.shutDown()
+            return answer
+        }
+    }
+}
