@@ -29,13 +29,8 @@ extension EndToEnd {
             rogue.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
             try await rogue.wait("the answer to subscribe") { if case .subscribed = $0 { true } else { false } }
 
-            let start = ContinuousClock.now
             try await remove(ben, from: conversation, by: ada)
             for await state in try await benTalk.states() where state.revoked != nil { break }
-            let time = ContinuousClock.now - start
-            print(
-                "revoked \(time.formatted(.units(allowed: [.milliseconds]))) after the write that takes the right away")
-            #expect(time < .seconds(5), "\(system.logEnds())")
             try await rogue.wait("the other connection's revocation") { if case .revoked = $0 { true } else { false } }
 
             await #expect(throws: PartitaError.self, "its data is gone") { try await benTalk.find("ChatMessage") }
@@ -55,6 +50,26 @@ extension EndToEnd {
             #expect(try await conversation.rows().count == 2)
             rogue.close()
             for device in [ada, ben, cleo] { try await device.close() }
+        }
+
+        /// The median of several: one that a busy machine holds up says nothing about the others.
+        @Test func `the device knows within a second of the write that takes the right away`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            var times: [Duration] = []
+            for _ in 0..<5 {
+                let conversation = try await ada.beginConversation(with: [ben])
+                let talk = try await ben.open(conversation)
+                let start = ContinuousClock.now
+                try await remove(ben, from: conversation, by: ada)
+                for await state in try await talk.states() where state.revoked != nil { break }
+                times.append(ContinuousClock.now - start)
+            }
+            let list = times.map { $0.formatted(.units(allowed: [.milliseconds])) }.joined(separator: ", ")
+            print("revoked after \(list)")
+            #expect(times.sorted()[2] < .seconds(1), "revoked after \(list)\n\(system.logEnds())")
+            for device in [ada, ben] { try await device.close() }
         }
 
         @Test func `a gateway that is stopped sends no byte after the receipt`() async throws {
