@@ -174,7 +174,8 @@ public final class ServiceEngines: Sendable {
             for migrations in shared + own { try await migrations.apply(on: postgres) }
         }
         _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool] in
-            try await TopicOwner.createAll(pool: pool, on: admin)
+            // Short, so that who waits hears why; the next attempt goes on from there.
+            try await TopicOwner.createAll(pool: pool, on: admin, timeout: .seconds(5))
         }
     }
 

@@ -44,19 +44,24 @@ public struct TestEngines: Sendable {
             return (engine, engine.url)
         }
         async let bootstrap = started(environment["PARTITA_KAFKA_BOOTSTRAP"]) {
-            guard let home = RealBroker.home else {
-                let engine = EmbeddedBrokerEngine(
-                    tool: CurrentEnvironment.sibling("partita"), root: root, port: try LocalPort.free())
-                return (engine, engine.bootstrap)
-            }
-            let engine = KafkaEngine(
-                home: home, root: root, port: try LocalPort.free(), controllerPort: try LocalPort.free())
-            return (engine, engine.bootstrap)
+            try broker(root: root)
         }
         return try await TestEngines(
             postgresURL: postgres, redisURL: redis,
             kafka: KafkaConfiguration(
                 bootstrapServers: bootstrap, clientID: "tests", embedded: !RealBroker.isThere))
+    }
+
+    /// A broker that isn't started yet.
+    public static func broker(root: String) throws -> (engine: any Engine, bootstrap: String) {
+        guard let home = RealBroker.home else {
+            let engine = EmbeddedBrokerEngine(
+                tool: CurrentEnvironment.sibling("partita"), root: root, port: try LocalPort.free())
+            return (engine, engine.bootstrap)
+        }
+        let engine = KafkaEngine(
+            home: home, root: root, port: try LocalPort.free(), controllerPort: try LocalPort.free())
+        return (engine, engine.bootstrap)
     }
 
     private static func started(

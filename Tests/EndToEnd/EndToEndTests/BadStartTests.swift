@@ -126,6 +126,40 @@ extension EndToEnd {
             #expect(await process.terminate(grace: .seconds(30)) == .exited(0))
         }
 
+        /// A system of its own but for Postgres and Redis: what it relays mustn't be missed elsewhere.
+        @Test func `all services wait for the broker, say so, and begin when it comes`() async throws {
+            let system = try await RunningSystem.shared()
+            let root = system.directory + "/late", database = "late"
+            let broker = try TestEngines.broker(root: root)
+            let url = try system.setting("postgres.url")
+            let made = try await CapturedRun.run("psql", [url, "-q", "-c", "create database \(database)"])
+            guard made.status.isSuccess else { throw SystemFailure(description: made.output) }
+            let own = [
+                "PARTITA_KAFKA_BOOTSTRAP": broker.bootstrap, "PARTITA_KAFKA_POOL": "late",
+                "PARTITA_POSTGRES_URL": url.replacing(/\/[^\/]*$/, with: "/" + database),
+                "PARTITA_MEDIA_DIRECTORY": root + "/media",
+            ]
+            var processes: [(service: String, process: ChildProcess, port: Int)] = []
+            for service in RunningSystem.services {
+                let port = try LocalPort.free()
+                processes.append((service, try system.startSecond(service, port: port, own), port))
+            }
+            for (service, process, port) in processes {
+                try await says(#""status":"notReady""#, 503, without: "kafka", process, port: port, system)
+                try await eventually("the log of \(service) says so", within: .seconds(20)) {
+                    let log = try String(
+                        contentsOfFile: "\(system.directory)/logs/second-\(service).log", encoding: .utf8)
+                    return log.split(separator: "\n").contains {
+                        $0.contains("component isn't reachable, trying again") && $0.contains(#""component":"topics""#)
+                    }
+                }
+            }
+            try await broker.engine.start()
+            for (_, process, port) in processes { try await hasEverything(process, port: port, system) }
+            for (_, process, _) in processes { #expect(await process.terminate(grace: .seconds(30)) == .exited(0)) }
+            await broker.engine.stop()
+        }
+
         private func hasEverything(_ process: ChildProcess, port: Int, _ system: RunningSystem) async throws {
             try await eventually("\(process.name) has everything", within: .seconds(20)) {
                 let (status, text) = await system.readiness("http://127.0.0.1:\(port)")
