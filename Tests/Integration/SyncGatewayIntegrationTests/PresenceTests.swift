@@ -7,11 +7,15 @@ import Testing
     /// A device of `ann` that watches a user.
     private func watcher(of user: String, _ fixture: GatewayFixture) async throws -> Device {
         let device = try await fixture.device("ann")
-        try await device.send(.presence(.init(state: "online", watch: [user])))
+        try await watch([user], device)
+        return device
+    }
+
+    private func watch(_ users: [String], _ device: Device) async throws {
+        try await device.send(.presence(.init(state: "online", watch: users)))
         // Whoever comes after the pong is watched.
         try await device.send(.ping)
         guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
-        return device
     }
 
     private func report(_ device: Device) async throws -> GatewayFrame.PresenceReport {
@@ -36,6 +40,19 @@ import Testing
         heard = try await report(ann)
         #expect(heard.user == bob && heard.state == "offline")
         ann.close()
+    }
+
+    @Test func `who watches somebody else hears no more of those before`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let bob = ObjectId().hexString, cid = ObjectId().hexString, eve = ObjectId().hexString
+        let ann = try await watcher(of: bob, fixture), other = try await watcher(of: bob, fixture)
+        try await watch([cid, eve, eve], ann)
+        let device = try await fixture.device(bob)
+        // What comes of Bob has come to both by now.
+        #expect(try await report(other).user == bob)
+        let last = try await fixture.device(eve)
+        #expect(try await report(ann).user == eve)
+        for device in [ann, other, device, last] { device.close() }
     }
 
     @Test func `a device whose network is gone is missed within the time of its lease and a second`() async throws {

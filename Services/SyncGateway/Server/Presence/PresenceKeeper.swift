@@ -18,10 +18,27 @@ final class PresenceKeeper: Service {
         var members: [PresenceMember: Int] = [:]
         /// Not renewed yet: they get their lease at once.
         var fresh: Set<PresenceMember> = []
+        /// The sessions that watch a user, by their ids.
         var watchers: [String: [String: DeviceSession]] = [:]
+        /// The users that a session watches: its end costs no more than those.
+        var watched: [String: [String]] = [:]
         /// What devices say, by session.
         var speeches: [String: Speech] = [:]
         var isStopping = false
+
+        mutating func watch(_ users: [String], session: DeviceSession) {
+            unwatch(session: session.id)
+            guard !users.isEmpty else { return }
+            for user in users { watchers[user, default: [:]][session.id] = session }
+            watched[session.id] = users
+        }
+
+        mutating func unwatch(session: String) {
+            for user in watched.removeValue(forKey: session) ?? [] {
+                watchers[user]?[session] = nil
+                if watchers[user]?.isEmpty == true { watchers[user] = nil }
+            }
+        }
     }
 
     /// A user's own words. Only the newest are kept: those before them that aren't sent yet never are.
@@ -72,7 +89,7 @@ final class PresenceKeeper: Service {
         guard let identity = session.identity else { return }
         let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
         let isLast = state.withLock { state in
-            for user in Array(state.watchers.keys) { state.watchers[user]?[session.id] = nil }
+            state.unwatch(session: session.id)
             state.speeches[session.id] = nil
             let left = (state.members[member] ?? 1) - 1
             state.members[member] = left > 0 ? left : nil
@@ -87,11 +104,8 @@ final class PresenceKeeper: Service {
     /// The users whose presence the session's device wants to hear of from now on.
     func watch(_ users: [String]?, session: DeviceSession) {
         guard let users, let app = session.identity?.app else { return }
-        state.withLock { state in
-            for user in Array(state.watchers.keys) { state.watchers[user]?[session.id] = nil }
-            for user in users.prefix(1000) { state.watchers["\(app)/\(user)", default: [:]][session.id] = session }
-            state.watchers = state.watchers.filter { !$0.value.isEmpty }
-        }
+        let keys = users.prefix(1000).map { "\(app)/\($0)" }
+        state.withLock { $0.watch(keys, session: session) }
     }
 
     /// Tells what the session's device says of its user.
