@@ -1,10 +1,10 @@
 public import DocumentModel
 
-/// A sum that keeps the type of what it added: exact in integers, compensated in doubles.
+/// A sum that keeps the type of what it added. It is exact, and rounded once where a double has no place for it, so that it depends on
+/// no order.
 public struct NumericSum: Sendable {
     private var integers: Int64 = 0
-    private var double = 0.0
-    private var compensation = 0.0
+    private var doubles = ExactSum()
     private var decimal: Decimal128?
     private var hasDouble = false
     private var hasLong = false
@@ -21,7 +21,7 @@ public struct NumericSum: Sendable {
             add(integer: number)
         case .double(let number):
             hasDouble = true
-            add(double: number)
+            doubles.add(number)
         case .decimal128(let number): decimal = decimal?.adding(number) ?? number
         default: break
         }
@@ -31,30 +31,25 @@ public struct NumericSum: Sendable {
         let (sum, overflow) = integers.addingReportingOverflow(integer)
         if overflow {
             hasDouble = true
-            add(double: Double(integers))
+            doubles.add(integers)
             integers = integer
         } else {
             integers = sum
         }
     }
 
-    /// Neumaier's compensated summation.
-    private mutating func add(double number: Double) {
-        let sum = double + number
-        if sum.isFinite {
-            compensation += abs(double) >= abs(number) ? (double - sum) + number : (number - sum) + double
-        }
-        double = sum
-    }
-
     /// The sum as a double.
-    public var doubleTotal: Double { double.isFinite ? double + compensation + Double(integers) : double }
+    public var doubleTotal: Double {
+        var total = doubles
+        total.add(integers)
+        return total.rounded
+    }
 
     /// The sum, of the widest type that was added; 0 for none.
     public var value: Value {
         if let decimal {
             var total = decimal.adding(Decimal128(integers))
-            if hasDouble { total = total.adding(Decimal128(rounding: doubleTotal - Double(integers))) }
+            if hasDouble { total = total.adding(Decimal128(rounding: doubles.rounded)) }
             return .decimal128(total)
         }
         if hasDouble { return .double(doubleTotal) }

@@ -69,6 +69,22 @@ import Testing
         #expect(try Projection(other).apply(to: document).count == 20_001)
     }
 
+    @Test func `a sum of doubles is exact, and depends on no order`() async throws {
+        let sums: [([Value], Double)] = [
+            (Array(repeating: 0.1, count: 10), 1), ([1e100, 1, -1e100, 0.25], 1.25), ([0.1, 0.2, 0.3], 0.6),
+            ([1, .double(0x1p-53), .double(0x1p-110)], 1.0.nextUp), ([1, .double(0x1p-53)], 1),
+            ([.int64(1 << 53), 1, .double(0x1p-60)], 0x1p53 + 2),
+        ]
+        for (values, sum) in sums {
+            for values in [values, values.reversed(), Array(values.dropFirst() + values.prefix(1))] {
+                let documents = values.map { ["v": $0] as Document }
+                let stages: [Document] = [["$group": ["_id": .null, "sum": ["$sum": "$v"]]]]
+                let found = try await Pipeline(stages).run(documents, context: PipelineContext())
+                #expect(found.first?["sum"]?.doubleValue == sum, "\(values)")
+            }
+        }
+    }
+
     /// What goes on without an error of its own, and would for minutes.
     private static let patient: [(Value, Document)] = [
         ([["$match": ["$or": .array((0..<6_000).map { ["a": ["$gt": .integer(1_000_000 + $0)]] })]]], ["a": numbers]),

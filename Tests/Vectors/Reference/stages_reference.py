@@ -79,7 +79,7 @@ def accumulators():
         cases = []
         for values in SAMPLES:
             expected = [{"_id": None, "r": function(values)}] if values else []
-            # Sums of doubles are compensated, so that only those that come out even are the same everywhere.
+            # Sums of doubles are exact, so that only those that come out even are the same everywhere.
             if values == [0.1, 0.2, 0.3] and name in ("$stdDevPop", "$stdDevSamp", "$sum", "$avg"):
                 continue
             cases.append((title(*values), {"pipeline": [{"$group": {"_id": None, "r": {name: "$v"}}}]}, docs(values), expected))
