@@ -20,7 +20,7 @@ struct StoreFixture: Sendable {
     var table: String { "\"rchat/RChat\".\"ChatMessage\"" }
 
     static func with<R: Sendable>(
-        partitionKey: String? = "partition", connections: Int = 4,
+        partitionKey: String? = "partition", connections: Int = 4, settings: [String: String] = [:],
         validate: @escaping AppStorage.Validator = { _, _ in nil },
         _ body: @Sendable (StoreFixture) async throws -> R
     ) async throws -> R {
@@ -29,6 +29,7 @@ struct StoreFixture: Sendable {
         let url = try await TestEngines.shared().makeDatabase()
         var configuration = PostgresConfiguration(url: url)
         configuration.connections = connections
+        configuration.settings.merge(settings) { $1 }
         return try await PostgresClient.withClient(configuration, on: loops) { client in
             try await DocumentStoreMigrations.migrations.apply(on: client)
             let store = DocumentStore(client: client)
