@@ -4,15 +4,27 @@ import QueryLanguage
 extension DocumentCollection {
     /// Runs writes in one transaction, in their order.
     ///
-    /// - Parameter ordered: stop at the first that is refused; otherwise run all others.
+    /// - Parameters:
+    ///   - ordered: stop at the first that is refused; otherwise run all others.
+    ///   - maxTimeMS: as in ``FindOptions``; nothing is written when it is over.
     /// - Throws: ``BulkWriteError`` when some were refused; what its result says is committed.
     @discardableResult
     public func bulkWrite(
-        _ writes: [WriteModel], ordered: Bool = true, beforeCommit: CommitHook? = nil
+        _ writes: [WriteModel], ordered: Bool = true, maxTimeMS: Int? = nil, beforeCommit: CommitHook? = nil
+    ) async throws -> BulkWriteResult {
+        let limit = TimeLimit(maxTimeMS)
+        return try await limit.run {
+            try await bulkWrite(writes, ordered: ordered, within: limit, beforeCommit: beforeCommit)
+        }
+    }
+
+    private func bulkWrite(
+        _ writes: [WriteModel], ordered: Bool, within limit: TimeLimit, beforeCommit: CommitHook?
     ) async throws -> BulkWriteResult {
         let table = try await ensuredTable()
         let bulk = Bulk(
-            table: table, writes: writes, prepared: try await prepare(writes), ordered: ordered, hook: beforeCommit)
+            table: table, writes: writes, prepared: try await prepare(writes), ordered: ordered, limit: limit,
+            hook: beforeCommit)
         // In a session a row that an index refuses would end the transaction.
         if session != nil, table.indexes.contains(where: \.model.isUnique) { return try await run(bulk, one: true) }
         do {
@@ -28,6 +40,7 @@ extension DocumentCollection {
         let writes: [WriteModel]
         let prepared: [PreparedWrite]
         let ordered: Bool
+        let limit: TimeLimit
         let hook: CommitHook?
     }
 
@@ -36,11 +49,14 @@ extension DocumentCollection {
         let table = bulk.table
         // Inserts alone read nothing that was written before.
         let onlyInserts = !one && bulk.writes.allSatisfy { if case .insertOne = $0 { true } else { false } }
-        let (result, failures) = try await write(flushes: !onlyInserts, beforeCommit: bulk.hook) { session in
+        let (result, failures) = try await write(
+            flushes: !onlyInserts, within: bulk.limit, beforeCommit: bulk.hook
+        ) { session in
             if onlyInserts { try await session.lockExisting(bulk.writes, in: table) }
             var result = BulkWriteResult()
             var failures: [Int: DocumentStoreError] = [:]
             for (place, write) in bulk.prepared.enumerated() {
+                try bulk.limit.check()
                 do {
                     if one {
                         let before = result

@@ -239,11 +239,7 @@ extension DocumentCollection {
                 }
             }
             try await session.prepare()
-            guard let statement = limit.statement else { return try await body(session.transaction) }
-            _ = try await session.run(statement)
-            let result = try await body(session.transaction)
-            _ = try await session.run(TimeLimit.end)
-            return result
+            return try await session.limited(by: limit) { try await body(session.transaction) }
         } catch let error as PostgresError {
             throw DocumentStoreError(error)
         }

@@ -63,11 +63,13 @@ extension DocumentCollection {
         _ filter: Document, _ update: Value, options: UpdateOptions = UpdateOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> UpdateResult {
         let update = try Self.update(update, arrayFilters: options.arrayFilters)
+        let limit = TimeLimit(options.maxTimeMS)
         let target = try await target(filter, collation: options.collation, hint: options.hint)
         var result = UpdateResult()
-        try await inParts(of: target, beforeCommit: beforeCommit) { session, keys in
+        try await inParts(of: target, within: limit, beforeCommit: beforeCommit) { session, keys in
             var part = UpdateResult()
             for key in keys {
+                try limit.check()
                 let updated = try await session.update(key, of: target, with: update, operation: .update)
                 part.matchedCount += 1
                 if updated.isModified { part.modifiedCount += 1 }
@@ -78,6 +80,8 @@ extension DocumentCollection {
             result.modifiedCount += part.modifiedCount
         }
         if result.matchedCount == 0, options.upsert {
+            var options = options
+            options.maxTimeMS = limit.milliseconds
             return try await updateFirst(
                 filter, update, options: options, operation: .update, beforeCommit: beforeCommit)
         }
@@ -91,10 +95,13 @@ extension DocumentCollection {
     public func deleteOne(
         _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Int {
+        let limit = TimeLimit(options.maxTimeMS)
         let target = try await target(filter, collation: options.collation, hint: options.hint)
-        return try await write(beforeCommit: beforeCommit) { session in
-            guard let key = try await session.lockFirst(of: target, sort: nil) else { return 0 }
-            return try await session.delete(key, from: target.table) == nil ? 0 : 1
+        return try await limit.run {
+            try await write(within: limit, beforeCommit: beforeCommit) { session in
+                guard let key = try await session.lockFirst(of: target, sort: nil) else { return 0 }
+                return try await session.delete(key, from: target.table) == nil ? 0 : 1
+            }
         }
     }
 
@@ -104,8 +111,9 @@ extension DocumentCollection {
         _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Int {
         let target = try await target(filter, collation: options.collation, hint: options.hint)
+        let limit = TimeLimit(options.maxTimeMS)
         var count = 0
-        try await inParts(of: target, beforeCommit: beforeCommit) { session, keys in
+        try await inParts(of: target, within: limit, beforeCommit: beforeCommit) { session, keys in
             for key in keys { _ = try await session.delete(key, from: target.table) }
             return keys.count
         } each: {
@@ -140,11 +148,14 @@ extension DocumentCollection {
     public func findOneAndDelete(
         _ filter: Document, options: FindAndModifyOptions = FindAndModifyOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Document? {
+        let limit = TimeLimit(options.maxTimeMS)
         let target = try await target(filter, collation: options.collation, hint: options.hint)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
-        let deleted = try await write(beforeCommit: beforeCommit) { session -> Document? in
-            guard let key = try await session.lockFirst(of: target, sort: sort) else { return nil }
-            return try await session.delete(key, from: target.table)
+        let deleted = try await limit.run {
+            try await write(within: limit, beforeCommit: beforeCommit) { session -> Document? in
+                guard let key = try await session.lockFirst(of: target, sort: sort) else { return nil }
+                return try await session.delete(key, from: target.table)
+            }
         }
         return try deleted.map { try output(target, options).projected($0) }
     }
@@ -201,17 +212,21 @@ extension DocumentCollection {
         beforeCommit: CommitHook?
     ) async throws -> UpdateResult {
         let upsert = options.upsert
+        let limit = TimeLimit(options.maxTimeMS)
         let target = try await target(filter, collation: options.collation, hint: options.hint)
-        if session == nil, beforeCommit == nil,
+        // Only in a transaction a limit can be given to statements.
+        if session == nil, beforeCommit == nil, limit.isNone,
             let updated = try await updateUnlocked(target, update, operation: operation),
             updated.before != nil || !upsert
         {
             return UpdateResult(
                 matchedCount: updated.before == nil ? 0 : 1, modifiedCount: updated.isModified ? 1 : 0)
         }
-        return try await racing(upsert: upsert) {
-            try await write(beforeCommit: beforeCommit) { session in
-                try await session.updateFirst(target, update, upsert: upsert, operation: operation)
+        return try await limit.run {
+            try await racing(upsert: upsert) {
+                try await write(within: limit, beforeCommit: beforeCommit) { session in
+                    try await session.updateFirst(target, update, upsert: upsert, operation: operation)
+                }
             }
         }
     }
@@ -231,17 +246,20 @@ extension DocumentCollection {
         _ filter: Document, _ update: Update, options: FindAndModifyOptions, operation: ChangeEvent.OperationType,
         beforeCommit: CommitHook?
     ) async throws -> Document? {
+        let limit = TimeLimit(options.maxTimeMS)
         let target = try await target(filter, collation: options.collation, hint: options.hint)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
-        let found = try await racing(upsert: options.upsert) {
-            try await write(beforeCommit: beforeCommit) { session -> Document? in
-                guard let key = try await session.lockFirst(of: target, sort: sort) else {
-                    guard options.upsert else { return nil }
-                    let inserted = try await session.upsert(target, with: update)
-                    return options.returnNew ? inserted : nil
+        let found = try await limit.run {
+            try await racing(upsert: options.upsert) {
+                try await write(within: limit, beforeCommit: beforeCommit) { session -> Document? in
+                    guard let key = try await session.lockFirst(of: target, sort: sort) else {
+                        guard options.upsert else { return nil }
+                        let inserted = try await session.upsert(target, with: update)
+                        return options.returnNew ? inserted : nil
+                    }
+                    let updated = try await session.update(key, of: target, with: update, operation: operation)
+                    return options.returnNew ? updated.after : updated.before
                 }
-                let updated = try await session.update(key, of: target, with: update, operation: operation)
-                return options.returnNew ? updated.after : updated.before
             }
         }
         return try found.map { try output(target, options).projected($0) }
@@ -261,11 +279,20 @@ extension DocumentCollection {
 
     /// Runs `body` with the locked documents that match, part by part.
     private func inParts<R: Sendable>(
-        of target: DocumentSession.Target, beforeCommit: CommitHook?,
+        of target: DocumentSession.Target, within limit: TimeLimit, beforeCommit: CommitHook?,
+        _ body: @Sendable (DocumentSession, [WritePlan.Key]) async throws -> R, each: (R) -> Void
+    ) async throws {
+        try await limit.run {
+            try await self.parts(of: target, within: limit, beforeCommit: beforeCommit, body, each: each)
+        }
+    }
+
+    private func parts<R: Sendable>(
+        of target: DocumentSession.Target, within limit: TimeLimit, beforeCommit: CommitHook?,
         _ body: @Sendable (DocumentSession, [WritePlan.Key]) async throws -> R, each: (R) -> Void
     ) async throws {
         if session != nil || beforeCommit != nil {
-            let parts = try await write(beforeCommit: beforeCommit) { session -> [R] in
+            let parts = try await write(within: limit, beforeCommit: beforeCommit) { session -> [R] in
                 var parts: [R] = []
                 var after: String?
                 repeat {
@@ -279,20 +306,20 @@ extension DocumentCollection {
             return
         }
         var after: String?
-        var limit = Self.part
+        var size = Self.part
         repeat {
             do {
-                let (start, most) = (after, limit)
-                let (result, next) = try await write(beforeCommit: nil) { session -> (R, String?) in
+                let (start, most) = (after, size)
+                let (result, next) = try await write(within: limit, beforeCommit: nil) { session -> (R, String?) in
                     let (keys, next) = try await session.lockMatches(of: target, after: start, limit: most)
                     return (try await body(session, keys), next)
                 }
                 each(result)
                 after = next
                 if next == nil { return }
-            } catch let error as DocumentStoreError where error.code == .transactionTooLarge && limit > 1 {
+            } catch let error as DocumentStoreError where error.code == .transactionTooLarge && size > 1 {
                 // Of large documents fewer go together.
-                limit = max(limit / 8, 1)
+                size = max(size / 8, 1)
             }
         } while true
     }

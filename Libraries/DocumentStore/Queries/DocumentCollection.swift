@@ -18,18 +18,23 @@ public struct DocumentCollection: Sendable {
 
     /// Runs what writes: in the session, or in a transaction of its own.
     func write<R: Sendable>(
-        flushes: Bool = false, beforeCommit: CommitHook?, _ body: @Sendable (DocumentSession) async throws -> R
+        flushes: Bool = false, within limit: TimeLimit = TimeLimit(nil), beforeCommit: CommitHook?,
+        _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         do {
+            try limit.check()
             guard let session else {
-                return try await store.run(app: app, flushes: flushes, beforeCommit: beforeCommit, body)
+                return try await store.run(
+                    app: app, flushes: flushes, within: limit, beforeCommit: beforeCommit, body)
             }
             if beforeCommit != nil {
                 throw DocumentStoreError(.notSupported, "the hook is given to withTransaction, not to its operations")
             }
-            let result = try await body(session)
-            try await session.flush()
-            return result
+            return try await session.limited(by: limit) {
+                let result = try await body(session)
+                try await session.flush()
+                return result
+            }
         } catch let error as PostgresError {
             throw await store.translated(error)
         }

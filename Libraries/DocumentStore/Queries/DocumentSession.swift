@@ -24,12 +24,15 @@ public actor DocumentSession {
     /// What was read in this transaction, as it was then.
     nonisolated let reads = ReadTrace()
     private let lifetime: Duration
+    /// That of the transaction's only operation.
+    private let limit: TimeLimit
     private let deadline: ContinuousClock.Instant
 
     init(
         store: DocumentStore, storage: AppStorage, transaction: PostgresTransaction, flushes: Bool,
-        lifetime: Duration = DocumentStore.transactionLifetime
+        lifetime: Duration = DocumentStore.transactionLifetime, limit: TimeLimit = TimeLimit(nil)
     ) {
+        self.limit = limit
         self.lifetime = lifetime
         deadline = .now + lifetime
         self.store = store
@@ -53,6 +56,7 @@ public actor DocumentSession {
         var statements = [
             PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.milliseconds)ms")])
         ]
+        if let statement = limit.statement { statements.append(statement) }
         if flushes {
             // So that nothing stays locked by somebody who has forgotten it.
             statements.append(
@@ -81,6 +85,21 @@ public actor DocumentSession {
         try checkLifetime()
         let first = preparation
         return try await transaction.pipeline(first + [statement])[first.count]
+    }
+
+    /// Runs one of the transaction's operations within its own limit in time.
+    nonisolated func limited<R>(by limit: TimeLimit, _ body: () async throws -> R) async throws -> R {
+        guard let statement = limit.statement else { return try await body() }
+        _ = try await run(statement)
+        do {
+            let result = try await body()
+            _ = try await run(TimeLimit.end)
+            return result
+        } catch {
+            // Where Postgres has refused a statement it refuses this one too; the cause is what it was.
+            _ = try? await run(TimeLimit.end)
+            throw error
+        }
     }
 
     // MARK: Reading

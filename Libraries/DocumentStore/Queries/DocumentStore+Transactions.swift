@@ -35,7 +35,8 @@ extension DocumentStore {
     /// - Parameter flushes: whether later statements read what earlier ones wrote.
     func run<R: Sendable>(
         app: String, flushes: Bool, lifetime: Duration = DocumentStore.transactionLifetime,
-        beforeCommit: CommitHook?, _ body: @Sendable (DocumentSession) async throws -> R
+        within limit: TimeLimit = TimeLimit(nil), beforeCommit: CommitHook?,
+        _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         let storage = try storage(of: app)
         var attempt = 0
@@ -43,7 +44,7 @@ extension DocumentStore {
             attempt += 1
             do {
                 return try await runOnce(
-                    storage, flushes: flushes, lifetime: lifetime, beforeCommit: beforeCommit, body)
+                    storage, flushes: flushes, lifetime: lifetime, within: limit, beforeCommit: beforeCommit, body)
             } catch let error as DocumentStoreError where flushes && error.mongoCode == 112 && attempt < 5 {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
             } catch let error as PostgresError where error.isWorthAnotherAttempt && !error.isUniqueViolation {
@@ -57,14 +58,15 @@ extension DocumentStore {
     }
 
     private func runOnce<R: Sendable>(
-        _ storage: AppStorage, flushes: Bool, lifetime: Duration, beforeCommit: CommitHook?,
+        _ storage: AppStorage, flushes: Bool, lifetime: Duration, within limit: TimeLimit, beforeCommit: CommitHook?,
         _ body: @Sendable (DocumentSession) async throws -> R
     ) async throws -> R {
         var replies: [PostgresReply] = []
         do {
             let (result, heads) = try await client.withTransaction { transaction -> (R, PostgresRows?) in
                 let session = DocumentSession(
-                    store: self, storage: storage, transaction: transaction, flushes: flushes, lifetime: lifetime)
+                    store: self, storage: storage, transaction: transaction, flushes: flushes, lifetime: lifetime,
+                    limit: limit)
                 let result = try await body(session)
                 let (statements, numbering) = await session.finish()
                 guard let beforeCommit else {

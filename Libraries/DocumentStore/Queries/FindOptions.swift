@@ -39,14 +39,18 @@ public struct UpdateOptions: Sendable {
     public var collation: Document?
     /// As in ``FindOptions``.
     public var hint: Value?
+    /// As in ``FindOptions``; in a `bulkWrite` that of the whole holds.
+    public var maxTimeMS: Int?
 
     public init(
-        upsert: Bool = false, arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil
+        upsert: Bool = false, arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil,
+        maxTimeMS: Int? = nil
     ) {
         self.upsert = upsert
         self.arrayFilters = arrayFilters
         self.collation = collation
         self.hint = hint
+        self.maxTimeMS = maxTimeMS
     }
 }
 
@@ -55,10 +59,13 @@ public struct DeleteOptions: Sendable {
     public var collation: Document?
     /// As in ``FindOptions``.
     public var hint: Value?
+    /// As in ``UpdateOptions``.
+    public var maxTimeMS: Int?
 
-    public init(collation: Document? = nil, hint: Value? = nil) {
+    public init(collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil) {
         self.collation = collation
         self.hint = hint
+        self.maxTimeMS = maxTimeMS
     }
 }
 
@@ -73,10 +80,12 @@ public struct FindAndModifyOptions: Sendable {
     public var collation: Document?
     /// As in ``FindOptions``.
     public var hint: Value?
+    /// As in ``FindOptions``.
+    public var maxTimeMS: Int?
 
     public init(
         sort: Document? = nil, projection: Document? = nil, upsert: Bool = false, returnNew: Bool = false,
-        arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil
+        arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil
     ) {
         self.sort = sort
         self.projection = projection
@@ -85,6 +94,7 @@ public struct FindAndModifyOptions: Sendable {
         self.arrayFilters = arrayFilters
         self.collation = collation
         self.hint = hint
+        self.maxTimeMS = maxTimeMS
     }
 }
 

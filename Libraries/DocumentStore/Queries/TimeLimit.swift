@@ -21,12 +21,16 @@ struct TimeLimit: Sendable {
     /// Runs work that evaluates filters, expressions or pipelines; what takes too long there ends with MongoDB's 50.
     func run<R>(_ body: () async throws -> R) async throws -> R {
         guard let deadline else { return try await body() }
+        let outer = Interruption.check
         return try await Interruption.$check.withValue(
             {
-                guard ContinuousClock.now >= deadline else { return nil }
+                guard ContinuousClock.now >= deadline else { return outer?() }
                 return QueryError(code: 50, message: "operation exceeded time limit")
             }, operation: body)
     }
+
+    /// Whether there is none.
+    var isNone: Bool { deadline == nil }
 
     /// What is left, for an operation within this one; `nil` without a limit.
     var milliseconds: Int? { deadline.map { Int(max($0 - ContinuousClock.now, .milliseconds(1)).milliseconds) } }

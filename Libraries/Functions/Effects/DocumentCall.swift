@@ -87,7 +87,8 @@ public struct DocumentCall: Sendable {
             return Self.answer(try await collection.findOneAndDelete(filter, options: try modifyOptions))
         case "bulkWrite":
             return Self.answer(
-                try await collection.bulkWrite(try batch, ordered: flag("ordered", default: true)))
+                try await collection.bulkWrite(
+                    try batch, ordered: flag("ordered", default: true), maxTimeMS: int("maxTimeMS")))
         default: throw Self.unsupported(action)
         }
     }
@@ -146,13 +147,15 @@ public struct DocumentCall: Sendable {
         AggregateOptions(collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
     }
 
-    private var deleteOptions: DeleteOptions { DeleteOptions(collation: collation, hint: arguments["hint"]) }
+    private var deleteOptions: DeleteOptions {
+        DeleteOptions(collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
+    }
 
     private var updateOptions: UpdateOptions {
         get throws {
             UpdateOptions(
                 upsert: flag("upsert"), arrayFilters: try arrayFilters(arguments), collation: collation,
-                hint: arguments["hint"])
+                hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
         }
     }
 
@@ -161,7 +164,8 @@ public struct DocumentCall: Sendable {
             FindAndModifyOptions(
                 sort: arguments["sort"]?.documentValue, projection: projection, upsert: flag("upsert"),
                 returnNew: flag("returnNewDocument") || arguments["returnDocument"]?.stringValue == "after",
-                arrayFilters: try arrayFilters(arguments), collation: collation, hint: arguments["hint"])
+                arrayFilters: try arrayFilters(arguments), collation: collation, hint: arguments["hint"],
+                maxTimeMS: int("maxTimeMS"))
         }
     }
 

@@ -160,11 +160,51 @@ import Testing
                 #expect(error?.mongoCode == 50 && error?.code == .timeLimit)
                 #expect(ContinuousClock.now - start < .seconds(10))
             }
+            try await checkWritesEnd(messages, fixture.store)
             // Nothing goes on in the server.
             let busy = try await fixture.client.query(
                 "select count(*) from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()"
             ).first?.decode(0, as: Int.self)
             #expect(busy == 0)
+        }
+    }
+
+    private func checkWritesEnd(_ messages: DocumentCollection, _ store: DocumentStore) async throws {
+        let slow: Document = ["filler": ["$regex": "zzz"]]
+        let same: Value = ["$eq": [["$$ROOT"], ["$$ROOT"]]]
+        let costly: Document = ["_id": "long", "$expr": ["$allElementsTrue": ["$map": ["input": "$a", "in": same]]]]
+        let set: Value = ["$set": ["b": 1]]
+        let (update, delete) = (UpdateOptions(maxTimeMS: 20), DeleteOptions(maxTimeMS: 20))
+        let modify = FindAndModifyOptions(maxTimeMS: 20)
+        for operation in [
+            { _ = try await messages.updateOne(slow, set, options: update) },
+            { _ = try await messages.updateOne(costly, set, options: update) },
+            { _ = try await messages.updateMany(["n": ["$gte": 0]], set, options: update) },
+            { _ = try await messages.replaceOne(slow, ["b": 1], options: update) },
+            { _ = try await messages.deleteOne(slow, options: delete) },
+            { _ = try await messages.deleteMany(slow, options: delete) },
+            { _ = try await messages.findOneAndUpdate(slow, set, options: modify) },
+            { _ = try await messages.findOneAndReplace(costly, ["b": 1], options: modify) },
+            { _ = try await messages.findOneAndDelete(slow, options: modify) },
+            {
+                _ = try await messages.bulkWrite(
+                    [.insertOne(["_id": "new", "partition": "p"]), .updateMany(filter: slow, update: set)],
+                    maxTimeMS: 20)
+            },
+        ] as [@Sendable () async throws -> Void] {
+            let start = ContinuousClock.now
+            let error = await #expect(throws: DocumentStoreError.self) { try await operation() }
+            #expect(error?.mongoCode == 50 && error?.code == .timeLimit)
+            #expect(ContinuousClock.now - start < .seconds(5))
+        }
+        #expect(try await messages.findOne(["_id": "new"]) == nil)
+        // A session's own limit holds again for what follows.
+        try await store.withTransaction(app: StoreFixture.app) { session in
+            let inside = session.collection(messages.namespace.collection, database: messages.namespace.database)
+            let updated = try await inside.updateOne(["_id": "long"], set, options: UpdateOptions(maxTimeMS: 60_000))
+            #expect(updated.modifiedCount == 1)
+            let count = try await inside.countDocuments(slow)
+            #expect(count == 0)
         }
     }
 }
