@@ -10,6 +10,7 @@ struct UpdateApplication {
     private var description = UpdateDescription()
     private var position: Int?
     private var id: Value?
+    private var places: FieldPlaces?
 
     init(
         operations: [UpdateOperation], arrayFilters: [String: ArrayFilter], filter: Filter?, isUpsertInsert: Bool,
@@ -20,6 +21,7 @@ struct UpdateApplication {
         self.filter = filter
         self.isUpsertInsert = isUpsertInsert
         self.now = now
+        if operations.count > 64, operations.allSatisfy(\.isPlain) { places = FieldPlaces() }
     }
 
     consuming func apply(to document: inout Document) throws(QueryError) -> UpdateDescription {
@@ -37,6 +39,7 @@ struct UpdateApplication {
             try QueryError.throwIfInterrupted(every: index)
             try apply(operation, to: &changed)
         }
+        places?.removeUnset(from: &changed)
         description.uniteUpdates()
         if let id, !isUpsertInsert, changed.id != id {
             throw QueryError(
@@ -60,6 +63,11 @@ struct UpdateApplication {
 
     private mutating func note(_ value: Value, at path: String) {
         description.updatedFields.fields.append(Document.Field(path, value))
+    }
+
+    private mutating func index(of name: String, in document: Document, at path: String) -> Int? {
+        guard places != nil else { return document.index(of: name) }
+        return places?.index(of: name, in: document, at: path)
     }
 
     private static func join(_ path: String, _ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
@@ -112,14 +120,15 @@ struct UpdateApplication {
         let below = Self.join(path, name.name)
         if var document = container.takeDocument() {
             defer { container = .document(document) }
-            guard let index = document.index(of: name.name) else {
+            guard let index = index(of: name.name, in: document, at: path) else {
                 if let value = try create(operation, rest, at: below) {
+                    places?.add(name.name, to: document, at: path)
                     document.fields.append(Document.Field(name.name, value))
                 }
                 return
             }
             if rest.isEmpty, case .unset = operation.action {
-                document.fields.remove(at: index)
+                if places?.unset(name.name, at: path) == nil { document.fields.remove(at: index) }
                 description.removedFields.append(below)
             } else if rest.isEmpty {
                 try change(operation, &document.fields[index].value, at: below)

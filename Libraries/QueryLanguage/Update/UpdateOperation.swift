@@ -29,6 +29,11 @@ public struct UpdateOperation: Sendable {
     public let value: Value
     let action: UpdateAction
 
+    /// Whether its path alone says what it changes: no placeholder, no second path.
+    var isPlain: Bool {
+        self.operator != .rename && path.steps.allSatisfy { if case .name = $0 { true } else { false } }
+    }
+
     init(_ operator: Operator, _ path: UpdatePath, _ value: Value) throws(QueryError) {
         self.operator = `operator`
         self.path = path

@@ -69,6 +69,27 @@ import Testing
         #expect(try Projection(other).apply(to: document).count == 20_001)
     }
 
+    @Test func `updates of many paths take time that grows with them`() throws {
+        let names = (0..<8_000).map { "v\(($0 * 7_919) % 8_000)" }
+        let flat = Document(fields: names.map { .init($0, 1) })
+        let nested = Document(fields: names.map { .init("a.\($0)", 2) })
+        var document: Document = [
+            "_id": 1, "a": .document(Document(fields: names.prefix(6_000).map { .init($0, 1) })),
+        ]
+        try Update(["$set": .document(Document(fields: flat.fields + nested.fields))]).apply(to: &document)
+        #expect(document.count == 8_002 && document["a"]?.documentValue?.count == 8_000)
+        #expect(document["v7"] == 1 && document.value(at: Path("a.v7999")) == 2)
+        let gone = flat.fields.prefix(7_000) + nested.fields.suffix(7_000)
+        let description = try Update([
+            "$unset": .document(Document(fields: Array(gone))), "$set": ["a.new": 3, "b": 4],
+        ])
+        .apply(to: &document)
+        #expect(description.removedFields.count == 14_000)
+        let left = names.suffix(1_000) + ["b"], below = names.prefix(1_000) + ["new"]
+        #expect(Set(document.keys) == Set(left + ["_id", "a"]) && document.keys.last == "b")
+        #expect(Set(document["a"]?.documentValue?.keys ?? []) == Set(below))
+    }
+
     @Test func `a sum of doubles is exact, and depends on no order`() async throws {
         let sums: [([Value], Double)] = [
             (Array(repeating: 0.1, count: 10), 1), ([1e100, 1, -1e100, 0.25], 1.25), ([0.1, 0.2, 0.3], 0.6),
