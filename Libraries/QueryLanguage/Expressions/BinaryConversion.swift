@@ -1,10 +1,11 @@
 import DocumentModel
 import Foundation
 
-/// Conversions between strings and binaries, as `$convert` and `$toUUID` do them.
+/// Conversions between strings or numbers and binaries, as `$convert` and `$toUUID` do them.
 struct BinaryConversion {
     private let subtype: UInt8
     private let format: String
+    private var isBigEndian = false
 
     init(subtype: UInt8, format: String) {
         self.subtype = subtype
@@ -12,7 +13,7 @@ struct BinaryConversion {
     }
 
     /// - Parameter to: the target of `$convert`; another one than binary data gives `nil`.
-    init?(_ to: Value?, format: Value?) throws(QueryError) {
+    init?(_ to: Value?, format: Value?, byteOrder: Value?) throws(QueryError) {
         switch to {
         case .string("binData")?, .int32(5)?: subtype = 0
         case .document(let document)?:
@@ -24,6 +25,17 @@ struct BinaryConversion {
         default: return nil
         }
         self.format = try Self.name(format) ?? ""
+        isBigEndian = try Self.isBigEndian(byteOrder)
+    }
+
+    private static func isBigEndian(_ order: Value?) throws(QueryError) -> Bool {
+        switch order {
+        case nil, .null?, "little"?: return false
+        case "big"?: return true
+        case .string(let name)?:
+            throw QueryError(code: 9_130_002, message: "Invalid 'byteOrder' argument for $convert: \(name)")
+        default: throw QueryError(code: 9_130_001, message: "$convert requires that 'byteOrder' be a string")
+        }
     }
 
     private static func name(_ format: Value?) throws(QueryError) -> String? {
@@ -54,7 +66,30 @@ struct BinaryConversion {
                 throw Self.failed("Input string '\(text)' is not a valid \(format) string")
             }
             return .binary(Binary(bytes, subtype: subtype))
+        case .int32(let number) where format.isEmpty: return binary(UInt32(bitPattern: number))
+        case .int64(let number) where format.isEmpty: return binary(UInt64(bitPattern: number))
+        case .double(let number) where format.isEmpty: return binary(number.bitPattern)
         default: throw Self.failed("Unsupported conversion from \(value.typeName) to binData")
+        }
+    }
+
+    private func binary(_ bits: some FixedWidthInteger) -> Value {
+        let bytes = withUnsafeBytes(of: isBigEndian ? bits.bigEndian : bits.littleEndian) { Array($0) }
+        return .binary(Binary(bytes, subtype: subtype))
+    }
+
+    /// The number whose bytes these are: an integer of 1, 2, 4 or, if it is long, 8, a double of 4 or 8.
+    static func number(of binary: Binary, _ target: Conversion.Target, byteOrder: Value?) throws(QueryError) -> Value {
+        let bytes = try isBigEndian(byteOrder) ? binary.bytes : binary.bytes.reversed()
+        let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        switch (target, bytes.count) {
+        case (.double, 4): return .double(Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits))))
+        case (.double, 8): return .double(Double(bitPattern: bits))
+        case (.int, 1), (.int, 2), (.int, 4), (.long, 1), (.long, 2), (.long, 4), (.long, 8):
+            let unused = 64 - bytes.count * 8
+            let number = (Int64(bitPattern: bits) << unused) >> unused
+            return target == .int ? .int32(Int32(truncatingIfNeeded: number)) : .int64(number)
+        default: throw failed("Failed to convert \(bytes.count) bytes of binData to \(target)")
         }
     }
 

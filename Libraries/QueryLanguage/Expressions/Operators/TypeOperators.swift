@@ -62,7 +62,10 @@ extension ExpressionOperators {
             }
             if arguments["to"].isNullish { return .null }
             do throws(QueryError) {
-                if let binary = try BinaryConversion(arguments["to"], format: arguments["format"]) {
+                let byteOrder = arguments["byteOrder"]
+                if let binary = try BinaryConversion(
+                    arguments["to"], format: arguments["format"], byteOrder: byteOrder)
+                {
                     return try binary.convert(input)
                 }
                 if case .binary(let binary) = input, arguments.isGiven("format"),
@@ -72,6 +75,9 @@ extension ExpressionOperators {
                 }
                 guard let to = arguments["to"], let target = Conversion.Target(to) else {
                     throw QueryError(code: 2, message: "Unknown type name in $convert: \(arguments["to"] ?? .null)")
+                }
+                if case .binary(let binary) = input, [.int, .long, .double].contains(target) {
+                    return try BinaryConversion.number(of: binary, target, byteOrder: byteOrder)
                 }
                 return try Conversion.convert(input, to: target)
             } catch {
