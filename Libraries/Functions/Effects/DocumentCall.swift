@@ -43,6 +43,9 @@ public struct DocumentCall: Sendable {
     /// The filter; what a decision depends on.
     public var filter: Document { arguments["filter"]?.documentValue ?? arguments["query"]?.documentValue ?? [:] }
 
+    /// Whether the answer may be another one later, although no document has changed.
+    public var asksForPresent: Bool { ExtendedJSON.print(.document(arguments)).contains("$$NOW") }
+
     /// Carries the call out, whoever makes it.
     /// - Throws: `DocumentStoreError`, `BulkWriteError`, `EffectFailure`.
     func perform(on collection: DocumentCollection) async throws -> Value {

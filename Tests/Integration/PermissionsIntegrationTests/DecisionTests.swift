@@ -60,6 +60,17 @@ import Testing
         #expect(grant.expires != nil)
     }
 
+    @Test func `an answer for the present holds for a while, and changes with its document`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        // In two centuries, and half a century ago.
+        let member: Document = ["_id": "tim", "rooms": [], "until": .date(7_258_118_400_000)]
+        _ = try await fixture.members.insertOne(member)
+        try await fixture.ask("tim", "trial")
+        #expect(try await fixture.grant(.read, of: "tim", "trial").expires != nil)
+        _ = try await fixture.members.updateOne(["_id": "tim"], .document(["$set": ["until": .date(1_000)]]))
+        #expect(try await fixture.grant(.none, of: "tim", "trial").expires != nil)
+    }
+
     @Test func `a user who is deleted loses everything`() async throws {
         let fixture = try await PermissionsFixture.shared()
         _ = try await fixture.members.insertOne(["_id": "dora", "rooms": ["kitchen", "cellar"]])

@@ -21,7 +21,7 @@ import Testing
         ]
         for (filter, document) in documents {
             let anchor = try #require(try anchor(filter))
-            #expect(try Filter(filter).matches(document))
+            #expect(try Filter(filter).matches(document, now: 0))
             #expect(DependencyAnchor.all(in: document, fields: [anchor.field]).contains(anchor))
         }
         let ann = try #require(try anchor(["member": "ann"]))
@@ -59,6 +59,8 @@ import Testing
         try await table.add([try dependency(["members": "ann", "open": true])], of: subject("two"))
         try await table.add([try dependency(["size": ["$gt": 3]])], of: subject("three"))
         try await table.add([try dependency(["_id": "kitchen"])], of: subject("four"))
+        try await table.add(
+            [try dependency(["_id": "hall", "$expr": ["$lt": ["$until", "$$NOW"]]])], of: subject("five"))
 
         func change(_ id: String, before: Document? = nil, after: Document?) -> ChangeEvent {
             ChangeEvent(
@@ -78,5 +80,8 @@ import Testing
         #expect(
             try await table.subjects(concernedBy: [gone, other], app: app)
                 == [subject("one"), subject("two"), subject("three"), subject("four")])
+        // It didn't match in 1970.
+        let hall = change("hall", after: ["_id": "hall", "until": .date(1_000)])
+        #expect(try await table.subjects(concernedBy: [hall], app: app) == [subject("five")])
     }
 }

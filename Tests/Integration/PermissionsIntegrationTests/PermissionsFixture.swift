@@ -123,7 +123,13 @@ final class PermissionsFixture: Sendable {
         [{"name": "mayRead", "private": true, "run_as_system": true},
          {"name": "mayWrite", "private": true, "run_as_system": true}]
         """,
-        "functions/mayRead.js": "exports = async (partition) => partition === 'news';",
+        "functions/mayRead.js": """
+        exports = async function (partition) {
+            if (partition !== "trial") { return partition === "news"; }
+            const members = context.services.get("mongodb-atlas").db("Test").collection("Member");
+            return await members.findOne({_id: context.user.id, $expr: {$gt: ["$until", "$$NOW"]}}) !== null;
+        };
+        """,
         "functions/mayWrite.js": """
         exports = async function (partition) {
             if (partition.startsWith("broken")) { throw new Error("no rule for this"); }

@@ -46,13 +46,15 @@ struct Dependency: Hashable, Sendable {
         hasher.combine(filter)
     }
 
-    /// Whether a change is about a document that matched before it or matches after it. A filter that can't be read matches: asking
-    /// once more is harmless.
+    /// Whether a change is about a document that matched before it or matches after it. A filter that can't be read matches, and
+    /// so does one that asks for the present, which isn't that of the decision any more: asking once more is harmless.
     func concerns(_ change: ChangeEvent) -> Bool {
         if let id, id != change.documentKey.idText { return false }
-        guard let document = try? ExtendedJSON.parseDocument(filter), let filter = try? Filter(document) else {
-            return true
+        guard !filter.contains("$$NOW"), let document = try? ExtendedJSON.parseDocument(filter),
+            let filter = try? Filter(document)
+        else { return true }
+        return [change.fullDocument, change.fullDocumentBeforeChange].contains { image in
+            image.map { filter.matches($0, now: change.wallTime) } ?? false
         }
-        return [change.fullDocument, change.fullDocumentBeforeChange].contains { $0.map(filter.matches) ?? false }
     }
 }

@@ -95,7 +95,10 @@ struct RuleEvaluator: Sendable {
                 throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
             }
             let dependency = try Dependency(call)
-            state.withLock { _ = $0.dependencies.insert(dependency) }
+            state.withLock { state in
+                state.dependencies.insert(dependency)
+                if call.asksForPresent { state.isUntracked = true }  // no change tells when it is over
+            }
         }
 
         func meetOutage() { state.withLock { $0.isInterrupted = true } }
