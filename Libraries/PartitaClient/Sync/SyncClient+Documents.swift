@@ -150,7 +150,8 @@ extension SyncClient {
     /// - Returns: Its version; `nil` when there was nothing to do.
     func write(_ partition: Partition, _ operations: [Operation]) throws -> Int64? {
         let open = try opened(partition)
-        var batch = WriteBatch(bookkeeping: open.bookkeeping)
+        let reading = clock.tick(milliseconds: Self.milliseconds)
+        var batch = WriteBatch(bookkeeping: open.bookkeeping, clock: reading)
         for operation in operations {
             guard let key = operation.key else {
                 throw PartitaError(
@@ -162,7 +163,6 @@ extension SyncClient {
         }
         if batch.operations.isEmpty { return nil }
         let version = open.bookkeeping.nextVersion
-        let reading = clock.tick(milliseconds: Self.milliseconds)
         var after = open.bookkeeping
         let effects = after.write(batch.operations, clock: reading)
         let (store, before, saved) = (store, open.bookkeeping, after)

@@ -5,10 +5,15 @@ import SyncEngine
 /// The operations of one write, checked against what the device shows.
 struct WriteBatch {
     let bookkeeping: DevicePartition
+    /// When it is written.
+    let clock: HybridTime
     private(set) var operations: [Operation] = []
     private var shown: [DocumentKey: Document?] = [:]
 
-    init(bookkeeping: DevicePartition) { self.bookkeeping = bookkeeping }
+    init(bookkeeping: DevicePartition, clock: HybridTime) {
+        self.bookkeeping = bookkeeping
+        self.clock = clock
+    }
 
     /// Adds an operation.
     ///
@@ -32,7 +37,8 @@ struct WriteBatch {
                 throw PartitaError(code: .badWrite, message: "there is no document \(key.collection)/\(key.idText)")
             }
             do throws(QueryError) {
-                _ = try Update(operators, arrayFilters: arrayFilters).apply(to: &updated)
+                _ = try Update(operators, arrayFilters: arrayFilters)
+                    .apply(to: &updated, now: clock.milliseconds)
             } catch {
                 throw PartitaError(code: .badWrite, message: error.message)
             }

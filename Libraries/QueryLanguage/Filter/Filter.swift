@@ -39,10 +39,7 @@ public struct Filter: Sendable {
     }
 
     /// Whether a document matches. A fault in the evaluation of `$expr`, or a regular expression beyond its limits, counts as no match;
-    /// `evaluate` reports it. For filters without `$expr`: it has no moment for `$$NOW`.
-    public func matches(_ document: Document) -> Bool { matches(document, now: 0) }
-
-    /// The same, for any filter.
+    /// `evaluate` reports it.
     /// - Parameter now: the moment of `$$NOW`, in milliseconds since 1970.
     public func matches(_ document: Document, now: Int64) -> Bool {
         // Documented above: who needs the reason calls `evaluate`.
@@ -53,8 +50,7 @@ public struct Filter: Sendable {
     /// - Parameters:
     ///   - variables: the variables of `$expr`.
     ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
-    public func evaluate(_ document: Document, variables: [String: Value] = [:], now: Int64 = 0) throws(QueryError)
-        -> Bool
+    public func evaluate(_ document: Document, variables: [String: Value] = [:], now: Int64) throws(QueryError) -> Bool
     {
         var position: Int?
         return try FilterMatcher(collation: collation, variables: variables, now: now).matches(
@@ -70,8 +66,8 @@ public struct Filter: Sendable {
 
     /// Whether a value satisfies conditions such as `{$gt: 5}`, as `$pull` tests the elements of an array: as if it stood in a field, so
     /// that an array stands for its elements too.
-    static func matches(_ conditions: [FieldCondition], element: Value) throws(QueryError) -> Bool {
-        let matcher = FilterMatcher(collation: nil, now: 0)
+    static func matches(_ conditions: [FieldCondition], element: Value, now: Int64) throws(QueryError) -> Bool {
+        let matcher = FilterMatcher(collation: nil, now: now)
         let document = Document(fields: [Document.Field("", element)])
         var ignored: Int?
         for condition in conditions

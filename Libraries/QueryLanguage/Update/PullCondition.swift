@@ -25,13 +25,13 @@ enum PullCondition: Sendable {
         }
     }
 
-    func matches(_ element: Value) throws(QueryError) -> Bool {
+    func matches(_ element: Value, now: Int64) throws(QueryError) -> Bool {
         switch self {
         case .equal(let value): return element == value
-        case .conditions(let conditions): return try Filter.matches(conditions, element: element)
+        case .conditions(let conditions): return try Filter.matches(conditions, element: element, now: now)
         case .filter(let filter):
             guard case .document(let document) = element else { return false }
-            return try filter.evaluate(document)
+            return try filter.evaluate(document, now: now)
         }
     }
 }

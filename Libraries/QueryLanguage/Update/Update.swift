@@ -77,7 +77,7 @@ public struct Update: Sendable {
     /// - Returns: what changed, as a change stream shows it; empty if nothing did. For a replacement every field that differs.
     @discardableResult
     public func apply(
-        to document: inout Document, filter: Filter? = nil, isUpsertInsert: Bool = false, now: Int64 = 0
+        to document: inout Document, filter: Filter? = nil, isUpsertInsert: Bool = false, now: Int64
     ) throws(QueryError) -> UpdateDescription {
         switch form {
         case .operators(let operations, let arrayFilters):
@@ -127,7 +127,7 @@ public struct Update: Sendable {
 
     /// The document that an upsert inserts where the filter found none: the filter's equalities, then this update.
     /// - Parameter makeId: gives the `_id` if neither filter nor update has one.
-    public func upsertDocument(for filter: Filter, now: Int64 = 0, makeId: () -> Value = { .objectId(ObjectId()) })
+    public func upsertDocument(for filter: Filter, now: Int64, makeId: () -> Value = { .objectId(ObjectId()) })
         throws(QueryError) -> Document
     {
         var document = Document()

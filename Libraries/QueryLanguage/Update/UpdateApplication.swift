@@ -89,8 +89,8 @@ struct UpdateApplication {
             guard let filter = arrayFilters[name] else {
                 throw .badValue("No array filter found for identifier '\(name)' in path '\(operation.path)'")
             }
-            try forEach(operation, rest, in: &container, at: path) { (element) throws(QueryError) in
-                try filter.matches(element)
+            try forEach(operation, rest, in: &container, at: path) { [now] (element) throws(QueryError) in
+                try filter.matches(element, now: now)
             }
         }
     }

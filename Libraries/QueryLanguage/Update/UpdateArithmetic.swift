@@ -48,7 +48,7 @@ enum UpdateArithmetic {
         case .currentDate(let isTimestamp): return assign(moment(isTimestamp, now), to: &value)
         case .bit(let operations): return assign(try bits(value, operations, at: path, id: id), to: &value)
         case .unset, .rename: return .nothing
-        default: return try changeArray(&value, by: action, at: path, id: id)
+        default: return try changeArray(&value, by: action, at: path, id: id, now: now)
         }
     }
 
@@ -113,9 +113,9 @@ enum UpdateArithmetic {
         }
     }
 
-    private static func changeArray(_ value: inout Value, by action: UpdateAction, at path: String, id: Value?)
-        throws(QueryError) -> Change
-    {
+    private static func changeArray(
+        _ value: inout Value, by action: UpdateAction, at path: String, id: Value?, now: Int64
+    ) throws(QueryError) -> Change {
         let type = value.typeName
         guard var elements = value.takeArray() else { throw notAnArray(action, path, type, id) }
         defer { value = .array(elements) }
@@ -133,7 +133,7 @@ enum UpdateArithmetic {
             return added == 0 ? .nothing : .appended(added)
         case .pull(let condition):
             var kept: [Value] = []
-            for element in elements where try !condition.matches(element) { kept.append(element) }
+            for element in elements where try !condition.matches(element, now: now) { kept.append(element) }
             return keep(kept, in: &elements)
         case .pullAll(let values):
             let removed = Set(values)

@@ -36,8 +36,8 @@ struct ArrayFilter: Sendable {
         }
     }
 
-    func matches(_ element: Value) throws(QueryError) -> Bool {
-        try filter.evaluate(Document(fields: [Document.Field(name, element)]))
+    func matches(_ element: Value, now: Int64) throws(QueryError) -> Bool {
+        try filter.evaluate(Document(fields: [Document.Field(name, element)]), now: now)
     }
 }
 

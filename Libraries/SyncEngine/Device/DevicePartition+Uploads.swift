@@ -22,7 +22,7 @@ extension DevicePartition {
         stamped.base = server?.revision
         stamped.incarnation = server?.incarnation
         guard let key = operation.key else { return stamped }
-        let own = overlay(key) + earlier.filter { $0.key == key }
+        let own = overlay(key).map(\.operation) + earlier.filter { $0.key == key }
         // What follows an own insert or delete is about the document that the own insert makes.
         let isOwn = own.contains { if case .update = $0.kind { false } else { true } }
         if isOwn { stamped.incarnation = nil }

@@ -89,9 +89,11 @@ public struct DevicePartition: Sendable {
     /// Whether the device has shown the partition's whole state once.
     public var isSynced: Bool { checkpoint.number > 0 || checkpoint.epoch > 0 }
 
-    /// The operations that are applied on top of a document, in the order in which they were made.
-    public func overlay(_ key: DocumentKey) -> [Operation] {
-        pending.lazy.filter { !$0.isContained }.flatMap { $0.changeset.operations.filter { $0.key == key } }
+    /// The operations that are applied on top of a document, in the order in which they were made, and when that was.
+    public func overlay(_ key: DocumentKey) -> [(operation: Operation, clock: HybridTime)] {
+        pending.lazy.filter { !$0.isContained }.flatMap { pending in
+            pending.changeset.operations.filter { $0.key == key }.map { ($0, pending.changeset.clock) }
+        }
     }
 
     /// The documents that the device has written and the server's state doesn't contain.

@@ -9,11 +9,13 @@ public enum LocalView {
     ///
     /// - Parameters:
     ///   - server: The server's document as received; `nil` when there is none.
-    ///   - operations: The pending operations on it, in the order in which they were made.
-    public static func document(server: ServerDocument?, operations: some Sequence<Operation>) -> Document? {
+    ///   - operations: The pending operations on it, in the order in which they were made, and when that was.
+    public static func document(
+        server: ServerDocument?, operations: [(operation: Operation, clock: HybridTime)]
+    ) -> Document? {
         var document = server?.document
         var incarnation = server?.incarnation
-        for operation in operations {
+        for (operation, clock) in operations {
             let isMeant = operation.incarnation == nil || operation.incarnation == incarnation
             switch operation.kind {
             case .insert(let inserted):
@@ -22,7 +24,8 @@ public enum LocalView {
             case .update(let operators, let arrayFilters):
                 guard isMeant, var updated = document else { continue }
                 do throws(QueryError) {
-                    _ = try Update(operators, arrayFilters: arrayFilters).apply(to: &updated)
+                    _ = try Update(operators, arrayFilters: arrayFilters)
+                        .apply(to: &updated, now: clock.milliseconds)
                 } catch {
                     continue
                 }

@@ -64,7 +64,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
 
     private func filter(_ bytes: [UInt8]) {
         guard let document = try? ExtendedJSON.parseDocument(bytes), let filter = try? Filter(document) else { return }
-        _ = try? filter.evaluate(Self.sample)
+        _ = try? filter.evaluate(Self.sample, now: 0)
         _ = filter.equalities
         _ = filter.distance(of: Self.sample)
     }
@@ -73,7 +73,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         guard let value = try? ExtendedJSON.parse(bytes), let update = try? Update(value) else { return }
         var document = Self.sample
         do throws(QueryError) {
-            _ = try update.apply(to: &document)
+            _ = try update.apply(to: &document, now: 0)
         } catch {
             require(document.isIdentical(to: Self.sample), "a refused update has changed the document")
         }

@@ -25,7 +25,7 @@ import Testing
             for _ in 0..<150 {
                 let document = source.filter()
                 let filter = try Filter(document)
-                let expected = documents.filter { filter.matches($0) }
+                let expected = documents.filter { filter.matches($0, now: 0) }
                 let found = try await collection.find(document).compactMap { $0["_id"]?.keyText }.sorted()
                 #expect(
                     found == expected.compactMap { $0["_id"]?.keyText }.sorted(),

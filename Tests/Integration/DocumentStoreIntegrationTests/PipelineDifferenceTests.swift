@@ -22,7 +22,7 @@ struct PipelineDifferenceTests {
                 options.projection = source.pick([nil, ["x": 1], ["y": 0], ["x.y": 1, "_id": 0], ["z": ["$slice": 1]]])
                 let query = source.filter()
                 let filter = try Filter(query)
-                var matching = documents.filter { filter.matches($0) }
+                var matching = documents.filter { filter.matches($0, now: 0) }
                 try Sort(options.sort ?? [:]).sort(&matching)
                 let part = matching.dropFirst(options.skip).prefix(options.limit ?? .max)
                 let projection = try options.projection.map { try Projection($0) }
@@ -72,7 +72,7 @@ struct PipelineDifferenceTests {
                 let text = "seed \(seed): \(before) by \(update)"
                 let key: Document = ["_id": before.id ?? .null]
                 do {
-                    try Update(update).apply(to: &documents[place], filter: Filter(key))
+                    try Update(update).apply(to: &documents[place], filter: Filter(key), now: 0)
                     try await collection.updateOne(key, update)
                 } catch let error as QueryError {
                     let refused = await #expect(throws: DocumentStoreError.self, "\(text)") {

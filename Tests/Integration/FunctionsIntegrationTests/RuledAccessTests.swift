@@ -37,6 +37,25 @@ import Testing
         }
     }
 
+    @Test func `what a filter of the app lets be seen for a time is found in that time, by a search too`() async throws
+    {
+        try await RuledFixture.with { fixture in
+            // Half a century ago, and in two.
+            try await fixture.collection("Offer").insertMany([
+                ["_id": 1, "text": "fresh bread", "until": .date(1_000)],
+                ["_id": 2, "text": "fresh milk", "until": .date(7_258_118_400_000)],
+            ])
+            let search: Document = ["$search": ["text": ["query": "fresh", "path": "text"]]]
+            for (action, arguments) in [
+                ("find", [:]), ("aggregate", ["pipeline": [["$match": ["text": ["$exists": true]]]]]),
+                ("aggregate", ["pipeline": [.document(search)]]),
+            ] as [(String, Document)] {
+                let found = try await fixture.call("ann", action, "Offer", arguments)
+                #expect(found.arrayValue?.map { $0["_id"] } == [2], "\(action): \(arguments)")
+            }
+        }
+    }
+
     @Test func `order, skip and limit are those of what is seen`() async throws {
         try await withNotes { fixture in
             let found = try await fixture.call(

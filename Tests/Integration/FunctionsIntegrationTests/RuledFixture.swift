@@ -98,6 +98,10 @@ struct RuledFixture: Sendable {
         {"roles": [{"name": "member", "read": true, "write": {"author": "%%user.id"}, "apply_when": {
             "%%true": {"%function": {"name": "isMember", "arguments": ["%%root.room"]}}}}]}
         """,
+        "data_sources/mongodb-atlas/Test/Offer/rules.json": """
+        {"roles": [{"name": "all", "apply_when": {}, "read": true}],
+         "filters": [{"name": "current", "apply_when": {"%%true": true}, "query": {"$expr": {"$gt": ["$until", "$$NOW"]}}}]}
+        """,
         "data_sources/mongodb-atlas/Test/Broken/rules.json": """
         {"roles": [{"name": "all", "read": true, "apply_when": {"%%true": {"%function": {"name": "fails", "arguments": []}}}}]}
         """,

@@ -67,13 +67,13 @@ struct IndependentEngineTests {
             let filter = try Filter(operation["filter"]?.documentValue ?? [:])
             if let update = operation["update"] {
                 results = documents
-                if let place = results.firstIndex(where: filter.matches) {
-                    try Update(update).apply(to: &results[place], filter: filter)
+                if let place = results.firstIndex(where: { filter.matches($0, now: 0) }) {
+                    try Update(update).apply(to: &results[place], filter: filter, now: 0)
                 }
             } else if let stages = operation["pipeline"] {
                 results = try await Pipeline(stages).run(documents, context: PipelineContext())
             } else {
-                results = documents.filter { filter.matches($0) }
+                results = documents.filter { filter.matches($0, now: 0) }
                 if let sort = operation["sort"]?.documentValue { try Sort(sort).sort(&results) }
                 if let projection = operation["projection"]?.documentValue {
                     let parsed = try Projection(projection)

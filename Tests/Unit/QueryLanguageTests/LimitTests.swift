@@ -64,7 +64,7 @@ import Testing
         #expect(try Expression(["$let": ["vars": .document(variables), "in": "$$v7"]]).evaluate(context) == 1)
         var document = Document(fields: [.init("_id", 1)] + names.map { .init($0, 1) })
         let other = Document(fields: names.map { .init($0 + "x", 1) })
-        let description = try Update(other).apply(to: &document)
+        let description = try Update(other).apply(to: &document, now: 0)
         #expect(description.removedFields.count == 20_000 && description.updatedFields.count == 20_000)
         #expect(try Projection(other).apply(to: document).count == 20_001)
     }
@@ -76,14 +76,14 @@ import Testing
         var document: Document = [
             "_id": 1, "a": .document(Document(fields: names.prefix(6_000).map { .init($0, 1) })),
         ]
-        try Update(["$set": .document(Document(fields: flat.fields + nested.fields))]).apply(to: &document)
+        try Update(["$set": .document(Document(fields: flat.fields + nested.fields))]).apply(to: &document, now: 0)
         #expect(document.count == 8_002 && document["a"]?.documentValue?.count == 8_000)
         #expect(document["v7"] == 1 && document.value(at: Path("a.v7999")) == 2)
         let gone = flat.fields.prefix(7_000) + nested.fields.suffix(7_000)
         let description = try Update([
             "$unset": .document(Document(fields: Array(gone))), "$set": ["a.new": 3, "b": 4],
         ])
-        .apply(to: &document)
+        .apply(to: &document, now: 0)
         #expect(description.removedFields.count == 14_000)
         let left = names.suffix(1_000) + ["b"], below = names.prefix(1_000) + ["new"]
         #expect(Set(document.keys) == Set(left + ["_id", "a"]) && document.keys.last == "b")

@@ -120,7 +120,7 @@ struct VectorRunner {
         let collections = operation["collections"]?.documentValue ?? Document()
         let context = PipelineContext(now: vector.now, collation: try collation()) { collection, filter in
             try (collections[collection]?.arrayValue ?? []).compactMap(\.documentValue).filter {
-                try filter.evaluate($0)
+                try filter.evaluate($0, now: vector.now)
             }
         }
         var run = PipelineRun(pipeline, context: context)

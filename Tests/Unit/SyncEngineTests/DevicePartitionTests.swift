@@ -256,9 +256,26 @@ struct DevicePartitionTests {
         let bad = Operation(collection: "c", id: "d", kind: .update(operators: ["$inc": ["s": 1]], arrayFilters: []))
         var other = increment()
         other.incarnation = revision(5)
-        let shown = LocalView.document(server: server, operations: [increment(), bad, other, increment()])
+        let shown = LocalView.document(server: server, operations: [increment(), bad, other, increment()].map(made))
         #expect(shown == ["_id": "d", "n": 3, "s": "text"])
-        #expect(LocalView.document(server: nil, operations: [increment()]) == nil)
+        #expect(LocalView.document(server: nil, operations: [made(increment())]) == nil)
+    }
+
+    /// An operation that a device has made at a moment.
+    private func made(_ operation: Operation) -> (operation: Operation, clock: HybridTime) {
+        (operation, HybridTime(milliseconds: 1000))
+    }
+
+    @Test func `the present is the moment of the write, not of the look at it`() {
+        let server = ServerDocument(
+            document: ["_id": "d", "l": [["until": .date(999)], ["until": .date(1001)]]], incarnation: revision(4),
+            revision: revision(9))
+        let pull: Document = ["$pull": ["l": ["$expr": ["$lt": ["$until", "$$NOW"]]]]]
+        let operation = Operation(collection: "c", id: "d", kind: .update(operators: pull, arrayFilters: []))
+        #expect(
+            LocalView.document(server: server, operations: [made(operation)]) == [
+                "_id": "d", "l": [["until": .date(1001)]],
+            ])
     }
 
     @Test func `the current date is the device's, on the device and on the server`() {
