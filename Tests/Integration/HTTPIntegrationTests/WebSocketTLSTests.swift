@@ -19,7 +19,8 @@ import WebSocket
 
     private func connect(_ url: String, trusting file: String?, _ log: SocketLog) async throws -> WebSocket {
         try await WebSocketClient.connect(
-            url, configuration: WebSocketConfiguration(), certificateAuthorityFile: file, on: testLoops.next()
+            url, configuration: WebSocketConfiguration(), certificateAuthorityFile: file,
+            timeout: patience, on: testLoops.next()
         ) { log.attach($0) }
     }
 
@@ -30,7 +31,7 @@ import WebSocket
             // More than a record, than a lot, and than all buffers on the way hold.
             let texts = ["", "short"] + (1...12).map { String(repeating: "0123456789\($0)", count: $0 * 6000) }
             socket.onLoop { socket in for text in texts { socket.send(text: text) } }
-            try await eventually("all come back", within: .seconds(20)) { log.messages.count == texts.count + 1 }
+            try await eventually("all come back") { log.messages.count == texts.count + 1 }
             #expect(log.texts == ["welcome"] + texts)
             socket.onLoop { $0.close(.normal, reason: "done") }
             try await eventually("the server answers") { log.closure != nil }
@@ -49,7 +50,7 @@ import WebSocket
                 for _ in 1...20 { socket.send(text: text) }
             }
             socket.onLoop { $0.resumeReading() }
-            try await eventually("all come back", within: .seconds(20)) { log.messages.count == 21 }
+            try await eventually("all come back") { log.messages.count == 21 }
             socket.onLoop { $0.terminate() }
         }
     }

@@ -54,14 +54,16 @@ import WebSocket
 
     @Test func `a socket opens with its 101, not when something else happens`() async throws {
         try await withGateway { server in
-            let start = ContinuousClock.now
+            var times: [Duration] = []
             for _ in 0..<10 {
+                let start = ContinuousClock.now
                 let client = try RawClient(port: server.port)
                 #expect(try await client.upgrade("/app/a/sync", headers: Self.good).status == 101)
                 #expect(try await client.frame() == .text("hello a"))
+                times.append(ContinuousClock.now - start)
             }
-            // libmicrohttpd's timer would come once a second.
-            #expect(ContinuousClock.now - start < .seconds(4))
+            // libmicrohttpd's timer comes once a second: who waits for it waits for a second each time but the first.
+            #expect(times.dropFirst().contains { $0 < .milliseconds(500) }, "\(times)")
         }
     }
 

@@ -14,8 +14,8 @@ struct RawClientError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A TCP client that sends exactly the bytes it is given. Its blocking calls have a thread of their own and a limit of
-/// five seconds.
+/// A TCP client that sends exactly the bytes it is given. Its blocking calls have a thread of their own, and the tests'
+/// `patience`.
 actor RawClient {
     private let executor = ThreadExecutor(name: "raw-client", stackSize: 512 << 10)
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -30,7 +30,7 @@ actor RawClient {
         if var size = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
-        var limit = timeval(tv_sec: 5, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
@@ -72,7 +72,7 @@ actor RawClient {
     func receive() throws -> Bool {
         var piece = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(descriptor, &piece, piece.count, 0)
-        if count < 0, errno == EAGAIN { throw RawClientError(description: "nothing came in five seconds") }
+        if count < 0, errno == EAGAIN { throw RawClientError(description: "nothing came in \(patience)") }
         guard count > 0 else { return false }
         buffer.append(contentsOf: piece[..<count])
         return true
@@ -96,7 +96,7 @@ actor RawClient {
         return buffer
     }
 
-    /// Whether the peer has ended, within five seconds.
+    /// Whether the peer ends, with nothing before.
     func sawEnd() throws -> Bool { try takeAll().isEmpty }
 
     /// Sends and reads one response.
