@@ -44,7 +44,7 @@ struct DefinitionReader {
     func json(_ file: String) -> ConfigNode? {
         guard let text = files[file] else { return nil }
         do throws(ExtendedJSONError) {
-            return ConfigNode(value: try ExtendedJSON.parse(text), file: file, pointer: "", log: log)
+            return ConfigNode(value: try ExtendedJSON.parse(text, limits: .input), file: file, pointer: "", log: log)
         } catch {
             let line = JSONPointer.line(atOffset: error.offset, in: text)
             log.add(.jsonInvalid, file: file, line: line, error.description)

@@ -25,6 +25,9 @@ public enum ExtendedJSON {
             self.maximumBytes = maximumBytes
             self.rejectDuplicateKeys = rejectDuplicateKeys
         }
+
+        /// For what people and clients write: with a key that is there twice, one of the values would be lost.
+        public static let input = Limits(rejectDuplicateKeys: true)
     }
 
     /// Reads one value; nothing but white space may follow.

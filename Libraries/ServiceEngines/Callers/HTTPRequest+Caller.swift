@@ -65,7 +65,7 @@ extension HTTPRequest {
     /// - Throws: `HTTPError` 400 `BadRequest`.
     public func document() throws(HTTPError) -> Document {
         do {
-            return try ExtendedJSON.parseDocument(body)
+            return try ExtendedJSON.parseDocument(body, limits: .input)
         } catch {
             throw HTTPError(400, code: "BadRequest", "the body is no Extended JSON object: \(error)")
         }

@@ -15,7 +15,7 @@ enum FrameParser {
         }
         let document: Document
         do throws(ExtendedJSONError) {
-            let limits = ExtendedJSON.Limits(maximumDepth: depth, maximumBytes: limit)
+            let limits = ExtendedJSON.Limits(maximumDepth: depth, maximumBytes: limit, rejectDuplicateKeys: true)
             document = try ExtendedJSON.parseDocument(bytes, limits: limits)
         } catch {
             throw SyncProtocolError(code: .badFrame, message: error.message, offset: error.offset)

@@ -26,7 +26,8 @@ enum IndexCommands {
     ) { arguments in
         let model: IndexModel
         do {
-            model = try IndexModel(ExtendedJSON.parseDocument(try arguments.required("SPECIFICATION")))
+            model = try IndexModel(
+                ExtendedJSON.parseDocument(try arguments.required("SPECIFICATION"), limits: .input))
         } catch let error as ExtendedJSONError {
             throw UsageError("the specification is no JSON: \(error)")
         }

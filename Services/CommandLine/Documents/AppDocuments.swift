@@ -71,7 +71,7 @@ struct AppDocuments: Sendable {
     static func document(_ text: String?, _ name: String) throws -> Document {
         guard let text else { return [:] }
         do {
-            return try ExtendedJSON.parseDocument(text)
+            return try ExtendedJSON.parseDocument(text, limits: .input)
         } catch {
             throw UsageError("\(name) is no Extended JSON object: \(error)")
         }
@@ -79,7 +79,7 @@ struct AppDocuments: Sendable {
 
     static func value(_ text: String, _ name: String) throws -> Value {
         do {
-            return try ExtendedJSON.parse(text)
+            return try ExtendedJSON.parse(text, limits: .input)
         } catch {
             throw UsageError("\(name) is no Extended JSON: \(error)")
         }

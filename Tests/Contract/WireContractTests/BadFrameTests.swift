@@ -7,6 +7,7 @@ struct BadFrameTests {
     @Test(arguments: [
         ("", "badFrame"), ("[]", "badFrame"), ("{", "badFrame"), ("{}", "badFrame"), ("\u{FEFF}{}", "badFrame"),
         (#"{"partition":"s:a","type":"unsubscribe"}"#, "badFrame"), (#"{"type":7}"#, "badFrame"),
+        (#"{"type":"subscribe","partition":"s:a","partition":"s:b","checkpoint":"0.0"}"#, "badFrame"),
         (#"{"type":"welcome"}"#, "badFrame"), (#"{"type":"subscribe","partition":"s:a"}"#, "badFrame"),
         (#"{"type":"subscribe","partition":"s:a","checkpoint":"1"}"#, "badFrame"),
         (#"{"type":"subscribe","partition":"s:a","checkpoint":"1.-2"}"#, "badFrame"),

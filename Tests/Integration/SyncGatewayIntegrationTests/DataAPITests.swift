@@ -113,6 +113,7 @@ import Testing
         let place = #""dataSource": "mongodb-atlas", "database": "Test", "collection": "Bad""#
         let refusals: [(String, Int, String, String)] = [
             ("NotFound", 404, "dance", "{\(place)}"), ("BadRequest", 400, "find", "{"),
+            ("BadRequest", 400, "find", #"{\#(place), "filter": {"a": 1, "a": 2}}"#),
             ("MissingParameter", 400, "find", "{}"),
             ("ServiceNotFound", 400, "find", #"{"dataSource": "other", "database": "a", "collection": "b"}"#),
             ("MissingParameter", 400, "insertOne", "{\(place)}"),

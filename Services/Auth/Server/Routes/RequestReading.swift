@@ -26,7 +26,8 @@ struct RouteSupport: Sendable {
     /// - Throws: `badRequest`.
     func body(_ request: HTTPRequest) throws -> Document {
         do {
-            return try ExtendedJSON.parseDocument(request.body, limits: ExtendedJSON.Limits(maximumDepth: 32))
+            return try ExtendedJSON.parseDocument(
+                request.body, limits: ExtendedJSON.Limits(maximumDepth: 32, rejectDuplicateKeys: true))
         } catch {
             throw AuthError(.badRequest, "the body isn't a JSON object: \(error.message)")
         }
