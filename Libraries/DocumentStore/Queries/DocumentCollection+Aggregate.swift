@@ -103,18 +103,32 @@ extension DocumentCollection {
             func give(_ results: [Document]) async throws {
                 try limit.check()
                 for document in results where isWanted { isWanted = try await body(document) }
+                if !isWanted { throw Enough() }
+            }
+            /// Whether more documents are wanted.
+            func take(_ batch: [Document]) async throws -> Bool {
+                do {
+                    try await run.process(batch, give)
+                    return !run.isDone
+                } catch is Enough {
+                    return false
+                }
             }
             try await source { document in
                 batch.append(document)
                 guard batch.count == PipelineContext.batchSize else { return true }
-                try await give(run.process(batch))
-                batch.removeAll(keepingCapacity: true)
-                return isWanted && !run.isDone
+                defer { batch.removeAll(keepingCapacity: true) }
+                return try await take(batch)
             }
-            if isWanted { try await give(run.process(batch)) }
-            if isWanted { try await give(run.finish()) }
+            if isWanted { _ = try await take(batch) }
+            if isWanted { try await run.finish(give) }
+        } catch is Enough {
+            // Whoever takes the results wants no more of the last ones either.
         } catch let error as QueryError {
             throw DocumentStoreError(query: error, .badFilter)
         }
     }
 }
+
+/// Ends a pipeline whose results aren't wanted any more.
+private struct Enough: Error {}

@@ -7,7 +7,7 @@ import QueryLanguage
 
 /// A collection as a user may see it.
 struct RuledCollection: Sendable {
-    /// The bytes of documents that an answer may have, as MongoDB has it for a blocking sort.
+    /// The bytes of documents that a stage may hold, as MongoDB has it for a blocking sort.
     private static let maximumBytes = 100 << 20
 
     private let collection: DocumentCollection
@@ -68,7 +68,8 @@ struct RuledCollection: Sendable {
     private func find(_ call: DocumentCall, options: FindOptions) async throws -> [Document] {
         let projection = try ProjectionChain(options.projection.map { [$0] } ?? [], positionedBy: call.filter)
         return try await results(
-            of: call.filter, options: options, through: Pipeline([]), context(collation: options.collation)
+            of: call.filter, options: options, through: Pipeline([]), context(collation: options.collation),
+            within: call.answerBytes
         ).map { try projection.apply(to: $0) }
     }
 
@@ -84,13 +85,20 @@ struct RuledCollection: Sendable {
             let found = try await collection.aggregate([[name: .document(search)]], options: options)
             var run = PipelineRun(pipeline.dropFirst(1), context: context)
             var results: [Document] = []
-            try await visible(found, naming: .none, isSearch: true) { results += try await run.process([$0]) }
-            return results + (try await run.finish())
+            var bytes = 0
+            func take(_ documents: [Document]) throws {
+                for document in documents { try Self.count(document, in: &bytes, call.answerBytes) }
+                results += documents
+            }
+            try await visible(found, naming: .none, isSearch: true) { try await run.process([$0], take) }
+            try await run.finish(take)
+            return results
         default: break
         }
         let leading = LeadingStages(of: pipeline)
         let rest = pipeline.dropFirst(leading.count)
-        return try await results(of: leading.filter, options: leading.options(options), through: rest, context)
+        return try await results(
+            of: leading.filter, options: leading.options(options), through: rest, context, within: call.answerBytes)
     }
 
     /// The order of what is stored isn't that of what may be seen.
@@ -98,24 +106,29 @@ struct RuledCollection: Sendable {
 
     /// What a pipeline makes of the documents that match and may be seen, as far as they may.
     private func results(
-        of filter: Document, options: FindOptions, through pipeline: Pipeline, _ context: PipelineContext
+        of filter: Document, options: FindOptions, through pipeline: Pipeline, _ context: PipelineContext,
+        within bytes: Int
     ) async throws -> [Document] {
         if options.sort != nil, try await collection.hasIndexedOrder(filter, options: options) {
             do {
-                return try await results(of: filter, options: options, inOrder: true, through: pipeline, context)
+                return try await results(
+                    of: filter, options: options, inOrder: true, through: pipeline, context, within: bytes)
             } catch is HiddenOrder {}
         }
-        return try await results(of: filter, options: options, inOrder: false, through: pipeline, context)
+        return try await results(
+            of: filter, options: options, inOrder: false, through: pipeline, context, within: bytes)
     }
 
     private func results(
-        of filter: Document, options: FindOptions, inOrder: Bool, through pipeline: Pipeline, _ context: PipelineContext
+        of filter: Document, options: FindOptions, inOrder: Bool, through pipeline: Pipeline,
+        _ context: PipelineContext,
+        within limit: Int
     ) async throws -> [Document] {
         var run = PipelineRun(pipeline, context: context)
         var results: [Document] = []
         var bytes = 0
         func take(_ documents: [Document]) throws {
-            for document in documents { try Self.count(document, in: &bytes) }
+            for document in documents { try Self.count(document, in: &bytes, limit) }
             results += documents
         }
         // Joins ask once for each batch.
@@ -123,12 +136,12 @@ struct RuledCollection: Sendable {
         try await forEach(filter, options: options, inOrder: inOrder) { document in
             batch.append(document)
             guard batch.count == PipelineContext.batchSize else { return true }
-            try take(try await run.process(batch))
+            try await run.process(batch, take)
             batch.removeAll(keepingCapacity: true)
             return !run.isDone
         }
-        try take(try await run.process(batch))
-        try take(try await run.finish())
+        try await run.process(batch, take)
+        try await run.finish(take)
         return results
     }
 
@@ -206,7 +219,7 @@ struct RuledCollection: Sendable {
             var found: [Document] = []
             var bytes = 0
             try await other.forEachVisible(filter.document, options: FindOptions(collation: collation)) { document, _ in
-                try Self.count(document, in: &bytes)
+                try Self.count(document, in: &bytes, Self.maximumBytes)
                 found.append(document)
                 return true
             }
@@ -264,11 +277,11 @@ struct RuledCollection: Sendable {
         return true
     }
 
-    private static func count(_ document: Document, in bytes: inout Int) throws {
+    private static func count(_ document: Document, in bytes: inout Int, _ limit: Int) throws {
         bytes += Value.document(document).approximateSize
-        guard bytes <= maximumBytes else {
+        guard bytes <= limit else {
             throw EffectFailure(
-                name: "MongoDBError", message: "the documents have more than 100 MiB: limit them", code: 292)
+                name: "MongoDBError", message: "the documents have more than \(limit >> 20) MiB: limit them", code: 292)
         }
     }
 }

@@ -9,6 +9,8 @@ public struct DocumentCall: Sendable {
     /// The session of the script that the call belongs to.
     public let session: Int64?
     private var arguments: Document
+    /// About how many bytes of documents an answer under rules may have.
+    private(set) var answerBytes = 100 << 20
 
     /// - Throws: `EffectFailure` when a part that every call has is missing.
     public init(action: String, arguments: Document) throws(EffectFailure) {
@@ -99,6 +101,16 @@ public struct DocumentCall: Sendable {
     /// The answer to a method that isn't there.
     static func unsupported(_ action: String) -> EffectFailure {
         EffectFailure(name: "MongoDBError", message: "\(action) is not supported", code: 115)
+    }
+
+    /// The call, taking at most so much time and answering with at most about so many bytes.
+    func limited(to time: Duration, answerBytes: Int) -> DocumentCall {
+        var call = self
+        let milliseconds = Int(time / .milliseconds(1))
+        call.arguments["maxTimeMS"] = .integer(
+            min(int("maxTimeMS").flatMap { $0 > 0 ? $0 : nil } ?? .max, milliseconds))
+        call.answerBytes = answerBytes
+        return call
     }
 
     // MARK: Under rules

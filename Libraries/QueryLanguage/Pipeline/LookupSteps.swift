@@ -3,15 +3,32 @@ import DocumentModel
 /// `$lookup`: one question to the other collection per batch, for what any of its documents may be joined with.
 struct LookupStep: PipelineStep {
     let specification: LookupSpecification
+    private var batch = Batch()
 
-    mutating func process(_ batch: [Document], _ context: PipelineContext) async throws -> [Document] {
+    init(specification: LookupSpecification) { self.specification = specification }
+
+    var enlarges: Bool { true }
+
+    /// What was asked for the documents of a batch.
+    private struct Batch {
+        var foreign: [Document] = []
+        /// Where the values of a field stand in `foreign`; `nil` joins all with everything.
+        var index: [Value: [Int]]?
+        /// The keys in `index` of each document that is still to come, and its variables, last first.
+        var keys: [[Value]] = []
         var variables: [[String: Value]] = []
-        for document in batch { variables.append(try self.variables(of: document, context)) }
+        /// What all documents are joined with where there are no variables.
+        var same: Value?
+    }
+
+    mutating func prepare(_ documents: [Document], _ context: PipelineContext) async throws {
+        var variables: [[String: Value]] = []
+        for document in documents { variables.append(try self.variables(of: document, context)) }
         let names = Set(context.variables.keys).union(specification.variables.map(\.name))
         let needed = ForeignFilter(specification.pipeline, variables: names)
         var keys: [(path: Path, values: [[Value]])] = []
         if let fields = specification.fields {
-            keys.append((fields.foreign, batch.map { Self.values($0, fields.local) }))
+            keys.append((fields.foreign, documents.map { Self.values($0, fields.local) }))
         }
         for join in needed.joins {
             var values: [[Value]] = []
@@ -19,23 +36,50 @@ struct LookupStep: PipelineStep {
                 guard let wanted = try join.values(variables, context) else { break }
                 values.append(wanted)
             }
-            if values.count == batch.count { keys.append((join.path, values)) }
+            if values.count == documents.count { keys.append((join.path, values)) }
         }
         let conditions = keys.map { key -> Document in
             let distinct = ValueSet(Array(key.values.joined()), context.collation).sorted
             return Document(fields: [Document.Field(key.path.description, ["$in": .array(distinct)])])
         }
-        let foreign = try await context.documents(
+        batch = Batch()
+        batch.foreign = try await context.documents(
             of: specification.collection, try needed.filter(conditions, collation: context.collation))
-        guard let key = keys.first else { return try await joined(batch, variables, all: foreign, context) }
-        let index = try Self.index(foreign, by: key.path, context.collation)
-        var results: [Document] = []
-        for (place, document) in batch.enumerated() {
-            var places: Set<Int> = []
-            for value in key.values[place] { places.formUnion(index[context.collation.key(of: value)] ?? []) }
-            let found = places.sorted().map { foreign[$0] }
-            results.append(try await joined(document, found, variables[place], context))
+        batch.variables = variables.reversed()
+        guard let key = keys.first else { return }
+        batch.index = try Self.index(batch.foreign, by: key.path, context.collation)
+        batch.keys = key.values.reversed().map { $0.map { context.collation.key(of: $0) } }
+    }
+
+    mutating func expand(_ document: Document, _ context: PipelineContext) async throws -> any Sequence<Document> {
+        let variables = batch.variables.popLast() ?? [:]
+        let keys = batch.keys.popLast() ?? []
+        let found: Value
+        if let same = batch.same {
+            found = same
+        } else {
+            var foreign = batch.foreign
+            if let index = batch.index {
+                foreign = Set(keys.flatMap { index[$0] ?? [] }).sorted().map { batch.foreign[$0] }
+            }
+            if let pipeline = specification.pipeline {
+                var inner = context
+                inner.variables = variables
+                foreign = try await pipeline.run(foreign, context: inner)
+            }
+            found = .array(foreign.map { .document($0) })
+            if batch.index == nil, specification.variables.isEmpty { batch.same = found }
         }
+        var copy = document
+        copy.set(found, at: specification.output)
+        try ComputedBounds.check(copy)
+        return [copy]
+    }
+
+    mutating func process(_ documents: [Document], _ context: PipelineContext) async throws -> [Document] {
+        try await prepare(documents, context)
+        var results: [Document] = []
+        for document in documents { results += try await expand(document, context) }
         return results
     }
 
@@ -45,41 +89,6 @@ struct LookupStep: PipelineStep {
         let evaluation = try context.evaluation(document)
         for (name, value) in specification.variables { variables[name] = try value.evaluate(evaluation) }
         return variables
-    }
-
-    /// Without variables all documents are joined with the same.
-    private func joined(
-        _ batch: [Document], _ variables: [[String: Value]], all foreign: [Document], _ context: PipelineContext
-    ) async throws -> [Document] {
-        var results: [Document] = []
-        for (place, document) in batch.enumerated() {
-            if place > 0, specification.variables.isEmpty,
-                case .array(let found)? = results[0].value(at: specification.output)
-            {
-                var copy = document
-                copy.set(.array(found), at: specification.output)
-                try ComputedBounds.check(copy)
-                results.append(copy)
-            } else {
-                results.append(try await joined(document, foreign, variables[place], context))
-            }
-        }
-        return results
-    }
-
-    private func joined(
-        _ document: Document, _ foreign: [Document], _ variables: [String: Value], _ context: PipelineContext
-    ) async throws -> Document {
-        var found = foreign
-        if let pipeline = specification.pipeline {
-            var inner = context
-            inner.variables = variables
-            found = try await pipeline.run(found, context: inner)
-        }
-        var copy = document
-        copy.set(.array(found.map { .document($0) }), at: specification.output)
-        try ComputedBounds.check(copy)
-        return copy
     }
 
     /// The values that a document offers at a path: the elements of an array, null for what is missing.
@@ -124,6 +133,7 @@ struct UnionStep: PipelineStep {
 /// `$graphLookup`: breadth first, one question per step and document.
 struct GraphLookupStep: PipelineStep {
     let specification: GraphLookupSpecification
+    var enlarges: Bool { true }
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) async throws -> [Document] {
         var results: [Document] = []

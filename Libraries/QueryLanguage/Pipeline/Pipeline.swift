@@ -69,13 +69,14 @@ public struct Pipeline: Sendable {
     /// - Throws: `QueryError`, or what the source throws.
     public func run(_ documents: [Document], context: PipelineContext) async throws -> [Document] {
         var run = PipelineRun(self, context: context)
-        var results: [Document] = []
+        var results = CollectedResults(context)
         var rest = documents[...]
         while !rest.isEmpty, !run.isDone {
-            results += try await run.process(Array(rest.prefix(PipelineContext.batchSize)))
+            try await run.process(Array(rest.prefix(PipelineContext.batchSize))) { try results.add($0) }
             rest = rest.dropFirst(PipelineContext.batchSize)
         }
-        return results + (try await run.finish())
+        try await run.finish { try results.add($0) }
+        return results.documents
     }
 }
 
@@ -83,6 +84,8 @@ public struct Pipeline: Sendable {
 public struct PipelineContext: Sendable {
     /// A good number of documents to give at once.
     public static let batchSize = 256
+    /// About how many bytes of documents a step hands on at once, unless a single one has more.
+    static let partBytes = 4 << 20
 
     /// Gives documents of other collections, for `$lookup`, `$graphLookup` and `$unionWith`.
     public typealias Source = @Sendable (_ collection: String, _ filter: Filter) async throws -> [Document]
@@ -138,48 +141,72 @@ public struct PipelineRun: Sendable {
     /// Whether no further document can change the result, as behind a `$limit` that is reached.
     public var isDone: Bool { steps.contains { $0.isDone } }
 
-    /// Takes documents and gives the results that are certain by now.
-    public mutating func process(_ batch: [Document]) async throws -> [Document] {
-        try await pass(batch, from: 0)
+    /// Takes documents and gives the results that are certain by now, as they come.
+    public mutating func process(
+        _ batch: [Document], _ give: ([Document]) async throws -> Void
+    ) async throws {
+        try await pass(batch, from: 0, give)
     }
 
-    /// Says that there are no more documents and gives the remaining results.
-    public mutating func finish() async throws -> [Document] {
-        var results: [Document] = []
+    /// Takes documents and returns the results that are certain by now.
+    /// - Throws: 292 where they have more bytes than the context allows.
+    public mutating func process(_ batch: [Document]) async throws -> [Document] {
+        var results = CollectedResults(context)
+        try await pass(batch, from: 0) { try results.add($0) }
+        return results.documents
+    }
+
+    /// Says that there are no more documents and gives the remaining results, as they come.
+    public mutating func finish(_ give: ([Document]) async throws -> Void) async throws {
         for index in steps.indices {
             let rest = try await steps[index].finish(context)
-            results += try await pass(rest, from: index + 1)
+            try await pass(rest, from: index + 1, give)
         }
-        return results
     }
 
-    private mutating func pass(_ batch: [Document], from first: Int) async throws -> [Document] {
+    /// Says that there are no more documents and returns the remaining results.
+    /// - Throws: as `process(_:)`.
+    public mutating func finish() async throws -> [Document] {
+        var results = CollectedResults(context)
+        try await finish { try results.add($0) }
+        return results.documents
+    }
+
+    private mutating func pass(
+        _ batch: [Document], from first: Int, _ give: ([Document]) async throws -> Void
+    ) async throws {
         var batch = batch
         for index in first..<steps.count {
-            if batch.isEmpty { break }
+            if batch.isEmpty { return }
             try QueryError.throwIfInterrupted()
-            if steps[index].multiplies { return try await expand(batch, at: index) }
+            if steps[index].enlarges { return try await passInParts(batch, at: index, give) }
             batch = try await steps[index].process(batch, context)
         }
-        return batch
+        if !batch.isEmpty { try await give(batch) }
     }
 
-    /// Lets a step that makes many documents of one see them one by one, and gives on what it makes in batches: two such steps behind each
-    /// other never hold more than what one document has become.
-    private mutating func expand(_ batch: [Document], at index: Int) async throws -> [Document] {
-        var results: [Document] = []
-        var budget = MemoryBudget()
+    /// Lets a step that may make much of one document see them one by one, and gives on what it makes in parts: however many such steps
+    /// follow each other, each holds one part.
+    private mutating func passInParts(
+        _ batch: [Document], at index: Int, _ give: ([Document]) async throws -> Void
+    ) async throws {
+        try await steps[index].prepare(batch, context)
+        var part: [Document] = []
+        var bytes = 0
         for document in batch {
-            var made = try await steps[index].process([document], context)[...]
-            while !made.isEmpty, !steps[(index + 1)...].contains(where: { $0.isDone }) {
-                let part = Array(made.prefix(PipelineContext.batchSize))
-                made = made.dropFirst(PipelineContext.batchSize)
-                let passed = try await pass(part, from: index + 1)
-                for result in passed { try budget.add(result, context) }
-                results += passed
+            for made in try await steps[index].expand(document, context) {
+                if steps[(index + 1)...].contains(where: \.isDone) { return }
+                bytes += Value.document(made).approximateSize
+                part.append(made)
+                guard part.count == PipelineContext.batchSize || bytes >= PipelineContext.partBytes else { continue }
+                try await pass(part, from: index + 1, give)
+                part.removeAll(keepingCapacity: true)
+                bytes = 0
+                // A pipeline that needs nobody would never let others have its thread.
+                await Task.yield()
             }
         }
-        return results
+        try await pass(part, from: index + 1, give)
     }
 
     private static func step(for stage: Stage, followedBy next: ArraySlice<Stage>, _ collation: Collation?)
@@ -233,16 +260,39 @@ public struct PipelineRun: Sendable {
 protocol PipelineStep: Sendable {
     /// Whether it needs no further documents.
     var isDone: Bool { get }
-    /// Whether it makes many documents of one.
-    var multiplies: Bool { get }
+    /// Whether it may make much of one document: many, or a large one.
+    var enlarges: Bool { get }
+    /// Sees the documents that `expand` will be called with, one after the other.
+    mutating func prepare(_ batch: [Document], _ context: PipelineContext) async throws
+    /// What becomes of one document; may make them as they are asked for.
+    mutating func expand(_ document: Document, _ context: PipelineContext) async throws -> any Sequence<Document>
     mutating func process(_ batch: [Document], _ context: PipelineContext) async throws -> [Document]
     mutating func finish(_ context: PipelineContext) async throws -> [Document]
 }
 
 extension PipelineStep {
     var isDone: Bool { false }
-    var multiplies: Bool { false }
+    var enlarges: Bool { false }
+    mutating func prepare(_ batch: [Document], _ context: PipelineContext) async throws {}
+    mutating func expand(_ document: Document, _ context: PipelineContext) async throws -> any Sequence<Document> {
+        try await process([document], context)
+    }
     mutating func finish(_ context: PipelineContext) async throws -> [Document] { [] }
+}
+
+/// Results that are held until all are there.
+struct CollectedResults {
+    private(set) var documents: [Document] = []
+    private var budget = MemoryBudget()
+    private let context: PipelineContext
+
+    init(_ context: PipelineContext) { self.context = context }
+
+    /// - Throws: 292 beyond the context's bytes.
+    mutating func add(_ part: [Document]) throws(QueryError) {
+        for document in part { try budget.add(document, context) }
+        documents += part
+    }
 }
 
 /// Counts what a stage holds.

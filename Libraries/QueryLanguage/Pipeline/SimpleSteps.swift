@@ -16,6 +16,7 @@ struct MatchStep: PipelineStep {
 
 struct ProjectStep: PipelineStep {
     let projection: Projection
+    var enlarges: Bool { projection.mode != .exclusion }
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         try batch.map { document in
@@ -63,6 +64,7 @@ struct CountStep: PipelineStep {
 
 struct ReplaceRootStep: PipelineStep {
     let expression: Expression
+    var enlarges: Bool { true }
 
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         try batch.map { document in
@@ -81,9 +83,15 @@ struct ReplaceRootStep: PipelineStep {
 
 struct UnwindStep: PipelineStep {
     let specification: UnwindSpecification
-    var multiplies: Bool { true }
+    var enlarges: Bool { true }
 
-    mutating func process(_ batch: [Document], _ context: PipelineContext) -> [Document] { batch.flatMap(unwind) }
+    mutating func process(_ batch: [Document], _ context: PipelineContext) -> [Document] {
+        batch.flatMap { Array(unwind($0)) }
+    }
+
+    mutating func expand(_ document: Document, _ context: PipelineContext) -> any Sequence<Document> {
+        unwind(document)
+    }
 
     /// What stands at the path below documents only: `$unwind` knows no indexes.
     private static func value(at path: ArraySlice<Path.Component>, of document: Document) -> Value? {
@@ -92,15 +100,20 @@ struct UnwindStep: PipelineStep {
         return rest.isEmpty ? value : value.documentValue.flatMap { Self.value(at: rest, of: $0) }
     }
 
-    private func unwind(_ document: Document) -> [Document] {
-        switch Self.value(at: specification.path.components[...], of: document) {
-        case .array(let elements)? where !elements.isEmpty:
-            return elements.enumerated().map { index, element in
+    private func unwind(_ document: Document) -> AnySequence<Document> {
+        let value = Self.value(at: specification.path.components[...], of: document)
+        guard case .array(let elements)? = value, !elements.isEmpty else { return AnySequence(unwindSingle(document)) }
+        return AnySequence(
+            elements.enumerated().lazy.map { [specification] index, element in
                 var copy = document
                 copy.set(element, at: specification.path)
                 if let field = specification.indexField { copy.set(.int64(Int64(index)), at: field) }
                 return copy
-            }
+            })
+    }
+
+    private func unwindSingle(_ document: Document) -> [Document] {
+        switch Self.value(at: specification.path.components[...], of: document) {
         case nil, .null?, .undefined?, .array?:
             guard specification.keepsEmpty else { return [] }
             var copy = document

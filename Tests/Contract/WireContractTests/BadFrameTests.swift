@@ -26,7 +26,7 @@ struct BadFrameTests {
             "badFrame"
         ),
         (
-            #"{"type":"upload","partition":"s:a","sentAt":1,"changesets":[{"version":1,"clock":"1.0","operations":[{"op":"delete","collection":"c","_id":1.5}]}]}"#,
+            #"{"type":"upload","partition":"s:a","sentAt":1,"changesets":[{"version":1,"clock":"1.0","operations":[{"op":"delete","collection":"c","_id":[1]}]}]}"#,
             "badFrame"
         ),
     ])

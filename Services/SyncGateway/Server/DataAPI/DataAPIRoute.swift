@@ -48,7 +48,7 @@ struct DataAPIRoute: Sendable {
                     RuleUser(id: $0), of: app.definition, version: app.version, request: description, functions: rules)
             }
             let answer = action.answer(
-                try await DataAccess.user(acting ?? access).perform(call, on: store, app: id))
+                try await DataAccess.user(acting ?? access).performForClient(call, on: store, app: id))
             return Self.response(answer, status: action.status, isExtended: isExtended)
         } catch let error as HTTPError {
             throw error

@@ -1,0 +1,65 @@
+import DocumentModel
+import EventLoop
+import FunctionProtocol
+import Functions
+import Testing
+
+/// What a client may ask for without a function.
+struct ClientCallTests {
+    /// Makes 10^20 documents.
+    private static let endless: Document = {
+        let range: Value = ["$set": ["x": ["$range": [0, 100_000]]]]
+        let unwind: Value = ["$unwind": "$x"]
+        return [
+            "database": "Test", "collection": "Note",
+            "pipeline": [
+                ["$documents": [["n": 1]]], range, unwind, range, unwind, range, unwind, range, unwind, ["$count": "n"],
+            ],
+        ]
+    }()
+
+    @Test func `a pipeline without end is ended, and nobody's loop waits for it`() async throws {
+        try await RuledFixture.with { fixture in
+            let loops = LoopGroup(1, name: "caller")
+            let hasEnded = Locked(false)
+            let failure = try await withThrowingTaskGroup(of: EffectFailure?.self) { group in
+                group.addTask(executorPreference: loops.next().taskExecutor) {
+                    defer { hasEnded.withLock { $0 = true } }
+                    do {
+                        _ = try await fixture.user("ann").performForClient(
+                            try DocumentCall(action: "aggregate", arguments: Self.endless), on: fixture.store,
+                            app: fixture.app.id, within: .seconds(2))
+                        return nil
+                    } catch {
+                        return EffectFailure(error)
+                    }
+                }
+                // The caller's loop takes turns while the pipeline runs.
+                for _ in 0..<100 { await loops.loops[0].flushed() }
+                #expect(!hasEnded.withLock { $0 })
+                return try await group.next() ?? nil
+            }
+            #expect(failure?.code == 50)
+            await loops.shutDown()
+        }
+    }
+
+    @Test func `an answer that is too large is refused`() async throws {
+        try await RuledFixture.with { fixture in
+            let call = try DocumentCall(
+                action: "aggregate",
+                arguments: [
+                    "database": "Test", "collection": "Note",
+                    "pipeline": [
+                        ["$documents": [["n": 1]]], ["$set": ["x": ["$range": [0, 900_000]]]], ["$unwind": "$x"],
+                    ],
+                ])
+            do {
+                _ = try await fixture.user("ann").performForClient(call, on: fixture.store, app: fixture.app.id)
+                Issue.record("not refused")
+            } catch {
+                #expect(EffectFailure(error).code == 292, "\(error)")
+            }
+        }
+    }
+}
