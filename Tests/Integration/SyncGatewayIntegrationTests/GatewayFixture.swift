@@ -22,7 +22,6 @@ import TestSupport
 final class GatewayFixture: Sendable {
     static let loops = LoopGroup(1)
     static let app = "rchat"
-    static let presenceTTL = Duration.seconds(2)
 
     let port: Int
     let databaseURL: String
@@ -50,7 +49,10 @@ final class GatewayFixture: Sendable {
         }
     }
 
-    init() async throws {
+    /// - Parameters:
+    ///   - presenceTTL: a third of it is the time that a device has to answer a ping.
+    ///   - heartbeats: how long a sign of permissions' life is good.
+    init(presenceTTL: Duration = .seconds(15), heartbeats validity: Duration = .seconds(60)) async throws {
         let engines = try await TestEngines.shared()
         let database = try await engines.makeDatabase()
         databaseURL = database
@@ -58,7 +60,7 @@ final class GatewayFixture: Sendable {
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool,
-            "presence.ttl": "\(Self.presenceTTL.components.seconds)s",
+            "presence.ttl": "\(presenceTTL.components.seconds)s",
         ].merging(engines.kafkaSettings) { $1 }
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = ServiceGroup(
@@ -79,7 +81,7 @@ final class GatewayFixture: Sendable {
         // They run as long as the test process, which ends them by its exit, or until `stop`.
         Task { try await postgres.run() }
         Task { try await gateway.run() }
-        heartbeats = Heartbeats(events)
+        heartbeats = Heartbeats(events, validity: validity)
         var iterator = ports.makeAsyncIterator()
         guard let port = await iterator.next() else { throw CancellationError() }
         self.port = port

@@ -6,11 +6,10 @@ import Foundation
 
 /// Permissions' signs of life, as long as nobody stops them.
 final class Heartbeats: Sendable {
-    static let validity = Duration.seconds(2)
     private let isPaused = Locked(false)
     private let silent = Locked<Int32?>(nil)
 
-    init(_ events: EventProducer) {
+    init(_ events: EventProducer, validity: Duration) {
         // Runs as long as the test process.
         Task { [self] in
             var number: Int64 = 0
@@ -23,7 +22,7 @@ final class Heartbeats: Sendable {
                         let beat = GrantHeartbeat(
                             kafkaPartition: partition, sender: "tests", number: number,
                             time: Int64(Date().timeIntervalSince1970 * 1000),
-                            validFor: Int64(Self.validity / .milliseconds(1)))
+                            validFor: Int64(validity / .milliseconds(1)))
                         // Before the gateway has made the topic there is nobody to hear it.
                         group.addTask { _ = try? await events.send(GrantsEvent.heartbeat(beat), partition: partition) }
                     }

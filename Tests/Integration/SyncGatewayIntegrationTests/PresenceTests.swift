@@ -56,7 +56,8 @@ import Testing
     }
 
     @Test func `a device whose network is gone is missed within the time of its lease and a second`() async throws {
-        let fixture = try await GatewayFixture.shared()
+        let lease = Duration.seconds(2)
+        let fixture = try await GatewayFixture(presenceTTL: lease)
         let bob = ObjectId().hexString
         let ann = try await watcher(of: bob, fixture)
         let device = try await fixture.device(bob)
@@ -65,8 +66,9 @@ import Testing
         let start = ContinuousClock.now
         #expect(try await report(ann).state == "offline")
         let time = ContinuousClock.now - start
-        #expect(time <= GatewayFixture.presenceTTL + .seconds(1), "\(time)")
+        #expect(time <= lease + .seconds(1), "\(time)")
         ann.close()
         device.close()
+        fixture.stop()
     }
 }
