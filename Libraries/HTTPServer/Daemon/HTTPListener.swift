@@ -141,7 +141,22 @@ actor HTTPListener: LoopActor {
 
     private func checkDeadlines() {
         deadlines.closeLate(now: loop.now)
+        cancelForLeft()
         run()
+    }
+
+    /// Ends what is done for clients that have hung up: libmicrohttpd doesn't look at connections that are suspended.
+    private func cancelForLeft() {
+        let waiting = exchanges.filter(\.isSuspended)
+        if waiting.isEmpty { return }
+        var polled = waiting.map { pollfd(fd: $0.carrier?.descriptor ?? -1, events: Int16(cmhd_hung_up), revents: 0) }
+        guard poll(&polled, nfds_t(polled.count), 0) > 0 else { return }
+        for (exchange, entry) in zip(waiting, polled) where entry.revents != 0 {
+            exchange.task?.cancel()
+            guard let stream = exchange.stream else { continue }
+            stream.abandon()
+            _ = exchange.resume()
+        }
     }
 
     func runSoon() {

@@ -7,7 +7,7 @@ struct RequestDeadlines {
     ///
     /// `@unchecked Sendable`: touched on the loop of its listener only.
     final class Connection: @unchecked Sendable {
-        fileprivate let descriptor: Int32
+        let descriptor: Int32
         fileprivate var position = 0
         /// When the wait for the present request began, in the loop's milliseconds; nil while it is answered.
         fileprivate var waitsSince: UInt64?

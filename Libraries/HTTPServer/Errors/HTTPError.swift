@@ -44,6 +44,9 @@ extension HTTPError {
     static let internalError = HTTPError(500, code: "InternalServerError", "internal server error")
     static let unavailable = HTTPError(503, code: "ServiceUnavailable", "the server is stopping")
 
+    /// What nobody reads any more; nginx's number for it.
+    static let clientLeft = HTTPError(499, code: "ClientClosedRequest", "the client hung up")
+
     static func methodNotAllowed(_ allowed: String) -> HTTPError {
         HTTPError(405, code: "MethodNotAllowed", "method not allowed", headers: ["Allow": allowed])
     }

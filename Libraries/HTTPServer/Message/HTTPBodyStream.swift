@@ -22,8 +22,9 @@ public struct HTTPBodyWriter: Sendable {
     /// Sends bytes. Returns when they are queued and less than 256 KiB wait for the client, so a slow client slows the
     /// producer.
     ///
-    /// - Throws: ``HTTPServerError`` `connectionClosed` when the connection is gone. That is noticed at a write: a
-    ///   stream that may be silent for long should send something (a comment line, in server-sent events) now and then.
+    /// - Throws: ``HTTPServerError`` `connectionClosed` when the connection is gone. A client that vanished without a word
+    ///   is noticed at a write only: a stream that may be silent for long should send something (a comment line, in
+    ///   server-sent events) now and then.
     public func write(_ bytes: [UInt8]) async throws { try await listener.write(bytes, to: stream) }
 
     /// Sends text.

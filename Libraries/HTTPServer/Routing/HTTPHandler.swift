@@ -1,7 +1,7 @@
 /// Answers a request.
 ///
 /// It begins on the loop of the connection and must not block there: an `await` gives the loop back, and what computes
-/// for longer belongs on another executor. What it throws is answered as ``HTTPError`` describes.
+/// for longer belongs on another executor. Within a second or so of the client's hanging up its task is cancelled. What it throws is answered as ``HTTPError`` describes.
 public typealias HTTPHandler = nonisolated(nonsending) @Sendable (HTTPRequest) async throws -> HTTPResponse
 
 /// A step around the handlers: may answer itself, change the request for what follows, or change the response.

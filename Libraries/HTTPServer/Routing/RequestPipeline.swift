@@ -107,6 +107,8 @@ final class RequestPipeline: Sendable {
     }
 
     private static func answer(to error: any Error, _ request: HTTPRequest, _ logger: Logger) -> HTTPResponse {
+        // Whatever the handler made of it.
+        if Task.isCancelled { return HTTPError.clientLeft.response }
         if let known = error as? any HTTPErrorConvertible {
             let answer = known.httpError
             if answer.status >= 500 {

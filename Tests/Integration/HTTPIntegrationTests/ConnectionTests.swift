@@ -60,6 +60,41 @@ private struct Conflict: HTTPErrorConvertible {
         }
     }
 
+    @Test func `a handler and a stream end when their client hangs up`() async throws {
+        let running = Box(0), cancelled = Box(0), log = InMemoryLogHandler()
+        try await withServer(
+            logger: Logger(label: "test", handler: log),
+            routes: { router in
+                router.get("/wait") { _ in
+                    running.update { $0 += 1 }
+                    await untilCancelled()
+                    cancelled.update { $0 += 1 }
+                    throw Unexpected()
+                }
+                router.get("/stream") { _ in
+                    HTTPResponse(
+                        stream: HTTPBodyStream { writer in
+                            try await writer.write("first")
+                            running.update { $0 += 1 }
+                            await untilCancelled()
+                            cancelled.update { $0 += 1 }
+                        })
+                }
+            }
+        ) { server in
+            var clients: [RawClient] = []
+            for path in ["/wait", "/stream"] {
+                let client = try RawClient(port: server.port)
+                try await client.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+                clients.append(client)
+            }
+            try await eventually("both run") { running.value == 2 }
+            for client in clients { await client.close() }
+            try await eventually("both are cancelled") { cancelled.value == 2 }
+            #expect(!log.messages.contains("request failed"))
+        }
+    }
+
     @Test func `errors become answers`() async throws {
         let log = InMemoryLogHandler()
         try await withServer(
@@ -258,4 +293,11 @@ private struct Conflict: HTTPErrorConvertible {
         #expect(event.metadata["http.route"] == "/apps/:app")
         #expect(event.metadata["http.status"] == "204")
     }
+}
+
+/// Returns when the task is cancelled.
+private func untilCancelled() async {
+    let (never, continuation) = AsyncStream.makeStream(of: Never.self)
+    for await _ in never {}
+    continuation.finish()
 }
