@@ -183,6 +183,8 @@ struct ChangeAdapter<Handler: EventHandler<DocumentChangesEvent>>: EventHandler 
 
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.lane(of: event) }
 
+    func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.share(of: event) }
+
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         var changes: [ReceivedEvent<DocumentChangesEvent>] = []
         for var event in events {

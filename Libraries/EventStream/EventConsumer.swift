@@ -35,7 +35,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private let deadLetterCounter: Counter
 
     private var consumer: KafkaConsumer?
-    private var lanes = Lanes()
+    private var lanes: Lanes
     private var trackers: [Int32: OffsetTracker] = [:]
     private var owned: Set<Int32> = []
     private var pressure: PartitionPressure
@@ -59,6 +59,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         self.group = "partita.\(pool).\(group)"
         self.options = options
         self.handler = handler
+        lanes = Lanes(places: options.concurrency)
         topic = Payload.topic.fullName(pool: pool)
         pressure = PartitionPressure(eventLimit: options.pendingEvents, byteLimit: options.pendingBytes)
         let labels = [Payload.topic.name, group]
@@ -123,7 +124,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             let partition = EventKey.partition(of: event.key.utf8, count: partitionCount)
             lanes.append(
                 .init(event: .event(event, injection), partition: partition, offset: nil, bytes: 256),
-                to: handler.lane(of: event))
+                to: handler.lane(of: event), of: handler.share(of: event))
         }
         dispatch()
         await injection.wait()
@@ -165,19 +166,21 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         for message in batch.messages where owned.contains(message.partition) {
             trackers[message.partition, default: OffsetTracker()].begin(message.offset)
             let item: Item
-            let lane: String
+            let lane: String, share: String
             do {
                 let event = try ReceivedEvent<Payload>(message)
                 item = .event(event, nil)
                 lane = handler.lane(of: event)
+                share = handler.share(of: event)
             } catch {
                 item = .undecodable(message, error)
                 lane = "undecodable/\(message.partition)"
+                share = lane
             }
             lanes.append(
                 .init(
                     event: item, partition: message.partition, offset: message.offset,
-                    bytes: 256 + (message.value?.count ?? 0)), to: lane)
+                    bytes: 256 + (message.value?.count ?? 0)), to: lane, of: share)
         }
         dispatch()
     }

@@ -1,7 +1,9 @@
+import EventLoop
+
 /// Events that wait for their handling, in lanes: one after the other within a lane, lanes beside each other. Pure.
 ///
 /// An event stays at the head of its lane until it is finished. A lane rests, is ready, runs (its first events are with a handler),
-/// or waits for its next attempt.
+/// or waits for its next attempt. The lanes of one share, an app's for example, don't keep those of others from running.
 struct EventLanes<Event> {
     struct Entry {
         var event: Event
@@ -23,6 +25,7 @@ struct EventLanes<Event> {
     private enum State { case ready, running, waiting }
 
     private struct Lane {
+        let share: String
         var entries: [Entry] = []
         var head = 0
         var state = State.ready
@@ -55,35 +58,35 @@ struct EventLanes<Event> {
     }
 
     private var lanes: [String: Lane] = [:]
-    private var ready: [String] = []
-    private var readyHead = 0
+    private var ready: FairShares<String, String>
     private var waiting: [String: ContinuousClock.Instant] = [:]
     private(set) var loads: [Int32: Load] = [:]
+
+    /// - Parameter places: how many lanes run at the same time.
+    init(places: Int) { ready = FairShares(places: places) }
 
     /// Events that are in lanes, running ones included.
     var count: Int { loads.values.reduce(0) { $0 + $1.events } }
 
-    mutating func append(_ entry: Entry, to lane: String) {
+    /// - Parameter share: always the same one for a lane.
+    mutating func append(_ entry: Entry, to lane: String, of share: String) {
         loads[entry.partition, default: Load()].events += 1
         loads[entry.partition, default: Load()].bytes += entry.bytes
         if lanes[lane] == nil {
-            lanes[lane] = Lane()
-            ready.append(lane)
+            lanes[lane] = Lane(share: share)
+            ready.append(lane, of: share)
         }
         lanes[lane]?.entries.append(entry)
     }
 
     /// The next lane's first events, at most `limit`; the lane runs then.
     mutating func take(limit: Int) -> Work? {
-        while readyHead < ready.count {
-            let name = ready[readyHead]
-            readyHead += 1
-            if readyHead > 256, readyHead * 2 > ready.count {
-                ready.removeFirst(readyHead)
-                readyHead = 0
-            }
+        while let (share, name) = ready.next() {
             // A lane that was dropped and began anew stands here twice.
-            guard var lane = lanes[name], lane.state == .ready else { continue }
+            guard var lane = lanes[name], lane.state == .ready else {
+                ready.release(share)
+                continue
+            }
             lanes[name] = nil  // so that the copy below is the only one, and changes in place
             let number = lane.single > 0 ? 1 : min(limit, lane.count)
             lane.state = .running
@@ -93,8 +96,6 @@ struct EventLanes<Event> {
             lanes[name] = lane
             return work
         }
-        ready.removeAll(keepingCapacity: true)
-        readyHead = 0
         return nil
     }
 
@@ -110,7 +111,7 @@ struct EventLanes<Event> {
         if lane.count > 0 {
             lane.state = .ready
             lanes[name] = lane
-            ready.append(name)
+            ready.append(name, of: lane.share)
         }
         return done
     }
@@ -122,7 +123,7 @@ struct EventLanes<Event> {
         lane.running = 0
         lane.state = .ready
         lanes[name] = lane
-        ready.append(name)
+        ready.append(name, of: lane.share)
     }
 
     /// The running event of a lane failed: it is tried again at that time.
@@ -142,8 +143,9 @@ struct EventLanes<Event> {
     mutating func wake(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         for (name, instant) in waiting where instant <= now {
             waiting[name] = nil
+            guard let lane = lanes[name] else { continue }
             lanes[name]?.state = .ready
-            ready.append(name)
+            ready.append(name, of: lane.share)
         }
         return waiting.values.min()
     }
@@ -173,6 +175,7 @@ struct EventLanes<Event> {
     private mutating func takeRunning(_ name: String) -> Lane? {
         guard let lane = lanes[name], lane.state == .running else { return nil }
         lanes[name] = nil
+        ready.release(lane.share)
         return lane
     }
 

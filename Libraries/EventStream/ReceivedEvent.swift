@@ -74,6 +74,10 @@ public protocol EventHandler<Payload>: Sendable {
     /// the message's key.
     func lane(of event: ReceivedEvent<Payload>) -> String
 
+    /// Whose share of the consumer's concurrency the event takes, always the same one for a lane: that of an app whose code may
+    /// hang. By default lanes share nothing.
+    func share(of event: ReceivedEvent<Payload>) -> String
+
     /// Handles events of one lane: all of them or, throwing, none. Has to bear an event twice: claim it (`HandledEvents`) in the
     /// transaction of its effect.
     ///
@@ -90,6 +94,8 @@ public protocol EventHandler<Payload>: Sendable {
 
 extension EventHandler {
     public func lane(of event: ReceivedEvent<Payload>) -> String { event.key }
+
+    public func share(of event: ReceivedEvent<Payload>) -> String { lane(of: event) }
 
     public func decide(_ error: any Error, on event: ReceivedEvent<Payload>, attempts: Int) async -> FailureDecision {
         TransientErrors.contains(error) || attempts < 5 ? .retry : .deadLetter

@@ -50,17 +50,19 @@ public enum TriggerWorkersServer {
         }
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get("/api/client/v2.0/app/:app/functions/call") { _ in try call.refuseStream() }
+        // An app's triggers get half of the lanes.
+        let options = EventConsumerOptions(concurrency: 32)
         return [
             engines.service(migrations: [TriggerWorkersMigrations.all], servesUsers: true) {
                 [
                     functions, ruleFunctions, logs, TriggerRetention(client: engines.postgres, logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
-                        source: ChangeHistory(client: engines.postgres),
+                        source: ChangeHistory(client: engines.postgres), options: options,
                         handler: DatabaseTriggersHandler(apps: engines.apps, runner: runner, logger: logger),
                         logger: logger),
                     EventConsumer(
-                        pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka,
+                        pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka, options: options,
                         handler: AuthenticationTriggersHandler(apps: engines.apps, runner: runner, logger: logger),
                         logger: logger),
                     EventConsumer(

@@ -4,9 +4,9 @@ import Testing
 
 @Suite struct EventLanesTests {
     private func lanes(_ events: (lane: String, event: Int)...) -> EventLanes<Int> {
-        var lanes = EventLanes<Int>()
+        var lanes = EventLanes<Int>(places: 16)
         for (lane, event) in events {
-            lanes.append(.init(event: event, partition: 0, offset: Int64(event), bytes: 10), to: lane)
+            lanes.append(.init(event: event, partition: 0, offset: Int64(event), bytes: 10), to: lane, of: lane)
         }
         return lanes
     }
@@ -43,7 +43,7 @@ import Testing
         let now = ContinuousClock.now
         _ = lanes.take(limit: 1)
         lanes.postpone("a", until: now + .seconds(5))
-        lanes.append(.init(event: 3, partition: 0, offset: 3, bytes: 1), to: "a")
+        lanes.append(.init(event: 3, partition: 0, offset: 3, bytes: 1), to: "a", of: "a")
         #expect(events(lanes.take(limit: 1)) == [2])
         #expect(lanes.take(limit: 1) == nil)
         #expect(lanes.wake(now: now) == now + .seconds(5))
@@ -57,10 +57,11 @@ import Testing
     }
 
     @Test func `what waits is dropped with its partition, what runs is not`() {
-        var lanes = EventLanes<Int>()
+        var lanes = EventLanes<Int>(places: 16)
         for (event, partition) in [(1, 0), (2, 0), (3, 1)] as [(Int, Int32)] {
             lanes.append(
-                .init(event: event, partition: partition, offset: nil, bytes: 1), to: partition == 0 ? "a" : "b")
+                .init(event: event, partition: partition, offset: nil, bytes: 1), to: partition == 0 ? "a" : "b",
+                of: "ab")
         }
         #expect(events(lanes.take(limit: 1)) == [1])
         #expect(lanes.drop([0]).map(\.event) == [2])
@@ -73,9 +74,26 @@ import Testing
     @Test func `a lane that was dropped and began anew is given once`() {
         var lanes = lanes(("a", 1))
         _ = lanes.drop([0])
-        lanes.append(.init(event: 2, partition: 0, offset: nil, bytes: 1), to: "a")
+        lanes.append(.init(event: 2, partition: 0, offset: nil, bytes: 1), to: "a", of: "a")
         #expect(events(lanes.take(limit: 5)) == [2])
         #expect(lanes.take(limit: 5) == nil)
         #expect(lanes.finish("a").map(\.event) == [2])
+    }
+
+    @Test func `lanes of one share leave places to others, and get them back`() {
+        var lanes = EventLanes<Int>(places: 4)
+        for event in 0..<8 {
+            let entry = EventLanes<Int>.Entry(event: event, partition: 0, offset: nil, bytes: 1)
+            lanes.append(entry, to: "a\(event)", of: "a")
+        }
+        #expect(events(lanes.take(limit: 1)) == [0])
+        #expect(events(lanes.take(limit: 1)) == [1])
+        #expect(lanes.take(limit: 1) == nil)
+        lanes.append(.init(event: 9, partition: 0, offset: nil, bytes: 1), to: "b", of: "b")
+        #expect(events(lanes.take(limit: 1)) == [9])
+        #expect(lanes.take(limit: 1) == nil)
+        _ = lanes.finish("b")
+        lanes.postpone("a0", until: .now)
+        #expect(events(lanes.take(limit: 1)) == [2])
     }
 }

@@ -11,6 +11,8 @@ struct AuthenticationTriggersHandler: EventHandler {
     let runner: TriggerRunner
     let logger: Logger
 
+    func share(of event: ReceivedEvent<AuthEvent>) -> String { event.payload.app }
+
     func handle(_ events: [ReceivedEvent<AuthEvent>]) async throws {
         try await apps.refresh()  // as for events of documents
         for event in events.map(\.payload) {

@@ -19,6 +19,10 @@ struct DatabaseTriggersHandler: EventHandler {
         return "\(change.app)/\(change.namespace.database).\(change.namespace.collection)/\(id)"
     }
 
+    func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
+        DocumentChangesEvent.parse(key: event.key)?.app ?? event.key
+    }
+
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         // A trigger sees every event since it was deployed, also the one right behind it.
         try await apps.refresh()

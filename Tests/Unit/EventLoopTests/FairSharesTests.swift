@@ -1,0 +1,60 @@
+import EventLoop
+import Testing
+
+@Suite struct FairSharesTests {
+    // #expect can't take a mutating function's result.
+    private func take(_ shares: inout FairShares<String, Int>, _ owner: String) -> Bool { shares.take(owner) }
+
+    private func isDone(_ shares: inout FairShares<String, Int>) -> Bool { shares.next() == nil }
+
+    @Test func `an owner that gives nothing back leaves places to those after it`() {
+        var shares = FairShares<String, Int>(places: 8)
+        for owner in ["a", "b", "c", "d"] {
+            for work in 0..<20 { shares.append(work, of: owner) }
+            while shares.next() != nil {}
+        }
+        #expect(shares.taken == 8)
+        #expect(shares.waiting("a") == 16)
+        #expect(shares.waiting("b") == 18)
+        #expect(shares.waiting("c") == 19)
+        #expect(shares.waiting("d") == 19)
+        shares.release("d")
+        // The last one is for somebody who has none.
+        let last = shares.next()
+        #expect(last?.owner == "d")
+        shares.release("a")
+        #expect(take(&shares, "b") == false)
+        #expect(take(&shares, "e"))
+    }
+
+    @Test func `owners have their turns one after the other, each one's work in its order`() {
+        var shares = FairShares<String, Int>(places: 1)
+        for work in 1...3 { shares.append(work, of: "a") }
+        shares.append(1, of: "b")
+        #expect(take(&shares, "a") == false)
+        var order: [String] = []
+        while let (owner, work) = shares.next() {
+            order.append("\(owner)\(work)")
+            shares.release(owner)
+        }
+        #expect(order == ["a1", "b1", "a2", "a3"])
+        #expect(shares.taken == 0)
+        #expect(take(&shares, "a"))
+    }
+
+    @Test func `work that is taken back leaves no turn behind`() {
+        var shares = FairShares<String, Int>(places: 2)
+        shares.append(1, of: "a")
+        shares.append(2, of: "b")
+        shares.append(3, of: "b")
+        let removed = [("a", 1), ("a", 1), ("b", 2)].map { owner, work in shares.remove(of: owner) { $0 == work } }
+        #expect(removed == [1, nil, 2])
+        let only = shares.next()
+        #expect(only?.work == 3)
+        #expect(isDone(&shares))
+        shares.append(4, of: "a")
+        let all = shares.removeAll()
+        #expect(all == [4])
+        #expect(isDone(&shares))
+    }
+}
