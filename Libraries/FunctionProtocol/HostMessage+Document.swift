@@ -76,8 +76,13 @@ extension HostReply {
                 "action": .string(effect.action), "arguments": .document(effect.arguments),
                 "function": .string(effect.function),
             ]
-        case .log(let level, let message):
-            return ["type": .string("log"), "level": .string(level), "message": .string(message)]
+        case .log(let line):
+            var document: Document = [
+                "type": .string("log"), "level": .string(line.level), "message": .string(line.message),
+            ]
+            document["function"] = line.function.map { .string($0) }
+            document["line"] = line.line.map { .int64(Int64($0)) }
+            return document
         case .done(let call, let result, let cpuTime, let memory):
             var document: Document = [
                 "type": .string("done"), "call": .int64(call), "cpuTime": .double(cpuTime), "memory": .int64(memory),
@@ -104,7 +109,11 @@ extension HostReply {
                     ordinal: try document.integer("ordinal"), service: try document.text("service"),
                     action: try document.text("action"), arguments: document["arguments"]?.documentValue ?? [:],
                     function: try document.text("function")))
-        case "log": self = .log(level: try document.text("level"), message: try document.text("message"))
+        case "log":
+            self = .log(
+                ConsoleLine(
+                    level: try document.text("level"), message: try document.text("message"),
+                    function: document["function"]?.stringValue, line: document["line"]?.intValue))
         case "done":
             let result: Result<Value, FunctionFailure> =
                 document["error"]?.documentValue.map { .failure(FunctionFailure($0)) }

@@ -16,12 +16,29 @@ public enum HostReply: Sendable {
     /// Sent once, when the process is up.
     case ready
     case effect(FunctionEffect)
-    case log(level: String, message: String)
+    case log(ConsoleLine)
     /// The end of a call, with the seconds of CPU time that it took and the host's resident bytes. A host whose call was ended by a
     /// limit ends itself after this.
     case done(call: Int64, Result<Value, FunctionFailure>, cpuTime: Double, memory: Int64)
     /// The answer to `check`; `nil` when it is JavaScript.
     case checked(FunctionFailure?)
+}
+
+/// A line of a function's console.
+public struct ConsoleLine: Sendable {
+    /// `log`, `info`, `warn`, `error`, `debug`.
+    public var level: String
+    public var message: String
+    /// The app's function that wrote it, and the line in its source, when they are known.
+    public var function: String?
+    public var line: Int?
+
+    public init(level: String, message: String, function: String? = nil, line: Int? = nil) {
+        self.level = level
+        self.message = message
+        self.function = function
+        self.line = line
+    }
 }
 
 /// An effect that failed: what JavaScript gets as a thrown error.

@@ -41,10 +41,10 @@ public struct RuleFunctions: Sendable {
                 }
                 return await documents.perform(effect)
             },
-            log: { [logger] level, message in
+            log: { [logger] line in
                 logger.debug(
                     "rule function's console",
-                    metadata: ["function": "\(name)", "level": "\(level)", "text": "\(message)"])
+                    metadata: ["function": "\(name)", "level": "\(line.level)", "text": "\(line.message)"])
             })
         let result: Result<Value, any Error>
         do {

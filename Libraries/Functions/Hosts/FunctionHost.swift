@@ -145,9 +145,9 @@ actor FunctionHost: LoopActor {
     private func handle(_ reply: HostReply) {
         switch reply {
         case .ready: break
-        case .log(let level, let message):
+        case .log(let line):
             present?.isUntouched = false
-            present?.invocation.log(level, message)
+            present?.invocation.log(line)
         case .checked(let failure):
             checking?.resume(returning: failure)
             checking = nil

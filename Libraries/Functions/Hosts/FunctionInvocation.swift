@@ -23,15 +23,15 @@ public struct FunctionInvocation: Sendable {
     public var limits: Limits
     /// Carries out what the function asks of the outside.
     public var perform: @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>
-    /// Takes a line of the function's console: level, text.
-    public var log: @Sendable (String, String) -> Void
+    /// Takes a line of the function's console.
+    public var log: @Sendable (ConsoleLine) -> Void
 
     public init(
         bundle: FunctionBundle, function: String, arguments: [Value] = [], context: Document = [:],
         limits: Limits = Limits(),
         seed: Int64? = nil, now: Int64? = nil,
         perform: @escaping @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>,
-        log: @escaping @Sendable (String, String) -> Void = { _, _ in }
+        log: @escaping @Sendable (ConsoleLine) -> Void = { _ in }
     ) {
         self.bundle = bundle
         call = FunctionCall(

@@ -53,7 +53,8 @@ public final class FunctionHostServer {
         do throws(JavaScriptError) {
             let context = if let spare { spare } else { try makeContext() }
             spare = nil
-            let run = FunctionRun(call: call, context: context, connection: connection)
+            let run = FunctionRun(
+                call: call, sources: Set(bundle.functions.map(\.name)), context: context, connection: connection)
             self.run = run
             run.start()
         } catch {
@@ -77,7 +78,7 @@ public final class FunctionHostServer {
         FunctionRun.defineHostFunctions(in: context) { [unowned self] in run }
         try context.evaluate("globalThis.__functions = {}", name: "functions")
         for function in bundle.functions { try Self.compile(function, in: context) }
-        try context.evaluate(Prelude.source, name: "partita")
+        try context.evaluate(Prelude.source, name: Prelude.name)
         return context
     }
 

@@ -11,14 +11,17 @@ final class FunctionRun {
 
     let call: FunctionCall
     private(set) var result: Result<Value, FunctionFailure>?
+    /// The app's functions.
+    private let sources: Set<String>
     private let context: JavaScriptContext?
     private let connection: HostConnection?
     private var timers: [(id: String, due: ContinuousClock.Instant)] = []
     private var waiting: Set<Int64> = []
     private var loggedBytes = 0
 
-    init(call: FunctionCall, context: JavaScriptContext, connection: HostConnection) {
+    init(call: FunctionCall, sources: Set<String>, context: JavaScriptContext, connection: HostConnection) {
         self.call = call
+        self.sources = sources
         self.context = context
         self.connection = connection
         context.cpuLimit = context.cpuTime + call.cpuLimit
@@ -28,6 +31,7 @@ final class FunctionRun {
     /// A call that ended before it began.
     init(call: FunctionCall, failure: FunctionFailure) {
         self.call = call
+        sources = []
         context = nil
         connection = nil
         preparation = 0
@@ -66,7 +70,7 @@ final class FunctionRun {
         do throws(JavaScriptError) {
             try context.call(function, arguments)
         } catch {
-            result = .failure(FunctionFailure(error))
+            result = .failure(placed(FunctionFailure(error)))
         }
         if result == nil, waiting.isEmpty, timers.isEmpty {
             fail(.functionExecutionError, "the function waits for a promise that nothing will settle")
@@ -120,13 +124,25 @@ final class FunctionRun {
         }
     }
 
+    /// The failure with the place in the app's source where it came up, or, where only the engine or the prelude is to be seen, with
+    /// the function that was called.
+    private func placed(_ failure: FunctionFailure) -> FunctionFailure {
+        var failure = failure
+        let place = failure.stack.flatMap { SourcePlace(stack: $0, sources: sources) }
+        failure.function = place?.function ?? call.function
+        failure.line = place?.line
+        return failure
+    }
+
     private func log(_ words: [String]) {
-        guard words.count == 2, loggedBytes <= Self.maximumLogBytes else { return }
+        guard words.count == 3, loggedBytes <= Self.maximumLogBytes else { return }
         loggedBytes += words[1].utf8.count
         let message =
             loggedBytes <= Self.maximumLogBytes
             ? words[1] : "console output beyond \(Self.maximumLogBytes) bytes is dropped"
-        do { try connection?.send(.log(level: words[0], message: message)) } catch { fail(.hostLost, "\(error)") }
+        let place = SourcePlace(stack: words[2], sources: sources)
+        let line = ConsoleLine(level: words[0], message: message, function: place?.function, line: place?.line)
+        do { try connection?.send(.log(line)) } catch { fail(.hostLost, "\(error)") }
     }
 
     private func done(_ words: [String]) {
@@ -146,7 +162,9 @@ final class FunctionRun {
         guard result == nil else { return }
         let document = words.first.flatMap { try? ExtendedJSON.parseDocument($0) }  // the prelude's own text
         result = .failure(
-            document.map { FunctionFailure($0) } ?? FunctionFailure(code: .functionExecutionError, message: "unknown"))
+            placed(
+                document.map { FunctionFailure($0) }
+                    ?? FunctionFailure(code: .functionExecutionError, message: "unknown")))
     }
 
     private func setTimer(_ words: [String]) {

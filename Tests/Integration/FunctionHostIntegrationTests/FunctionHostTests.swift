@@ -49,6 +49,49 @@ struct FunctionHostTests {
         #expect(#expect(throws: FunctionFailure.self) { try host.call("none").get() }?.code == .functionNotFound)
     }
 
+    @Test func `an error names the app's line, however deep in the prelude it came up`() throws {
+        let host = try TestHost([
+            "unsupported":
+                "exports = () => {\n  context.services.get('mongodb-atlas').db('D').collection('C').drop()\n}",
+            "rejected":
+                "exports = async () => {\n  const c = context.services.get('mongodb-atlas').db('D').collection('C');\n  await c.findOne();\n  await c.insertOne();\n}",
+            "read":
+                "exports = async () => {\n\n  return await context.services.get('x').db('D').collection('C').find().toArray() }",
+            "unawaited": "exports = () => context.services.get('mongodb-atlas').db('D').collection('C').find()",
+            "timer": "exports = () => new Promise(() => {\n  setTimeout(() => { throw new Error('late') }, 1) })",
+            "promise": "exports = async () => {\n\n  await Promise.reject(new TypeError('no')) }",
+            "plain": "exports = async () => { throw 'no' }",
+            "outer": "exports = () => context.functions.execute('unsupported')",
+            "loop": "exports = () => { for (;;) {} }",
+        ])
+        let expected: [(String, String, Int?)] = [
+            ("unsupported", "unsupported", 2), ("rejected", "rejected", 4), ("read", "read", 3),
+            ("unawaited", "unawaited", nil), ("timer", "timer", 2), ("promise", "promise", 3),
+            ("plain", "plain", nil), ("outer", "unsupported", 2), ("missing", "missing", nil), ("loop", "loop", nil),
+        ]
+        for (name, function, line) in expected {
+            let failure = #expect(throws: FunctionFailure.self) {
+                try host.call(name, cpuLimit: 0.2) { effect in
+                    effect.action == "findOne"
+                        ? .success(.null) : .failure(EffectFailure(name: "MongoDBError", message: "refused"))
+                }.get()
+            }
+            #expect(failure?.function == function, "\(name)")
+            #expect(failure?.line == line, "\(name)")
+        }
+    }
+
+    @Test func `a line of the console names the function and line that wrote it`() throws {
+        let host = try TestHost([
+            "talk":
+                "exports = async () => {\n  console.log('a');\n  await null;\n  console.warn('b');\n  context.functions.execute('inner') }",
+            "inner": "exports = () => console.error('c')",
+        ])
+        _ = try host.call("talk").get()
+        #expect(host.lines.map(\.function) == ["talk", "talk", "inner"])
+        #expect(host.lines.map(\.line) == [2, 4, 1])
+    }
+
     @Test func `documents are read and written through effects, and a rejected one can be caught`() throws {
         let host = try TestHost([
             "work": """

@@ -10,6 +10,7 @@ final class TestHost {
     private let descriptor: Int32
     private var frames = FrameBuffer()
     private(set) var logs: [String] = []
+    private(set) var lines: [ConsoleLine] = []
     private(set) var effects: [FunctionEffect] = []
 
     init(_ sources: [String: String], memoryLimit: Int = 1 << 30) throws {
@@ -44,7 +45,9 @@ final class TestHost {
                     now: now)))
         while true {
             switch try next() {
-            case .log(let level, let message): logs.append("\(level): \(message)")
+            case .log(let line):
+                logs.append("\(line.level): \(line.message)")
+                lines.append(line)
             case .effect(let effect):
                 effects.append(effect)
                 try send(.answer(ordinal: effect.ordinal, answer(effect)))

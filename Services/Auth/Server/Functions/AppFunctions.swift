@@ -29,12 +29,12 @@ struct AppFunctions: Sendable {
                 }
                 return await effects.perform(effect)
             },
-            log: { level, text in
+            log: { line in
                 logger.info(
                     "function's console",
                     metadata: [
-                        "app": "\(app.id)", "function.name": "\(function)", "console.level": "\(level)",
-                        "console.text": "\(text)",
+                        "app": "\(app.id)", "function.name": "\(function)", "console.level": "\(line.level)",
+                        "console.text": "\(line.message)",
                     ])
             })
         do {

@@ -6,7 +6,8 @@ extension Prelude {
         // What a function asks of the outside, in its name.
         const asking = name => (service, action, args) => new Promise((resolve, reject) => {
           const text = JSON.stringify(toEJSON(args));
-          pending.set(ordinal, { resolve, reject });
+          // Of the call: when the answer comes, the function isn't on the stack.
+          pending.set(ordinal, { resolve, reject, stack: new Error().stack });
           host.effect(String(ordinal++), service, action, text, name);
         });
         function answer(number, value, error) {
@@ -15,7 +16,7 @@ extension Prelude {
           if (!waiting) return;
           if (!error) return waiting.resolve(fromEJSON(JSON.parse(value)));
           const { name, message, code, details = {} } = fromEJSON(JSON.parse(error));
-          const thrown = Object.assign(new Error(message), details, { name }, code === undefined ? {} : { code });
+          const thrown = Object.assign(new Error(message), details, { name, stack: waiting.stack }, code === undefined ? {} : { code });
           Object.defineProperty(thrown, "hasErrorLabel", { value: label => (details.errorLabels ?? []).includes(label) });
           waiting.reject(thrown);
         }

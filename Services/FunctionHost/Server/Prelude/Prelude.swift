@@ -1,6 +1,9 @@
 /// The JavaScript that every context starts with. It runs in one closure, and leaves behind what App Services' functions had as
 /// globals, and `__run`, `__answer` and `__fire`, which the host calls.
 enum Prelude {
+    /// What stacks call it: no function of an app has such a name.
+    static let name = "(partita)"
+
     static let source =
         "(function () {\n\"use strict\";\n" + bson + "\n" + context + "\n" + utils + "\n" + globals + "\n})()"
 
@@ -25,7 +28,7 @@ enum Prelude {
           try { return JSON.stringify(toEJSON(value, true)) ?? String(value); } catch { return String(value); }
         };
         const console = Object.fromEntries(["log", "info", "warn", "error", "debug"].map(level =>
-          [level, (...values) => { host.log(level, values.map(text).join(" ")); }]));
+          [level, (...values) => { host.log(level, values.map(text).join(" "), new Error().stack); }]));
 
         let timers = 0;
         const waiting = new Map();
@@ -60,7 +63,7 @@ enum Prelude {
           if (!(error instanceof Error)) return { code: "FunctionExecutionError", message: text(error) };
           return {
             code: error.failure ?? "FunctionExecutionError", message: error.name === "Error" ? error.message : `${error.name}: ${error.message}`,
-            function: error.sourceURL, line: error.line, stack: error.stack,
+            stack: error.stack,
           };
         }
 

@@ -64,10 +64,10 @@ struct RuleEvaluator: Sendable {
                     if case .failure(let failure) = result, failure.code == nil { recorder.meetOutage() }
                     return result
                 },
-                log: { level, message in
+                log: { line in
                     logger.debug(
                         "rule function's console",
-                        metadata: ["function": "\(name)", "level": "\(level)", "text": "\(message)"])
+                        metadata: ["function": "\(name)", "level": "\(line.level)", "text": "\(line.message)"])
                 })
             defer { Task { await effects.finish() } }  // nothing waits for a transaction that a rule left open
             let result: Result<Value, any Error>

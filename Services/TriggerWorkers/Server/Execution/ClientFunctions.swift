@@ -66,9 +66,7 @@ struct ClientFunctions: Sendable {
                 guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
                 return await documents.perform(effect)
             },
-            log: { level, message in
-                logs.add(.init(app: definition.id, function: name, level: level, message: message))
-            })
+            log: { logs.add(.init($0, app: definition.id, function: name)) })
         let result: Result<Value, any Error>
         do { result = .success(try await hosts.run(invocation)) } catch { result = .failure(error) }
         await documents.finish()

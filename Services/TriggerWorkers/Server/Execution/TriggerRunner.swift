@@ -116,12 +116,7 @@ struct TriggerRunner: Sendable {
                 if case .success(let value) = result { journal.performed(effect, value) }
                 return result
             },
-            log: { level, message in
-                logs.add(
-                    .init(
-                        app: app.id, function: trigger.functionName, trigger: trigger.name, level: level,
-                        message: message))
-            })
+            log: { logs.add(.init($0, app: app.id, function: trigger.functionName, trigger: trigger.name)) })
         do {
             _ = try await functions.run(invocation)
             await documents.finish()

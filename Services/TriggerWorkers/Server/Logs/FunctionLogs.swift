@@ -1,4 +1,5 @@
 import EventLoop
+import FunctionProtocol
 import Lifecycle
 import Logging
 import Metrics
@@ -14,6 +15,24 @@ final class FunctionLogs: Service {
         var level: String
         var message: String
         var line: Int32?
+
+        init(
+            app: String, function: String, trigger: String? = nil, level: String, message: String, line: Int32? = nil
+        ) {
+            self.app = app
+            self.function = function
+            self.trigger = trigger
+            self.level = level
+            self.message = message
+            self.line = line
+        }
+
+        /// - Parameter function: the one that was called; the line may be another's that it called.
+        init(_ line: ConsoleLine, app: String, function: String, trigger: String? = nil) {
+            self.init(
+                app: app, function: line.function ?? function, trigger: trigger, level: line.level,
+                message: line.message, line: line.line.map { Int32(clamping: $0) })
+        }
     }
 
     private let client: PostgresClient
