@@ -24,7 +24,12 @@ struct FunctionCallRoute: Sendable {
         guard let name = body["name"]?.stringValue else {
             throw HTTPError(400, code: "MissingParameter", "name is missing")
         }
-        let arguments = body["arguments"]?.arrayValue ?? []
+        let arguments: [Value]
+        switch body["arguments"] {
+        case nil, .null?: arguments = []
+        case .array(let given)?: arguments = given
+        default: throw HTTPError(400, code: "BadRequest", "arguments must be an array")
+        }
         let service = body["service"]?.stringValue
         let call = ClientFunctions.Call(
             app: app, user: user, request: request.description(service: service ?? "", action: name))
