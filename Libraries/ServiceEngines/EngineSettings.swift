@@ -21,7 +21,8 @@ public enum EngineSettings {
 
     /// For a service that carries out calls of users; not among the keys that all have.
     public static let ruleHosts = ConfigurationKey<Int>.int(
-        "functions.rule-hosts", default: 2, range: 1...64, "Processes that run the functions of data rules.")
+        "functions.rule-hosts", default: 4, range: 2...64,
+        "Processes that run the functions of data rules, at most; half of them for one app.")
 
     /// For gateways, which give the leases, and for those who look after what is left of them.
     public static let presenceTTL = ConfigurationKey<Duration>.duration(

@@ -31,7 +31,6 @@ actor FunctionHost: LoopActor {
         let deadline: LoopTimer
         let continuation: CheckedContinuation<Value, any Error>
         var effects: [Task<Void, Never>] = []
-        var isOutOfTime = false
         /// Whether nothing of the run has left its process.
         var isUntouched = true
     }
@@ -67,22 +66,34 @@ actor FunctionHost: LoopActor {
         send(.load(bundle))
     }
 
-    /// Runs a function to its end.
-    /// - Throws: `FunctionFailure`.
+    /// Runs a function to its end. When the task is cancelled, that is now.
+    /// - Throws: `FunctionFailure`, `CancellationError`.
     func call(_ invocation: FunctionInvocation) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            guard isUsable, present == nil else {
-                hasLostUntouchedCall = true
-                return continuation.resume(
-                    throwing: FunctionFailure(code: .hostLost, message: "the function host is gone"))
+        calls += 1
+        let number = calls
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+                start(invocation, number, continuation)
             }
-            calls += 1
-            let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.ranOutOfTime() } }
-            deadline.start(ms: invocation.limits.wallMilliseconds)
-            present = PresentCall(
-                number: calls, invocation: invocation, deadline: deadline, continuation: continuation)
-            send(.call(invocation.call))
+        } onCancel: {
+            loop.execute { self.assumeIsolated { $0.cancel(number) } }
         }
+    }
+
+    private func start(
+        _ invocation: FunctionInvocation, _ number: Int, _ continuation: CheckedContinuation<Value, any Error>
+    ) {
+        guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
+        guard isUsable, present == nil else {
+            hasLostUntouchedCall = true
+            return continuation.resume(
+                throwing: FunctionFailure(code: .hostLost, message: "the function host is gone"))
+        }
+        let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.ranOutOfTime() } }
+        deadline.start(ms: invocation.limits.wallMilliseconds)
+        present = PresentCall(
+            number: number, invocation: invocation, deadline: deadline, continuation: continuation)
+        send(.call(invocation.call))
     }
 
     /// Whether a source is JavaScript; `nil` when it is.
@@ -111,8 +122,20 @@ actor FunctionHost: LoopActor {
     }
 
     private func ranOutOfTime() {
-        present?.isOutOfTime = true
-        child.signal(SIGKILL)  // the end of its socket ends the call
+        end(
+            because: FunctionFailure(
+                code: .executionTimeLimitExceeded, message: "the function took longer than its time limit",
+                function: present?.invocation.call.function))
+    }
+
+    private func cancel(_ number: Int) {
+        if present?.number == number { end(because: CancellationError()) }
+    }
+
+    /// Nobody asks the process: it may hang.
+    private func end(because error: any Error) {
+        child.signal(SIGKILL)
+        close(because: error)
     }
 
     private func receive() {
@@ -160,9 +183,9 @@ actor FunctionHost: LoopActor {
                 answer(effect.ordinal, result, to: number)
             }
             present?.effects.append(task)
-        case .done(_, let result, let cpuTime, let memory):
+        case .done(_, let result, _, let memory):
             self.memory = memory
-            finish(result, cpuTime)
+            finish(result.mapError { $0 as any Error })
         }
     }
 
@@ -171,12 +194,12 @@ actor FunctionHost: LoopActor {
         send(.answer(ordinal: ordinal, result))
     }
 
-    private func finish(_ result: Result<Value, FunctionFailure>, _ cpuTime: Double) {
+    private func finish(_ result: Result<Value, any Error>) {
         guard let call = present else { return }
         present = nil
         call.deadline.close()
         for effect in call.effects { effect.cancel() }
-        call.continuation.resume(with: result.mapError { $0 as any Error })
+        call.continuation.resume(with: result)
     }
 
     private func send(_ request: HostRequest) {
@@ -199,18 +222,16 @@ actor FunctionHost: LoopActor {
         watcher?.set(unsent.isEmpty ? .read : [.read, .write])
     }
 
-    private func close() {
+    /// - Parameter error: why the present call is ended; `nil` when the process has ended by itself.
+    private func close(because error: (any Error)? = nil) {
         guard isUsable else { return }
         isUsable = false
         watcher?.close()
         watcher = nil
         Glibc.close(descriptor)
-        hasLostUntouchedCall = present.map { $0.isUntouched && !$0.isOutOfTime } ?? false
+        if let present, error == nil { hasLostUntouchedCall = present.isUntouched }
         let lost = FunctionFailure(code: .hostLost, message: "the function host ended in the middle of the call")
-        let outOfTime = FunctionFailure(
-            code: .executionTimeLimitExceeded, message: "the function took longer than its time limit",
-            function: present?.invocation.call.function)
-        finish(.failure(present?.isOutOfTime == true ? outOfTime : lost), 0)
+        finish(.failure(error ?? lost))
         checking?.resume(returning: lost)
         checking = nil
     }

@@ -19,6 +19,8 @@ public struct FunctionInvocation: Sendable {
     }
 
     public var bundle: FunctionBundle
+    /// Whose share of the hosts it takes: those of one share wait for each other, others don't wait for them.
+    public var share: String
     public var call: FunctionCall
     public var limits: Limits
     /// Carries out what the function asks of the outside.
@@ -26,14 +28,17 @@ public struct FunctionInvocation: Sendable {
     /// Takes a line of the function's console.
     public var log: @Sendable (ConsoleLine) -> Void
 
+    /// - Parameter share: the app by default.
     public init(
-        bundle: FunctionBundle, function: String, arguments: [Value] = [], context: Document = [:],
+        bundle: FunctionBundle, share: String? = nil, function: String, arguments: [Value] = [],
+        context: Document = [:],
         limits: Limits = Limits(),
         seed: Int64? = nil, now: Int64? = nil,
         perform: @escaping @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>,
         log: @escaping @Sendable (ConsoleLine) -> Void = { _ in }
     ) {
         self.bundle = bundle
+        self.share = share ?? bundle.app
         call = FunctionCall(
             id: 1, function: function, arguments: arguments, context: context, cpuLimit: limits.cpu, seed: seed,
             now: now)

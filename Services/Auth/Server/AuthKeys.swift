@@ -52,7 +52,8 @@ public enum AuthKeys {
     static let freeAttemptsPerAddress = ConfigurationKey<Int>.int(
         "auth.freeAttemptsPerAddress", default: 200, range: 1...1_000_000, "The same for an address.")
     static let functionHosts = ConfigurationKey<Int>.int(
-        "functions.hosts", default: 1, range: 1...64, "Processes that run apps' functions.")
+        "functions.hosts", default: 2, range: 2...64,
+        "Processes that run apps' functions, at most; half of them for one app.")
 
     /// All of them.
     public static let all: [ConfigurationKeyDescription] = [

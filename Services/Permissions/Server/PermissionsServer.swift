@@ -10,7 +10,8 @@ import ServiceEngines
 /// The permissions service.
 public enum PermissionsServer {
     static let hosts = ConfigurationKey<Int>.int(
-        "functions.hosts", default: 2, range: 1...64, "Processes that run rule functions.")
+        "functions.hosts", default: 4, range: 2...64,
+        "Processes that run rule functions, at most; half of them for one app.")
     static let heartbeat = ConfigurationKey<Duration>.duration(
         "heartbeat.interval", default: .seconds(1), range: .milliseconds(50)...(.seconds(60)),
         "How often gateways are told that permissions is alive.")

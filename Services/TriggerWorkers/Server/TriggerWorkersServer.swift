@@ -12,7 +12,8 @@ import ServiceEngines
 /// The trigger workers.
 public enum TriggerWorkersServer {
     static let hosts = ConfigurationKey<Int>.int(
-        "functions.hosts", default: 4, range: 1...256, "Processes that run functions.")
+        "functions.hosts", default: 8, range: 2...256,
+        "Processes that run functions, at most; half of them for one app's calls, and for its triggers.")
 
     /// The service's main program.
     public static let main = ServiceMain(

@@ -44,7 +44,8 @@ struct PoolFixture: Sendable {
 
     /// Runs a function of this source.
     func run(
-        _ source: String, app: String = PoolFixture.app, limits: FunctionInvocation.Limits = .init(),
+        _ source: String, app: String = PoolFixture.app, share: String? = nil,
+        limits: FunctionInvocation.Limits = .init(),
         effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
     ) async throws -> Value {
         let effects = DocumentEffects(store: store, app: Self.app)
@@ -55,7 +56,8 @@ struct PoolFixture: Sendable {
                     FunctionInvocation(
                         bundle: FunctionBundle(
                             app: app, version: Int64(source.hashValue), functions: [.init(name: "f", text: source)]),
-                        function: "f", context: ["services": ["mongodb-atlas": "mongodb-atlas"]], limits: limits,
+                        share: share, function: "f", context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
+                        limits: limits,
                         perform: effect ?? { await effects.perform($0) })))
         } catch {
             result = .failure(error)

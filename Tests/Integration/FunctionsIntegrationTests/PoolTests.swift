@@ -80,6 +80,80 @@ import Testing
         }
     }
 
+    /// Asks for something that never comes.
+    private static let hanging = """
+        exports = () => context.services.get("mongodb-atlas").db("Test").collection("Item").findOne({});
+        """
+
+    @Test func `functions that hang leave hosts to other apps and to triggers`() async throws {
+        try await PoolFixture.with(hosts: 4) { fixture in
+            let hanging = Locked(0), ended = Locked(0)
+            let calls = Task {
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<20 {
+                        group.addTask {
+                            _ = try? await fixture.run(Self.hanging) { _ in
+                                hanging.withLock { $0 += 1 }
+                                await untilCancelled()
+                                return .success(.null)
+                            }
+                            ended.withLock { $0 += 1 }
+                        }
+                    }
+                }
+            }
+            try await eventually("the app has its share") { hanging.withLock { $0 } == 2 }
+            #expect(try await fixture.run("exports = () => 1;", app: "other").intValue == 1)
+            #expect(try await fixture.run("exports = () => 2;", share: "triggers").intValue == 2)
+            #expect(hanging.withLock { $0 } == 2)
+            #expect(ended.withLock { $0 } == 0)
+            // Those that run and those that wait.
+            calls.cancel()
+            await calls.value
+            #expect(hanging.withLock { $0 } == 2)
+            #expect(try await fixture.run("exports = () => 3;").intValue == 3)
+        }
+    }
+
+    @Test func `a cancelled call is ended, and what it had begun is not written`() async throws {
+        try await PoolFixture.with { fixture in
+            let source = """
+                exports = async function () {
+                    const service = context.services.get("mongodb-atlas"), items = service.db("Test").collection("Item");
+                    await items.insertOne({ _id: "before" });
+                    const session = service.startSession();
+                    session.startTransaction();
+                    await items.insertOne({ _id: "within" }, { session });
+                    await service.db("Test").collection("Hanging").findOne({});
+                    await session.commitTransaction();
+                };
+                """
+            let effects = DocumentEffects(store: fixture.store, app: PoolFixture.app)
+            let isHanging = Locked(false)
+            let call = Task {
+                let result: Result<Value, any Error>
+                do {
+                    result = .success(
+                        try await fixture.run(source) { effect in
+                            guard effect.arguments["collection"]?.stringValue == "Hanging" else {
+                                return await effects.perform(effect)
+                            }
+                            isHanging.withLock { $0 = true }
+                            await untilCancelled()
+                            return .success(.null)
+                        })
+                } catch { result = .failure(error) }
+                await effects.finish()
+                return try result.get()
+            }
+            try await eventually("the function hangs") { isHanging.withLock { $0 } }
+            call.cancel()
+            await #expect(throws: CancellationError.self) { try await call.value }
+            #expect(try await fixture.items.find([:]).map { $0["_id"]?.stringValue } == ["before"])
+            #expect(try await fixture.run("exports = () => 4;").intValue == 4)
+        }
+    }
+
     @Test func `an answer that comes after its call's end reaches no later call`() async throws {
         try await PoolFixture.with { fixture in
             let source = """
@@ -106,4 +180,11 @@ import Testing
             #expect(try await fixture.run(awaited) { _ in .success("mine") }.stringValue == "mine")
         }
     }
+}
+
+/// Returns when the task is cancelled.
+private func untilCancelled() async {
+    let (never, continuation) = AsyncStream.makeStream(of: Never.self)
+    for await _ in never {}
+    continuation.finish()
 }

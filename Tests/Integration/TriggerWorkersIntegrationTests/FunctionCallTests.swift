@@ -10,6 +10,7 @@ import Testing
         "hiddenOne": "exports = () => 1;",
         "broken": "exports = () => { throw new Error('it broke'); };",
         "endless": "exports = () => { while (true) {} };",
+        "hang": "exports = async () => {\n console.log('begun'); await new Promise(r => setTimeout(r, 1e9)); };",
     ]
 
     private func code(_ text: String) -> String? { (try? ExtendedJSON.parse(text))?["error_code"]?.stringValue }
@@ -108,6 +109,30 @@ import Testing
             let other = try await fixture.call("add", "[1, 2]", app: app.id, token: fixture.token(app, user: "bob"))
             #expect(other.status == 200)
         }
+    }
+
+    @Test func `a call whose client hangs up is ended`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        try await fixture.deploy(app)
+        let token = try await eventually("the signing key is known") {
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+        let lines = {
+            try await fixture.postgres.query(
+                "select level || ' ' || message || coalesce(' ' || line, '') from partita.function_logs where app = $1",
+                [.text(app.id)]
+            ).decode(String.self)
+        }
+        let call = Task { try await fixture.call("hang", app: app.id, token: token) }
+        try await eventually("the function runs") { try await lines() == ["log begun 2"] }
+        call.cancel()
+        await #expect(throws: (any Error).self) { try await call.value }
+        try await eventually("the function is ended") {
+            try await lines().contains("warn Cancelled: the client hung up, the function was ended")
+        }
+        #expect(try await fixture.call("add", "[1, 2]", app: app.id, token: token).status == 200)
     }
 
     @Test func `a function that never returns is stopped, and others run meanwhile`() async throws {

@@ -70,12 +70,19 @@ struct ClientFunctions: Sendable {
         let result: Result<Value, any Error>
         do { result = .success(try await hosts.run(invocation)) } catch { result = .failure(error) }
         await documents.finish()
-        if case .failure(let failure as FunctionFailure) = result {
+        switch result {
+        case .failure(let failure as FunctionFailure):
             logs.add(
                 .init(
                     app: definition.id, function: failure.function ?? name, level: "error",
                     message: "\(failure.code.rawValue): \(failure.message)",
                     line: failure.line.map { Int32(clamping: $0) }))
+        case .failure where Task.isCancelled:
+            logs.add(
+                .init(
+                    app: definition.id, function: name, level: "warn",
+                    message: "Cancelled: the client hung up, the function was ended"))
+        default: break
         }
         return try result.get()
     }

@@ -106,7 +106,8 @@ struct TriggerRunner: Sendable {
             })
         let definition = app.definition
         let invocation = FunctionInvocation(
-            bundle: FunctionBundle(definition, version: app.version), function: trigger.functionName,
+            bundle: FunctionBundle(definition, version: app.version), share: "\(app.id)/triggers",
+            function: trigger.functionName,
             arguments: [.document(event.argument)],
             context: FunctionContext(app: definition, isSystem: true).document, seed: event.seed, now: event.time,
             perform: { effect in
