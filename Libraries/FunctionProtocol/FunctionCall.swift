@@ -63,6 +63,9 @@ public struct FunctionFailure: Error, Sendable, CustomStringConvertible {
         case sizeLimitExceeded = "SizeLimitExceeded"
         /// The host process ended in the middle of the call.
         case hostLost = "FunctionHostLost"
+
+        /// Whether the host's process ends with the call.
+        public var endsHost: Bool { self == .executionTimeLimitExceeded || self == .memoryLimitExceeded }
     }
 
     public var code: Code

@@ -186,6 +186,8 @@ actor FunctionHost: LoopActor {
         case .done(_, let result, _, let memory):
             self.memory = memory
             finish(result.mapError { $0 as any Error })
+            // The process ends itself then, sooner or later: it must not get a call meanwhile.
+            if case .failure(let failure) = result, failure.code.endsHost { close() }
         }
     }
 

@@ -154,6 +154,22 @@ import Testing
         }
     }
 
+    @Test func `calls beyond their CPU time all say so, however many there are`() async throws {
+        try await PoolFixture.with(hosts: 4) { fixture in
+            let codes = await withTaskGroup(of: FunctionFailure.Code?.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        await code {
+                            try await fixture.run("exports = () => { for (;;) {} };", limits: .init(cpu: 0.02))
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(codes.allSatisfy { $0 == .executionTimeLimitExceeded }, "\(codes)")
+        }
+    }
+
     @Test func `an answer that comes after its call's end reaches no later call`() async throws {
         try await PoolFixture.with { fixture in
             let source = """
