@@ -15,6 +15,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case functionSourceMissing = "function-source-missing"
         case functionNotConfigured = "function-not-configured"
         case functionSyntax = "function-syntax"
+        case functionNotExported = "function-not-exported"
         case serviceUnknown = "service-unknown"
         case collectionUnknown = "collection-unknown"
         case valueUnknown = "value-unknown"
@@ -28,6 +29,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case syncTypeUnsupported = "sync-type-unsupported"
         case matchInvalid = "match-invalid"
         case scheduleInvalid = "schedule-invalid"
+        case endpointNotServed = "endpoint-not-served"
     }
 
     /// An error keeps an app from being deployed; a warning is shown.

@@ -75,6 +75,19 @@ struct ConfigNode {
         return fallback
     }
 
+    /// Notes settings of a wrong type, which are read elsewhere.
+    func check(flags: [String], strings: [String]) {
+        for key in flags { _ = bool(key) }
+        for key in strings { _ = string(key) }
+    }
+
+    /// Notes fields whose names nobody reads.
+    func checkFields(_ known: [String]) {
+        for (key, entry) in entries where !known.contains(key) {
+            entry.problem(.fieldValue, "\(key) isn't known; there are \(known.joined(separator: ", "))")
+        }
+    }
+
     func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>) -> Int {
         guard let child = child(key) else { return fallback }
         guard let number = child.value.doubleValue, let whole = Int(exactly: number), range.contains(whole) else {

@@ -32,12 +32,23 @@ struct DefinitionCheck {
     private func checkFunctions(_ definition: AppDefinition) {
         for function in definition.functions {
             if let problem = syntaxCheck?(function.source, function.name) {
-                log.add(.functionSyntax, file: function.file, line: problem.line, problem.message)
+                // What is missing at the end is found behind the last line.
+                let line = problem.line.map { min($0, FunctionSource.lineCount(function.source)) }
+                log.add(.functionSyntax, file: function.file, line: line, problem.message)
+            } else if !FunctionSource.assignsExports(function.source) {
+                log.add(
+                    .functionNotExported, file: function.file,
+                    "nothing is assigned to exports: there is no function to call")
             }
             checkCalls(function.canEvaluate, definition, file: function.file)
         }
-        for endpoint in definition.httpEndpoints where definition.function(endpoint.functionName) == nil {
-            unknown(endpoint.functionName, file: "http_endpoints/config.json")
+        for (index, endpoint) in definition.httpEndpoints.enumerated() {
+            let file = "http_endpoints/config.json"
+            if definition.function(endpoint.functionName) == nil { unknown(endpoint.functionName, file: file) }
+            if endpoint.isDisabled { continue }
+            log.add(
+                .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/route",
+                "HTTPS endpoints are not supported: \(endpoint.route) isn't served")
         }
     }
 
@@ -55,7 +66,21 @@ struct DefinitionCheck {
                     .serviceUnknown, file: file, pointer: "/config/service_name",
                     "the app has no data source \(event.service)")
             }
+            checkCollection(of: event, definition, file: file)
         }
+    }
+
+    /// An export doesn't name every collection: functions, and clients under default rules, write others too.
+    private func checkCollection(of event: TriggerDefinition.Database, _ definition: AppDefinition, file: String) {
+        guard !definition.collections.isEmpty, let collection = event.collection,
+            definition.collection(collection, database: event.database) == nil,
+            !definition.functions.contains(where: { $0.source.contains(collection) })
+        else { return }
+        let hasDefaultRules = definition.dataSources.contains { $0.name == event.service && $0.defaultRules != nil }
+        log.add(
+            .collectionUnknown, severity: hasDefaultRules ? .warning : .error, file: file,
+            pointer: "/config/collection",
+            "the app has no collection \(event.database).\(collection), and no function names it")
     }
 
     private func checkProviders(_ definition: AppDefinition) {

@@ -29,6 +29,7 @@ extension DefinitionReader {
         switch type {
         case "local-userpass": checkEmailPassword(provider, node)
         case "custom-token": checkCustomToken(provider, node)
+        case "custom-function": node.child("config")?.check(flags: [], strings: ["authFunctionName"])
         default: break
         }
         return provider
@@ -36,6 +37,12 @@ extension DefinitionReader {
 
     private func checkEmailPassword(_ provider: AuthProvider, _ node: ConfigNode) {
         let config = node.child("config") ?? node
+        config.check(
+            flags: ["autoConfirm", "runConfirmationFunction", "runResetFunction"],
+            strings: [
+                "confirmationFunctionName", "resetFunctionName", "emailConfirmationUrl", "resetPasswordUrl",
+                "confirmEmailSubject", "resetPasswordSubject",
+            ])
         let settings = EmailPasswordSettings(provider)
         for (mode, key) in [
             (settings.confirmation, "confirmationFunctionName"), (settings.reset, "resetFunctionName"),
@@ -54,6 +61,7 @@ extension DefinitionReader {
 
     private func checkCustomToken(_ provider: AuthProvider, _ node: ConfigNode) {
         let config = node.child("config") ?? node
+        config.check(flags: ["useJWKURI", "requireAnyAudience"], strings: ["jwkURI", "signingAlgorithm"])
         switch CustomTokenSettings(provider).keys {
         case .published(let text):
             let url = URL(string: text)

@@ -4,9 +4,7 @@ extension DefinitionReader {
     /// `partita.json`: what Partita adds to the export format. The page in `AppDefinition.docc` describes it.
     func readExtensions(into definition: inout AppDefinition) {
         guard let node = json("partita.json") else { return }
-        for (key, entry) in node.entries where !["presence", "media", "indexes"].contains(key) {
-            entry.problem(.fieldValue, "\(key) isn't known; presence, media and indexes are")
-        }
+        node.checkFields(["presence", "media", "indexes"])
         let database = definition.sync?.database
         definition.presence = node.child("presence").flatMap { presence($0, database: database) }
         definition.media = node.child("media")?.elements.compactMap { media($0, database: database) } ?? []
@@ -23,6 +21,7 @@ extension DefinitionReader {
     }
 
     private func presence(_ node: ConfigNode, database: String?) -> PresenceField? {
+        node.checkFields(["database", "collection", "field", "userField", "online", "offline", "lastSeenField"])
         guard let place = place(node, database: database), let field = node.required("field") else { return nil }
         return PresenceField(
             database: place.database, collection: place.collection, field: field,
@@ -31,6 +30,9 @@ extension DefinitionReader {
     }
 
     private func media(_ node: ConfigNode, database: String?) -> MediaField? {
+        node.checkFields([
+            "database", "collection", "field", "linkField", "thumbnailField", "thumbnailPixels", "minimumBytes",
+        ])
         guard let place = place(node, database: database), let field = node.required("field"),
             let link = node.required("linkField")
         else { return nil }

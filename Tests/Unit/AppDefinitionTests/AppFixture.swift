@@ -58,7 +58,7 @@ enum AppFixture {
         "environments/production.json": #"{"values": {"url": "https://shop.example"}}"#,
         "http_endpoints/config.json": """
         [{"route": "/hello", "http_method": "POST", "function_name": "greet", "validation_method": "NO_VALIDATION",
-          "respond_result": true, "disabled": false, "return_type": "EJSON"}]
+          "respond_result": true, "disabled": true, "return_type": "EJSON"}]
         """,
         "partita.json": """
         {"presence": {"collection": "Customer", "field": "presence"},

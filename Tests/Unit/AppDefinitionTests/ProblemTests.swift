@@ -7,6 +7,15 @@ import Testing
         #expect(AppDefinition.inspect(AppFixture.files).problems.map(\.description) == [])
     }
 
+    @Test func `an endpoint that isn't served is a warning`() {
+        let text = "[{\"route\": \"/hello\", \"function_name\": \"greet\"}]"
+        #expect(
+            AppFixture.problems("http_endpoints/config.json", text).map(\.description) == [
+                "http_endpoints/config.json:1 /0/route: warning endpoint-not-served: "
+                    + "HTTPS endpoints are not supported: /hello isn't served"
+            ])
+    }
+
     @Test func `broken JSON is named with its line`() throws {
         let problems = AppFixture.problems(
             "triggers/nightly.json", "{\n  \"name\": \"nightly\",\n  \"type\": SCHEDULED\n}")
@@ -83,7 +92,32 @@ import Testing
             .matchInvalid
         ),
         ("partita.json", "{\"presence\": {\"collection\": \"Nobody\", \"field\": \"presence\"}}", .collectionUnknown),
+        (
+            "triggers/written.json",
+            "{\"name\": \"w\", \"type\": \"DATABASE\", \"function_name\": \"greet\", \"config\": {\"database\": \"Shop\", \"collection\": \"Nope\", \"operation_types\": [\"INSERT\"]}}",
+            .collectionUnknown
+        ),
         ("partita.json", "{\"presense\": {}}", .fieldValue),
+        (
+            "partita.json", "{\"presence\": {\"collection\": \"Customer\", \"field\": \"p\", \"onlin\": \"x\"}}",
+            .fieldValue
+        ),
+        (
+            "partita.json",
+            "{\"media\": [{\"collection\": \"Customer\", \"field\": \"a\", \"linkField\": \"b\", \"thumbnailPixles\": 3}]}",
+            .fieldValue
+        ),
+        ("functions/greet.js", "const x = 1;", .functionNotExported),
+        (
+            "auth/providers.json",
+            "{\"local-userpass\": {\"type\": \"local-userpass\", \"config\": {\"autoConfirm\": \"yes\", \"resetPasswordUrl\": \"a\", \"emailConfirmationUrl\": \"b\"}}}",
+            .fieldType
+        ),
+        (
+            "auth/providers.json",
+            "{\"custom-token\": {\"type\": \"custom-token\", \"config\": {\"useJWKURI\": 1, \"signingAlgorithm\": \"HS256\"}, \"secret_config\": {\"signingKeys\": [\"a\"]}}}",
+            .fieldType
+        ),
         ("values/limit.json", "{\"name\": \"limit\"}", .fieldMissing),
         (
             "http_endpoints/config.json", "[{\"route\": \"/a\", \"function_name\": \"gone\"}]", .functionUnknown
@@ -112,9 +146,46 @@ import Testing
         let inspection = AppDefinition.inspect(AppFixture.files) { source, name in
             name == "greet" ? AppDefinition.SyntaxProblem(line: 1, message: "Unexpected token") : nil
         }
-        let problem = try #require(inspection.problems.first)
+        let problem = try #require(inspection.problems.first { $0.severity == .error })
         #expect(problem.code == .functionSyntax && problem.file == "functions/greet.js" && problem.line == 1)
         #expect(!inspection.isDeployable)
+    }
+
+    @Test func `what a syntax check finds behind the end is on the last line`() throws {
+        for source in ["exports = function( {", "exports = function( {\n"] {
+            let inspection = AppDefinition.inspect(AppFixture.files("functions/greet.js", source)) { _, name in
+                name == "greet" ? AppDefinition.SyntaxProblem(line: 2, message: "Unexpected end of script") : nil
+            }
+            let problem = try #require(inspection.problems.first { $0.severity == .error })
+            #expect(problem.code == .functionSyntax && problem.line == 1)
+        }
+    }
+
+    @Test(arguments: [
+        ("exports = () => 1", true), ("const f = () => 1;\nexports=f", true), ("exports\n  = async () => 1", true),
+        ("/* old */ exports = function() {}", true), ("const u = \"https://a\"; exports = f", true),
+        ("/**\n * exports = x\n */\nexports = x", true), ("", false), ("// exports = f", false),
+        ("/*\nexports = f\n*/", false), ("module.exports = f", false), ("exports == f", false),
+        ("myexports = f", false),
+        ("exports.f = 1", false),
+    ])
+    func `a function's file assigns its function to exports`(source: String, isSound: Bool) {
+        let problems = AppFixture.problems("functions/greet.js", source)
+        #expect(problems.contains { $0.code == .functionNotExported } != isSound)
+    }
+
+    @Test func `a trigger's collection is one that the app declares or a function writes`() {
+        let text = """
+            {"name": "written", "type": "DATABASE", "function_name": "greet",
+             "config": {"database": "Shop", "collection": "Log", "operation_types": ["INSERT"]}}
+            """
+        var files = AppFixture.files("triggers/written.json", text)
+        #expect(!AppDefinition.inspect(files).isDeployable)
+        var open = files
+        open.texts["data_sources/mongodb-atlas/default_rule.json"] = "{\"roles\": []}"
+        #expect(AppDefinition.inspect(open).isDeployable)
+        files.texts["functions/greet.js"] = "exports = () => context.services.get('m').db('Shop').collection('Log')"
+        #expect(AppDefinition.inspect(files).isDeployable)
     }
 
     @Test func `a stored definition that is no longer sound denies instead of vanishing`() throws {
