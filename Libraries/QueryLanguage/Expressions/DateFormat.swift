@@ -59,9 +59,9 @@ enum DateFormat {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// Reads a text by a format.
+    /// Reads a text by a format: the time that it says, and by how many milliseconds that is ahead of UTC, where it says so.
     /// - Returns: `nil` where they don't fit.
-    static func parse(_ text: String, format: String, in zone: Zone) throws(QueryError) -> Int64? {
+    static func parse(_ text: String, format: String) throws(QueryError) -> (local: Int64, offset: Int64?)? {
         var rest = Substring(text)
         var parts = ISODate.Parts(year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 0, millisecond: 0)
         var isoYear: Int64?
@@ -110,7 +110,7 @@ enum DateFormat {
             return nil
         }
         guard let local = ISODate.milliseconds(parts) else { return nil }
-        return offset.map { local - $0 } ?? zone.moment(local)
+        return (local, offset)
     }
 
     private static func number(_ rest: inout Substring, _ most: Int) -> Int? {

@@ -28,14 +28,15 @@ struct Zone: Sendable {
         if ["UTC", "GMT", "Z"].contains(name) { self = .utc; return }
         if let offset = Self.offset(name) {
             kind = .fixed(offset)
+            isUTC = offset == 0
         } else if let zone = TimeZone(identifier: name),
             name.contains("/") || TimeZone.knownTimeZoneIdentifiers.contains(name) || name.count > 3
         {
             kind = .named(zone)
+            isUTC = false
         } else {
             throw QueryError(code: 40485, message: "unrecognized time zone identifier: \"\(name)\"")
         }
-        isUTC = false
     }
 
     /// `+HH`, `+HHMM` or `+HH:MM` in milliseconds.

@@ -213,14 +213,22 @@ extension ExpressionOperators {
                 guard case .string(let format)? = arguments["format"] else {
                     throw QueryError(code: 40684, message: "$dateFromString requires that 'format' be a string")
                 }
-                if let moment = try DateFormat.parse(text, format: format, in: zone) { return .date(moment) }
+                if let read = try DateFormat.parse(text, format: format) {
+                    if let moment = inZone(read.local, offset: read.offset, zone) { return .date(moment) }
+                    failure = twoZones("GMT offset")
+                } else {
+                    failure = QueryError(code: 241, message: "Error parsing date string '\(text)'")
+                }
             } else if let local = Conversion.moment(text) {
-                // Only a text that names no zone of its own is in the given one.
                 let time = text.drop { $0 != "T" && $0 != " " }
-                let hasZone = time.contains { $0 == "Z" || $0 == "z" || $0 == "+" || $0 == "-" }
-                return .date(hasZone ? local : zone.moment(local))
+                let sign = time.first { $0 == "Z" || $0 == "z" || $0 == "+" || $0 == "-" }
+                // The text's own zone is in `local` already.
+                if let moment = inZone(local, offset: sign.map { _ in 0 }, zone) { return .date(moment) }
+                failure = twoZones(
+                    sign == "+" || sign == "-" ? "GMT offset" : "time zone information ('\(sign ?? "Z")')")
+            } else {
+                failure = QueryError(code: 241, message: "Error parsing date string '\(text)'")
             }
-            failure = QueryError(code: 241, message: "Error parsing date string '\(text)'")
         } else {
             failure = QueryError(
                 code: 241,
@@ -230,6 +238,18 @@ extension ExpressionOperators {
         }
         guard arguments.isGiven("onError") else { throw failure }
         return arguments["onError"]
+    }
+
+    /// A text that names no zone of its own is in the given one.
+    /// - Returns: `nil` where there are two.
+    private static func inZone(_ local: Int64, offset: Int64?, _ zone: Zone) -> Int64? {
+        guard let offset else { return zone.moment(local) }
+        return zone.isUTC ? local - offset : nil
+    }
+
+    private static func twoZones(_ own: String) -> QueryError {
+        QueryError(
+            code: 241, message: "you cannot pass in a date/time string with \(own) together with a timezone argument")
     }
 
     private static func add(_ name: String, _ arguments: NamedOperator.Arguments, sign: Int64) throws(QueryError)
