@@ -39,9 +39,32 @@ public struct Collation: Sendable {
             }
         }
         if locale == "simple" { return nil }
+        guard Self.isKnown(locale) else {
+            let text = ExtendedJSON.print(.document(document), mode: .relaxed)
+            throw .badValue("Field 'locale' is invalid in: \(text)")
+        }
         self.locale = locale
         self.strength = Int(strength)
         self.numericOrdering = numericOrdering
+    }
+
+    private static let languages = Set(Locale.availableIdentifiers)
+    /// What may stand behind `@collation=`.
+    private static let variants: Set<String> = [
+        "big5han", "compat", "dictionary", "ducet", "emoji", "eor", "gb2312han", "phonebook", "phonetic", "pinyin",
+        "reformed", "search", "searchjl", "standard", "stroke", "traditional", "unihan", "zhuyin",
+    ]
+
+    private static func isKnown(_ locale: String) -> Bool {
+        let parts = locale.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
+        if parts.count == 2 {
+            let variant = parts[1].split(separator: "=", omittingEmptySubsequences: false)
+            guard variant.count == 2, variant[0] == "collation", variants.contains(String(variant[1])) else {
+                return false
+            }
+        }
+        // ICU writes parts with underscores, and so does MongoDB.
+        return languages.contains(String(parts[0]))
     }
 
     /// As `Value.compare`, with strings by this collation, also inside of documents and arrays.
