@@ -176,19 +176,15 @@ struct WindowStep: PipelineStep {
         guard case .range(let lower, let upper, let isCurrentLower, let isCurrentUpper, let unit) = window,
             let own = keys[index].first
         else { return 0..<0 }
+        try Self.checkRange(over: own, unit: unit)
         func bound(_ offset: Value?, _ isCurrent: Bool) throws(QueryError) -> Value? {
             if isCurrent { return own }
             guard let offset else { return nil }
             if case .date(let moment) = own {
                 guard let unit, let amount = offset.int64Value else {
-                    throw QueryError(code: 5_429_513, message: "A range-based window over dates needs a unit")
+                    throw .failedToParse("Range-based bounds with a unit must be integers")
                 }
                 return .date(try DateUnit(.string(unit), "$setWindowFields").adding(amount, to: moment, in: .utc))
-            }
-            guard own.isNumber, unit == nil else {
-                throw QueryError(
-                    code: 5_429_413,
-                    message: "Invalid range: Expected the sortBy field to be a number, but it was \(own.typeName)")
             }
             return try Arithmetic.add(own, offset)
         }
@@ -203,6 +199,25 @@ struct WindowStep: PipelineStep {
                 || key.typeRank == own.typeRank && to.map { Value.compare(key, $0) > 0 } ?? false
         }
         return first..<max(first, last)
+    }
+
+    private static func checkRange(over key: Value, unit: String?) throws(QueryError) {
+        switch (key, unit) {
+        case (.date, .some): return
+        case (_, .some):
+            throw QueryError(
+                code: 5_429_513,
+                message: "Invalid range: Expected the sortBy field to be a Date, but it was \(key.typeName)")
+        case (.date, nil):
+            throw QueryError(
+                code: 5_429_413,
+                message: "Invalid range: For windows that involve date or time ranges, a unit must be provided.")
+        case (_, nil):
+            guard !key.isNumber else { return }
+            throw QueryError(
+                code: 5_429_414,
+                message: "Invalid range: Expected the sortBy field to be a number, but it was \(key.typeName)")
+        }
     }
 
     /// The first place whose key has a property that all behind it have too.
