@@ -15,12 +15,16 @@ extension DocumentStoreError {
             self.init(.duplicateKey, "E11000 duplicate key error", mongoCode: 11000, underlying: error)
             return
         }
-        let keys = IndexKey.values(inDetail: error.detail ?? "")
+        self.init(duplicate: error, of: index.model, in: table)
+    }
+
+    init(duplicate error: PostgresError, of model: IndexModel, in table: CollectionTable) {
         var keyValue = Document()
-        for (key, value) in zip(index.model.keys, keys) { keyValue[key.path] = value }
+        for (key, value) in zip(model.keys, IndexKey.values(inDetail: error.detail ?? "")) {
+            keyValue[key.path] = value
+        }
         self.init(
-            duplicateIn: table, index: index.model.name, keyPattern: index.model.keyPattern, keyValue: keyValue,
-            underlying: error)
+            duplicateIn: table, index: model.name, keyPattern: model.keyPattern, keyValue: keyValue, underlying: error)
     }
 
     init(

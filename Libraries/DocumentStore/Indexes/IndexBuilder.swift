@@ -51,6 +51,9 @@ struct IndexBuilder: Sendable {
                 // What can't be removed now is recognised as half by the next attempt.
                 try? await remove(
                     Row(model: model, relation: relation, elements: elements, isReady: false), on: connection)
+                if let error = error as? PostgresError, error.isUniqueViolation {
+                    throw DocumentStoreError(duplicate: error, of: model, in: table)
+                }
                 throw error
             }
         }

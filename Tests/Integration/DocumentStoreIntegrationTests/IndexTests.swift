@@ -144,6 +144,21 @@ import Testing
         }
     }
 
+    @Test func `an index over duplicates isn't made, in the same words`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
+            try await users.insertMany([
+                ["_id": "1", "partition": "p", "mail": "a@b", "team": 7],
+                ["_id": "2", "partition": "p", "mail": "a@b", "team": 7],
+            ])
+            expectDuplicate(
+                await #expect(throws: DocumentStoreError.self) {
+                    try await users.createIndex(IndexModel(["key": ["mail": 1, "team": 1], "unique": true]))
+                })
+            #expect(try await users.indexes().map(\.name) == ["_id_"])
+        }
+    }
+
     @Test func `of many writes those that no index refuses are done`() async throws {
         try await StoreFixture.with { fixture in
             let users = try await users(fixture)
