@@ -23,6 +23,14 @@ public struct ShutOutTable: Sendable {
             "delete from partita.shut_out_users where app = $1 and user_id = $2", [.text(app), .text(user)])
     }
 
+    /// Whether a user's account was deleted.
+    public func isDeleted(_ user: String, app: String) async throws -> Bool {
+        try await !sql.query(
+            "select from partita.shut_out_users where app = $1 and user_id = $2 and is_deleted",
+            [.text(app), .text(user)]
+        ).isEmpty
+    }
+
     /// Those who may still have an access token.
     func withTokens() async throws -> [ShutOutUsers.User: ShutOutUsers.Reason] {
         let rows = try await sql.query(

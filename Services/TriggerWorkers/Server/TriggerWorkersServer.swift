@@ -68,7 +68,9 @@ public enum TriggerWorkersServer {
                         logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
-                        handler: PresenceWriter(apps: engines.apps, store: engines.store, logger: logger),
+                        handler: PresenceWriter(
+                            apps: engines.apps, store: engines.store, shutOut: ShutOutTable(engines.postgres),
+                            logger: logger),
                         logger: logger),
                     PresenceWatcher(leases: leases, events: engines.events, logger: logger),
                     PresenceRepair(

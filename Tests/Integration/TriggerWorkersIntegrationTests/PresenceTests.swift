@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import EventTopics
+import Metrics
 import Presence
 import TestSupport
 import Testing
@@ -49,6 +50,27 @@ import Testing
             ).first?.decode(0, as: Int64.self) == 3
         }
         #expect(try await users.findOne(["_id": "bob"])?["presence"]?.stringValue == "On-Line")
+    }
+
+    @Test func `a flip of a deleted user waits for no document`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(hasPresence: true)
+        try await fixture.deploy(app)
+        try await waitForMark(fixture)
+        func count(_ what: String) -> Double {
+            let name =
+                "event_stream_\(what)_total{topic=\"presence-events\",group=\"trigger-workers-presence\"} "
+            let line = MetricsRegistry.shared.prometheusText().split(separator: "\n").first { $0.hasPrefix(name) }
+            return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
+        }
+        try await fixture.tell(.userDeleted, of: "gus", app: app)
+        let (handled, retries) = (count("handled"), count("retries"))
+        try await fixture.events.send(
+            PresenceEvent(
+                app: app.id, user: "gus", device: "phone", state: .offline, why: .left, isUserOnline: false,
+                lastSeen: 1000, version: 1))
+        try await eventually("it is done", within: .seconds(20)) { count("handled") > handled }
+        #expect(count("retries") == retries)
     }
 
     @Test func `flips count on when Redis has forgotten everything`() async throws {

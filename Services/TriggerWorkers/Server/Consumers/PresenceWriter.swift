@@ -5,11 +5,13 @@ import EventStream
 import EventTopics
 import Logging
 import Postgres
+import ServiceEngines
 
 /// Writes the app's presence field: which flip is in it is counted in the same transaction, so that an older one writes nothing.
 struct PresenceWriter: EventHandler {
     let apps: AppDirectory
     let store: DocumentStore
+    let shutOut: ShutOutTable
     let logger: Logger
 
     private struct Stale: Error {}
@@ -50,6 +52,9 @@ struct PresenceWriter: EventHandler {
             }
         } catch is Stale {
             return
+        } catch let error as NoDocument {
+            // With a deleted account the document goes as well.
+            guard try await shutOut.isDeleted(event.user, app: event.app) else { throw error }
         }
     }
 
