@@ -37,7 +37,7 @@ public enum DumpFolder {
         let names = try entries(of: directory)
         if names.contains(where: { isData($0) && $0 != "oplog.bson" }) {
             let name = database ?? URL(fileURLWithPath: directory).lastPathComponent
-            found = try collections(of: name, in: directory, names)
+            found = try collections(of: name, in: directory, names, only: collection)
         } else {
             for name in names where database == nil || database == name {
                 var isFolder: ObjCBool = false
@@ -45,10 +45,9 @@ public enum DumpFolder {
                 guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue,
                     !["admin", "config", "local"].contains(name)
                 else { continue }
-                found += try collections(of: name, in: path, try entries(of: path))
+                found += try collections(of: name, in: path, try entries(of: path), only: collection)
             }
         }
-        if let collection { found.removeAll { $0.namespace.collection != collection } }
         if found.isEmpty {
             let wanted = [database, collection].compactMap { $0 }.joined(separator: ".")
             throw DumpError(.noDump, "\(directory) has no dump\(wanted.isEmpty ? "" : " of \(wanted)")")
@@ -66,17 +65,24 @@ public enum DumpFolder {
 
     private static func isData(_ name: String) -> Bool { name.hasSuffix(".bson") || name.hasSuffix(".bson.gz") }
 
+    /// Files whose names are at least so long may have cut ones; `mongodump` cuts at 208 bytes, and adds a hash.
+    private static let longestWhole = 208
+
     private static func collections(
-        of database: String, in directory: String, _ names: [String]
+        of database: String, in directory: String, _ names: [String], only chosen: String?
     ) throws(DumpError) -> [DumpedCollection] {
         var found: [DumpedCollection] = []
         for name in names where isData(name) {
             let stem = String(name.dropLast(name.hasSuffix(".gz") ? 8 : 5))
+            let plain = stem.removingPercentEncoding ?? stem
+            // Another's metadata may be unreadable.
+            if let chosen, plain != chosen, stem.utf8.count < longestWhole { continue }
             let suffix = name.hasSuffix(".gz") ? ".metadata.json.gz" : ".metadata.json"
             let metadata =
                 names.contains(stem + suffix) ? try DumpMetadata(path: "\(directory)/\(stem)\(suffix)") : nil
             // A long name is cut in the file's, and whole in the metadata.
-            let collection = metadata?.collection ?? stem.removingPercentEncoding ?? stem
+            let collection = metadata?.collection ?? plain
+            if let chosen, collection != chosen { continue }
             if collection.hasPrefix("system.") || metadata?.isView == true { continue }
             let path = "\(directory)/\(name)"
             let size = (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? NSNumber)?.int64Value

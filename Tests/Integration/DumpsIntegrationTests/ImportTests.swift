@@ -68,6 +68,18 @@ import Testing
         }
     }
 
+    @Test func `of another collection nothing is read`() async throws {
+        try await DumpFixture.with { fixture in
+            _ = try fixture.dump(try DumpFixture.documents(1), as: "wanted")
+            _ = try fixture.dump(try DumpFixture.documents(1), as: "other")
+            try Data("{".utf8).write(to: URL(fileURLWithPath: "\(fixture.folder)/in/Shop/other.metadata.json"))
+            let chosen = try DumpFolder.collections(in: "\(fixture.folder)/in", collection: "wanted")
+            #expect(chosen.map(\.namespace.collection) == ["wanted"])
+            #expect(try await fixture.importer().run(chosen[0]).isComplete)
+            #expect(throws: DumpError.self) { try DumpFolder.collections(in: "\(fixture.folder)/in") }
+        }
+    }
+
     @Test func `a schema can be left aside`() async throws {
         try await DumpFixture.with { fixture in
             let dump = try fixture.dump(try BSON.encode(["_id": 1, "forbidden": true]), as: "free")
