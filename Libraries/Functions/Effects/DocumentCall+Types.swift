@@ -15,10 +15,17 @@ extension DocumentCall {
 
     /// What is of a wrong type would change nothing, and the result would be that of another call.
     static func checkTypes(of arguments: Document, _ action: String) throws(EffectFailure) {
+        try checkNames(of: arguments, action)
         for name in documents { try check(arguments, name, action, "object") { $0.documentValue != nil } }
         for name in arrays { try check(arguments, name, action, "array") { $0.arrayValue != nil } }
         for name in flags { try check(arguments, name, action, "bool") { $0.boolValue != nil } }
         for name in numbers { try check(arguments, name, action, "long") { $0.isNumber } }
+        for name in numbers {
+            guard let number = arguments[name]?.doubleValue, Int(exactly: number) == nil else { continue }
+            throw EffectFailure(
+                name: "MongoDBError", message: "BSON field '\(action).\(name)' must be a whole number: \(number)",
+                code: 2)
+        }
         if selecting.contains(action), (arguments["filter"] ?? arguments["query"])?.documentValue == nil {
             throw missing("filter", action)
         }

@@ -120,6 +120,10 @@ import Testing
             ("MissingParameter", 400, "updateOne", #"{\#(place), "filter": {}}"#),
             ("InvalidParameter", 400, "find", #"{\#(place), "filter": 1}"#),
             ("InvalidParameter", 400, "find", #"{\#(place), "limit": -1}"#),
+            ("InvalidParameter", 400, "find", #"{\#(place), "limit": 1.5}"#),
+            ("InvalidParameter", 400, "find", #"{\#(place), "filtr": {"a": 1}}"#),
+            ("InvalidParameter", 400, "find", #"{\#(place), "session": 1}"#),
+            ("InvalidParameter", 400, "updateOne", #"{\#(place), "filter": {}, "update": {}, "upsrt": true}"#),
             ("InvalidParameter", 400, "aggregate", #"{\#(place), "pipeline": {}}"#),
             ("MongoDBError", 400, "find", #"{\#(place), "filter": {"a": {"$no": 1}}}"#),
             ("MongoDBError", 400, "insertMany", #"{\#(place), "documents": [{"_id": 1}, {"_id": 1}]}"#),
@@ -130,6 +134,8 @@ import Testing
             #expect(answer.status == status, "\(action) \(body)")
             #expect(answer.code == code, "\(action) \(body)")
         }
+        let misspelled = try await client.post("find", #"{\#(place), "filtr": {"a": 1}}"#)
+        #expect(misspelled.text.contains("BSON field 'find.filtr' is an unknown field."), "\(misspelled.text)")
         #expect(try await client.post("find", "{\(place)}", contentType: "text/plain").code == "InvalidParameter")
         #expect(try await client.post("find", "{\(place)}", token: "forged").code == "InvalidSession")
     }

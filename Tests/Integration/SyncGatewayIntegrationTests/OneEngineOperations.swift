@@ -54,6 +54,8 @@ struct EngineOperation: Sendable, CustomStringConvertible {
         .init("find", ["filter": ["$nor": 1]], fails: 2),
         .init("find", ["filter": [:], "sort": ["n": "up"]], fails: 15974),
         .init("find", ["filter": [:], "projection": ["a": 1, "b": 0]], fails: 31254),
+        .init("find", ["filtr": ["n": 1]], fails: 40415),
+        .init("find", ["filter": [:], "limit": 1.5], fails: 2),
         .init("findOne", ["filter": ["in.deep": true]]),
         .init("findOne", ["filter": ["no": "where"]]),
         .init("findOne", ["filter": [:], "sort": ["n": -1], "projection": ["_id": 1]]),

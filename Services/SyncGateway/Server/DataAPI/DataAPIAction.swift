@@ -35,14 +35,19 @@ enum DataAPIAction: String, CaseIterable {
         for name in ["database", "collection"] + required where body[name] == nil {
             throw HTTPError(400, code: "MissingParameter", "\(name) is missing")
         }
-        if let value = body["limit"], (value.doubleValue.flatMap { Int(exactly: $0) } ?? -1) < 0 {
-            throw HTTPError(400, code: "InvalidParameter", "limit must be a whole number, not negative")
+        let limit = body["limit"]?.doubleValue
+        if let limit, limit < 0 { throw HTTPError(400, code: "InvalidParameter", "limit must not be negative") }
+        if body["session"] != nil {
+            throw HTTPError(400, code: "InvalidParameter", "BSON field '\(rawValue).session' is an unknown field.")
         }
         var arguments = body
-        arguments["session"] = nil
+        arguments["dataSource"] = nil
         if self == .find {
-            let asked = body["limit"]?.doubleValue.map { Int($0) } ?? 0
-            arguments["limit"] = .int64(Int64(asked == 0 ? Self.limits.usual : min(asked, Self.limits.most)))
+            if limit ?? 0 == 0, body["limit"].map({ $0 == .null || $0.isNumber }) ?? true {
+                arguments["limit"] = .int64(Int64(Self.limits.usual))
+            } else if let limit, limit > Double(Self.limits.most) {
+                arguments["limit"] = .int64(Int64(Self.limits.most))
+            }
         }
         do {
             return try DocumentCall(action: rawValue, arguments: arguments)
