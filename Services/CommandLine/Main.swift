@@ -29,7 +29,7 @@ enum Main {
             complain("\(error.filePath.map { "\($0): " } ?? "")\(error.localizedDescription)")
             exit(1)
         } catch {
-            complain("\(error)")
+            complain(CallFailure.text(error))
             exit(1)
         }
     }

@@ -33,7 +33,7 @@ final class DeviceConsole {
             do {
                 try await perform(command, words.count > 1 ? words[1] : "")
             } catch {
-                Output.line("error: \(error)")
+                Output.line("error: \(CallFailure.text(error))")
             }
         }
         for task in watching { task.cancel() }

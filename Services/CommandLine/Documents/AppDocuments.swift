@@ -44,15 +44,7 @@ struct AppDocuments: Sendable {
             store.define(AppStorage(deployed.definition))
             let documents = AppDocuments(
                 app: app, namespace: .init(database: parts[0], collection: parts[1]), store: store)
-            do {
-                try await body(documents)
-            } catch let error as UsageError {
-                throw error
-            } catch let error as DocumentStoreError where error.code == .unavailable {
-                throw error
-            } catch {
-                throw CallFailure(failure: EffectFailure(error))
-            }
+            try await body(documents)
         }
     }
 
@@ -96,12 +88,4 @@ struct AppDocuments: Sendable {
 
     /// One line on standard output, types and all.
     static func show(_ value: Value) { Output.line(ExtendedJSON.print(value)) }
-}
-
-/// A call that the store refused, in MongoDB's terms.
-struct CallFailure: Error, CustomStringConvertible {
-    let failure: EffectFailure
-    var description: String {
-        failure.code.map { "\(failure.name) (\($0)): \(failure.message)" } ?? "\(failure.name): \(failure.message)"
-    }
 }

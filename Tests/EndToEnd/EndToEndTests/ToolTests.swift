@@ -43,6 +43,30 @@ import Testing
         }
     }
 
+    @Test func `what the store refuses is told in MongoDB's words, whatever was asked`() async throws {
+        let system = try await RunningSystem.shared()
+        let name = "Tool\(UUID().uuidString.prefix(8))"
+        func refused(_ words: [String]) async throws -> String {
+            let run = try await run(words + ["--data", system.directory])
+            #expect(run.status == .exited(1), "\(words)")
+            return run.output
+        }
+        _ = try await run(
+            [
+                "documents", "insert", "RChat.\(name)", #"[{"_id": 1, "a": 1}, {"_id": 2, "a": 1}]"#, "--data",
+                system.directory,
+            ])
+        let hashed = try await refused(["index", "create", name, #"{"key": {"a": "hashed"}}"#])
+        #expect(hashed.hasPrefix("partita: MongoDBError (115): "), "\(hashed)")
+        let unique = try await refused(["index", "create", name, #"{"key": {"a": 1}, "unique": true}"#])
+        let duplicate = "partita: MongoDBError (11000): E11000 duplicate key error collection: RChat.\(name) index: "
+        #expect(unique == duplicate + "a_1 dup key: { a: 1 }\n")
+        let again = try await refused(["documents", "insert", "RChat.\(name)", #"{"_id": 1}"#])
+        #expect(again == duplicate + "_id_ dup key: { _id: 1 }\n")
+        let misspelled = try await refused(["documents", "call", "RChat.\(name)", "find", #"{"filtr": {}}"#])
+        #expect(misspelled == "partita: MongoDBError (40415): BSON field 'find.filtr' is an unknown field.\n")
+    }
+
     @Test func `a dead letter that can't be offered again goes on waiting`() async throws {
         let system = try await RunningSystem.shared()
         _ = try await system.query(
