@@ -71,6 +71,11 @@ public final class PartitionHandle: Sendable {
     /// Where the partition stands, now and after every change; a slow reader gets the newest.
     public func states() async throws -> AsyncStream<PartitionState> { try await client.states(of: partition) }
 
+    /// Waits until the server has said that the user may read the partition; for ever while there is no connection.
+    ///
+    /// - Throws: `PartitaError` with code `revoked`, and the reason as its `serverCode`, or `closed`; `CancellationError`.
+    public func waitForAnswer() async throws { try await wait { $0.isSubscribed } }
+
     /// Waits until the device has shown the partition's whole state once.
     ///
     /// - Throws: `PartitaError` with code `revoked` or `closed`; `CancellationError`.

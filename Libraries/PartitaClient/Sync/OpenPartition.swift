@@ -15,7 +15,8 @@ struct OpenPartition: Sendable {
 
     var state: PartitionState {
         PartitionState(
-            access: bookkeeping.access, checkpoint: bookkeeping.checkpoint, isSynced: bookkeeping.isSynced,
-            progress: progress, unanswered: bookkeeping.pending.count(where: \.isUnresolved), revoked: revoked)
+            access: bookkeeping.access, isSubscribed: bookkeeping.isSubscribed, checkpoint: bookkeeping.checkpoint,
+            isSynced: bookkeeping.isSynced, progress: progress,
+            unanswered: bookkeeping.pending.count(where: \.isUnresolved), revoked: revoked)
     }
 }

@@ -5,6 +5,8 @@ import SyncEngine
 public struct PartitionState: Hashable, Sendable {
     /// What the user may do, as last heard.
     public var access: Access
+    /// Whether the server has said on the present connection that the user may read it.
+    public var isSubscribed: Bool
     /// Up to where the device shows the partition.
     public var checkpoint: Revision
     /// Whether the device has shown the partition's whole state once.

@@ -13,6 +13,9 @@ enum DeviceCommand {
             .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
             .init("auth", value: "URL", "where to sign in (default: of the system that runs)"),
             .init("store", value: "DIR", "where the device keeps its documents (default: a temporary directory)"),
+            .init(
+                "partition-key", value: "FIELD", "the field that holds the partition (default: the app's, or partition)"
+            ),
             .init("stay", "stay connected without reading commands"),
             LocalConfiguration.option,
         ]
@@ -35,10 +38,20 @@ enum DeviceCommand {
             await StopSignals().wait()
         } else {
             Output.line(DeviceConsole.help)
-            try await DeviceConsole(session: session, first: own).run()
+            let key = try await partitionKey(arguments)
+            try await DeviceConsole(session: session, first: own, partitionKey: key).run()
         }
         try await app.close()
         if store == nil { try FileManager.default.removeItem(atPath: directory) }
+    }
+
+    /// Only who is beside the system can ask it.
+    private static func partitionKey(_ arguments: Arguments) async throws -> String {
+        if let given = arguments.value("partition-key") { return given }
+        guard arguments.value("auth") == nil else { return "partition" }
+        return try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            try await tool.app(arguments.app).definition.sync?.partitionKey ?? "partition"
+        }
     }
 
     private static func signIn(_ app: PartitaApp, _ user: String, _ password: String) async throws -> Session {

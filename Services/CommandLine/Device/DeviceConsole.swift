@@ -6,6 +6,7 @@ import PartitaClient
 final class DeviceConsole {
     static let help = """
         open VALUE                       open a partition, for example: open conversation=1
+                                         (o:HEX an ObjectId, u:UUID a UUID, l:NUMBER an integer)
         find COLLECTION [FILTER]         show documents; FILTER is Extended JSON
         insert COLLECTION DOCUMENT       write a document into the partition
         set COLLECTION ID FIELDS         change fields of a document, for example: set User "abc" {"presence": "On-Line"}
@@ -18,10 +19,16 @@ final class DeviceConsole {
 
     private let session: Session
     private var partition: PartitionHandle
+    /// The field that says in which partition a document is.
+    private let partitionKey: String
     private var watching: [Task<Void, Never>] = []
 
-    init(session: Session, first: PartitionHandle) {
+    /// How long a command waits for the server.
+    private static let patience = Duration.seconds(10)
+
+    init(session: Session, first: PartitionHandle, partitionKey: String) {
         self.session = session
+        self.partitionKey = partitionKey
         partition = first
     }
 
@@ -42,9 +49,11 @@ final class DeviceConsole {
     private func perform(_ command: String, _ rest: String) async throws {
         switch command {
         case "open":
-            partition = try await session.openPartition(.string(rest))
-            Output.line("opened \(partition.partition.text)")
+            try await open(Value(keyText: rest) ?? .string(rest))
         case "find":
+            if try await !isAnswered(\.isSynced, { try await $0.waitForFirstSync() }) {
+                Output.line("not loaded yet: these are the documents that are here")
+            }
             let (collection, filter) = Self.split(rest)
             for document in try await partition.find(
                 collection, try filter.map { try ExtendedJSON.parseDocument($0) } ?? [:])
@@ -55,7 +64,7 @@ final class DeviceConsole {
             let (collection, text) = Self.split(rest)
             var document = try ExtendedJSON.parseDocument(text ?? "{}")
             if document["_id"] == nil { document["_id"] = .string(UUID().uuidString.lowercased()) }
-            if document["partition"] == nil { document["partition"] = partition.partition.value }
+            if document[partitionKey] == nil { document[partitionKey] = partition.partition.value }
             try await partition.write { $0.insert(collection, document) }
         case "set":
             let (collection, more) = Self.split(rest)
@@ -85,6 +94,52 @@ final class DeviceConsole {
         case "help": Output.line(Self.help)
         default: Output.line("error: no command \(command); help lists them")
         }
+    }
+
+    private func open(_ value: Value) async throws {
+        let former = partition
+        partition = try await session.openPartition(value)
+        let name = Self.name(value)
+        do {
+            let isAnswered = try await isAnswered(\.isSubscribed) { try await $0.waitForAnswer() }
+            Output.line(isAnswered ? "opened \(name)" : "opened \(name) on this device: the server hasn't answered")
+        } catch let error as PartitaError where error.code == .revoked {
+            await partition.close()
+            partition = former
+            Output.line("refused \(name): \(error.serverCode ?? error.message)")
+        }
+    }
+
+    /// Waits for the server where it can answer.
+    /// - Returns: Whether it has.
+    private func isAnswered(
+        _ condition: (PartitionState) -> Bool,
+        _ wait: @escaping @Sendable (PartitionHandle) async throws -> Void
+    ) async throws -> Bool {
+        let partition = partition
+        var states = try await partition.states().makeAsyncIterator()
+        if let state = await states.next(), condition(state) { return true }
+        var connection = await session.connectionStates().makeAsyncIterator()
+        let state = await connection.next()
+        if state == .offline || state == .signedOut { return false }
+        return try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await wait(partition)
+                return true
+            }
+            group.addTask {
+                try await Task.sleep(for: Self.patience)
+                return false
+            }
+            defer { group.cancelAll() }
+            return try await group.next() ?? false
+        }
+    }
+
+    /// A partition's value as it is typed.
+    private static func name(_ value: Value) -> String {
+        if case .string(let text) = value, Value(keyText: text) == nil { return text }
+        return value.keyText ?? "\(value)"
     }
 
     /// `insert ChatMessage "id", delete User "id"`.

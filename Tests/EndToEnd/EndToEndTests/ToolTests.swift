@@ -67,6 +67,22 @@ import Testing
         #expect(misspelled == "partita: MongoDBError (40415): BSON field 'find.filtr' is an unknown field.\n")
     }
 
+    @Test func `a device by hand says what the server answers`() async throws {
+        let system = try await RunningSystem.shared()
+        let script = """
+            printf 'open conversation=of others\\nopen all-users=all-the-users\\nfind Chatster\\noffline\\nopen s:l:1\\n' \
+                | "$0" device --user "tool-$1@example.com" --data "$2"
+            """
+        let run = try await CapturedRun.run(
+            "/bin/sh",
+            ["-c", script, CurrentEnvironment.sibling("partita"), UUID().uuidString, system.directory])
+        let lines = run.output.split(separator: "\n").map(String.init)
+        #expect(lines.contains { $0.hasPrefix("refused conversation=of others: ") }, "\(run.output)")
+        #expect(lines.contains("opened all-users=all-the-users"), "\(run.output)")
+        #expect(!run.output.contains("not loaded yet"), "\(run.output)")
+        #expect(lines.contains("opened s:l:1 on this device: the server hasn't answered"), "\(run.output)")
+    }
+
     @Test func `a dead letter that can't be offered again goes on waiting`() async throws {
         let system = try await RunningSystem.shared()
         _ = try await system.query(
