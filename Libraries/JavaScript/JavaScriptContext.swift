@@ -105,7 +105,7 @@ public final class JavaScriptContext {
         let (result, seconds) = machine.watchdog.watch(budget: cpuLimit - cpuTime) { body(&exception) }
         cpuTime += seconds
         switch machine.watchdog.verdict {
-        case .cpu: throw JavaScriptError(code: .cpuLimit, message: "the CPU time limit of \(cpuLimit) s is used up")
+        case .cpu: throw JavaScriptError(code: .cpuLimit, message: "the CPU time limit is used up")
         case .memory: throw JavaScriptError(code: .memoryLimit, message: "the memory limit is used up")
         case nil: break
         }
