@@ -8,6 +8,7 @@ import Testing
     private static let functions = [
         "add": "exports = (a, b) => ({sum: a + b, user: context.user.id});",
         "hiddenOne": "exports = () => 1;",
+        "talk": "exports = () => { for (let i = 0; i < 20; i++) console.log(i); };",
         "broken": "exports = () => { throw new Error('it broke'); };",
         "endless": "exports = () => { while (true) {} };",
         "hang": "exports = async () => {\n console.log('begun'); await new Promise(r => setTimeout(r, 1e9)); };",
@@ -40,6 +41,22 @@ import Testing
             ).decode(String.self).first
         }
         #expect(logged.contains("it broke"))
+    }
+
+    @Test func `the lines of a console keep their order`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        try await fixture.deploy(app)
+        let token = try fixture.token(app)
+        try await eventually("the signing key is known") {
+            try await fixture.call("talk", app: app.id, token: token).status == 200
+        }
+        try await eventually("the lines are kept") {
+            try await fixture.postgres.query(
+                "select string_agg(message, ' ') from partita.function_logs where app = $1 group by at order by at",
+                [.text(app.id)]
+            ).decode(String.self) == (0..<20).map { "\($0)" }
+        }
     }
 
     @Test func `a call that can't be made has a code`() async throws {

@@ -79,12 +79,13 @@ final class FunctionLogs: Service {
         }
     }
 
+    /// Each line gets a time of its own, so that they stay in their order.
     private func write(_ batch: [Line]) async {
         do {
             try await client.execute(
                 """
-                insert into partita.function_logs (app, function, trigger, level, message, line)
-                select l.app, l.function, l.trigger, l.level, l.message, l.line::int
+                insert into partita.function_logs (at, app, function, trigger, level, message, line)
+                select clock_timestamp(), l.app, l.function, l.trigger, l.level, l.message, l.line::int
                 from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
                     l(app, function, trigger, level, message, line)
                 """,
