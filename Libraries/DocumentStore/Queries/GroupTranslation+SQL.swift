@@ -27,7 +27,7 @@ extension GroupTranslation {
             found.append("(\(Self.expression(key.path)))::text collate \"C\" as g\(place)")
             // Of all forms only numbers begin with a sign or a digit.
             let isNumber = "g\(place) >= '-' and g\(place) < ':'"
-            outer += ["g\(place)", "bool_or(case when \(isNumber) then \(Self.isLong(key.path)) else false end)"]
+            outer += ["g\(place)", Self.any("\(isNumber) and \(Self.isLong(key.path))")]
             hard += Self.arraysAbove(key.path)
         }
         for (place, number) in numbers.enumerated() {
@@ -60,7 +60,7 @@ extension GroupTranslation {
         ) { "(select s.*, \($1.joined(separator: ", ")) from \($0) s \(fence))" }
         let groups = keys.indices.map { "g\($0)" }.joined(separator: ", ")
         return """
-            select count(*), \(harder.isEmpty ? "false" : "bool_or(\(harder.joined(separator: " or ")))")
+            select count(*), \(harder.isEmpty ? "false" : Self.any(harder.joined(separator: " or ")))
                 \(outer.map { ", " + $0 }.joined())
             from \(source) n\(groups.isEmpty ? "" : " group by \(groups)") limit \(limit)
             """
@@ -75,13 +75,16 @@ extension GroupTranslation {
         return [
             number.isAveraged ? "count(\(n))" : "0::bigint",
             "sum(\(n)) filter (where \(d) is null)",
-            number.isSummed
-                ? "bool_or(case when \(n) is not null and \(d) is null then \(isLong(number.path)) else false end)"
-                : "false",
-            "sum(case when abs(\(d)) < \(unit) then trunc(\(d))::bigint end)",
-            "sum(trunc(\(fraction))::bigint)",
-            "sum(case when abs(\(d)) < \(coarse) then ((\(fraction) - trunc(\(fraction))) * \(unit))::bigint end)",
+            number.isSummed ? any("\(n) is not null and \(d) is null and \(isLong(number.path))") : "false",
+            "sum(trunc(\(d))::bigint) filter (where abs(\(d)) < \(unit))",
+            "sum(trunc(\(fraction))::bigint) filter (where \(d) is not null)",
+            "sum(((\(fraction) - trunc(\(fraction))) * \(unit))::bigint) filter (where abs(\(d)) < \(coarse))",
         ]
+    }
+
+    /// Whether a condition holds for a row of the group. Rows for which it doesn't, nearly all, stay out of the aggregate.
+    private static func any(_ condition: String) -> String {
+        "coalesce(bool_or(true) filter (where \(condition)), false)"
     }
 
     /// 2⁶².
