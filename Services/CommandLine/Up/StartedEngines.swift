@@ -35,6 +35,7 @@ struct StartedEngines: Sendable {
             }
             if let bootstrap = environment["PARTITA_KAFKA_BOOTSTRAP"] {
                 engines.kafkaBootstrap = bootstrap
+                engines.isEmbeddedBroker = environment["PARTITA_KAFKA_EMBEDDED"] == "true"
             } else if let home = environment["KAFKA_HOME"], !home.isEmpty {
                 let engine = KafkaEngine(
                     home: home, root: places.engines, port: basePort + 12, controllerPort: basePort + 13)
