@@ -13,9 +13,11 @@ public struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// `epoch.number`, the text form on the wire and in event ids.
     public var description: String { "\(epoch).\(number)" }
 
-    public init?(_ text: some StringProtocol) {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 2, let epoch = Int32(parts[0]), let number = Int64(parts[1]), epoch >= 0, number >= 0
+    public init?(_ text: String) {
+        // Not generic, and by bytes: each event has two.
+        let utf8 = text.utf8
+        guard let dot = utf8.firstIndex(of: UInt8(ascii: ".")), let epoch = Int32(text[..<dot]),
+            let number = Int64(text[utf8.index(after: dot)...]), epoch >= 0, number >= 0
         else { return nil }
         self.init(epoch: epoch, number: number)
     }

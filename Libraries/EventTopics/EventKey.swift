@@ -8,8 +8,8 @@ public enum EventKey {
 
     /// The parts of a key; `nil` when there are fewer. The last part takes all the rest.
     public static func parts(_ key: String, count: Int) -> [Substring]? {
-        let parts = key.split(separator: "/", maxSplits: count - 1, omittingEmptySubsequences: false)
-        return parts.count == count ? parts : nil
+        let parts = key.utf8.split(separator: UInt8(ascii: "/"), maxSplits: count - 1, omittingEmptySubsequences: false)
+        return parts.count == count ? parts.map { Substring($0) } : nil
     }
 
     /// The partition that a key is in: murmur2 as Kafka's own clients compute it. Part of the contract: what computes it
