@@ -3,11 +3,11 @@ import QueryLanguage
 
 /// Until when an operation may take (`maxTimeMS`). Postgres ends a statement that runs longer; what is done here looks at it between
 /// documents, and within long work on one of them.
-struct TimeLimit: Sendable {
+package struct TimeLimit: Sendable {
     private let deadline: ContinuousClock.Instant?
 
     /// - Parameter milliseconds: `nil` or 0: no limit but the server's own.
-    init(_ milliseconds: Int?) {
+    package init(_ milliseconds: Int?) {
         deadline = milliseconds.flatMap { $0 > 0 ? .now + .milliseconds($0) : nil }
     }
 
@@ -19,7 +19,7 @@ struct TimeLimit: Sendable {
     }
 
     /// Runs work that evaluates filters, expressions or pipelines; what takes too long there ends with MongoDB's 50.
-    func run<R>(_ body: () async throws -> R) async throws -> R {
+    package func run<R>(_ body: () async throws -> R) async throws -> R {
         guard let deadline else { return try await body() }
         let outer = Interruption.check
         return try await Interruption.$check.withValue(

@@ -1,7 +1,6 @@
 public import DocumentModel
 public import DocumentStore
 import EventLoop
-import QueryLanguage
 
 /// As whom calls of the document store are carried out.
 public enum DataAccess: Sendable {
@@ -33,15 +32,10 @@ public enum DataAccess: Sendable {
     public func performForClient(
         _ call: DocumentCall, on store: DocumentStore, app: String, within time: Duration = clientTimeLimit
     ) async throws -> Value {
-        let deadline = ContinuousClock.now + time
-        let check: @Sendable () -> QueryError? = {
-            guard ContinuousClock.now >= deadline else { return nil }
-            return QueryError(code: 50, message: "operation exceeded time limit")
-        }
-        return try await Interruption.$check.withValue(check) {
-            let limited = call.limited(to: time, answerBytes: Self.clientAnswerBytes)
-            return try await perform(limited, on: store, app: app)
-        }
+        let milliseconds = Int(time / .milliseconds(1))
+        let limited = call.limited(toMilliseconds: milliseconds, answerBytes: Self.clientAnswerBytes)
+        // Rules and stages over what may be seen are evaluated outside of the store's operations, which have the limit too.
+        return try await TimeLimit(milliseconds).run { try await perform(limited, on: store, app: app) }
     }
 
     /// Carries a call out in a transaction.

@@ -104,9 +104,8 @@ public struct DocumentCall: Sendable {
     }
 
     /// The call, taking at most so much time and answering with at most about so many bytes.
-    func limited(to time: Duration, answerBytes: Int) -> DocumentCall {
+    func limited(toMilliseconds milliseconds: Int, answerBytes: Int) -> DocumentCall {
         var call = self
-        let milliseconds = Int(time / .milliseconds(1))
         call.arguments["maxTimeMS"] = .integer(
             min(int("maxTimeMS").flatMap { $0 > 0 ? $0 : nil } ?? .max, milliseconds))
         call.answerBytes = answerBytes
