@@ -84,15 +84,12 @@ struct RuledCollection: Sendable {
             guard name == "$search" else { throw RuleRefusal.systemOnly(name) }
             let found = try await collection.aggregate([[name: .document(search)]], options: options)
             var run = PipelineRun(pipeline.dropFirst(1), context: context)
-            var results: [Document] = []
-            var bytes = 0
-            func take(_ documents: [Document]) throws {
-                for document in documents { try Self.count(document, in: &bytes, call.answerBytes) }
-                results += documents
+            var results = Collected(limit: call.answerBytes)
+            try await visible(found, naming: .none, isSearch: true) {
+                try await run.process([$0]) { try results.add($0) }
             }
-            try await visible(found, naming: .none, isSearch: true) { try await run.process([$0], take) }
-            try await run.finish(take)
-            return results
+            try await run.finish { try results.add($0) }
+            return results.documents
         default: break
         }
         let leading = LeadingStages(of: pipeline)
@@ -125,24 +122,19 @@ struct RuledCollection: Sendable {
         within limit: Int
     ) async throws -> [Document] {
         var run = PipelineRun(pipeline, context: context)
-        var results: [Document] = []
-        var bytes = 0
-        func take(_ documents: [Document]) throws {
-            for document in documents { try Self.count(document, in: &bytes, limit) }
-            results += documents
-        }
+        var results = Collected(limit: limit)
         // Joins ask once for each batch.
         var batch: [Document] = []
         try await forEach(filter, options: options, inOrder: inOrder) { document in
             batch.append(document)
             guard batch.count == PipelineContext.batchSize else { return true }
-            try await run.process(batch, take)
+            try await run.process(batch) { try results.add($0) }
             batch.removeAll(keepingCapacity: true)
             return !run.isDone
         }
-        try await run.process(batch, take)
-        try await run.finish(take)
-        return results
+        try await run.process(batch) { try results.add($0) }
+        try await run.finish { try results.add($0) }
+        return results.documents
     }
 
     /// Gives the documents that match and may be seen, as far as they may. Order, skip and limit are those of what is seen: what a
@@ -216,14 +208,12 @@ struct RuledCollection: Sendable {
         ) { name, filter in
             let other = try RuledCollection(
                 collection.sibling(name), rules: findRules, request: request, answers: answers)
-            var found: [Document] = []
-            var bytes = 0
+            var found = Collected(limit: Self.maximumBytes)
             try await other.forEachVisible(filter.document, options: FindOptions(collation: collation)) { document, _ in
-                try Self.count(document, in: &bytes, Self.maximumBytes)
-                found.append(document)
+                try found.add([document])
                 return true
             }
-            return found
+            return found.documents
         }
     }
 
@@ -276,12 +266,22 @@ struct RuledCollection: Sendable {
         }
         return true
     }
+}
 
-    private static func count(_ document: Document, in bytes: inout Int, _ limit: Int) throws {
-        bytes += Value.document(document).approximateSize
+/// Documents that are held until all are there, and how many bytes they may have.
+private struct Collected {
+    private(set) var documents: [Document] = []
+    private var bytes = 0
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func add(_ part: [Document]) throws(EffectFailure) {
+        for document in part { bytes += Value.document(document).approximateSize }
         guard bytes <= limit else {
             throw EffectFailure(
                 name: "MongoDBError", message: "the documents have more than \(limit >> 20) MiB: limit them", code: 292)
         }
+        documents += part
     }
 }
