@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import Foundation
 import PartitaClient
 
@@ -122,17 +123,11 @@ final class DeviceConsole {
         var connection = await session.connectionStates().makeAsyncIterator()
         let state = await connection.next()
         if state == .offline || state == .signedOut { return false }
-        return try await withThrowingTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                try await wait(partition)
-                return true
-            }
-            group.addTask {
-                try await Task.sleep(for: Self.patience)
-                return false
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? false
+        do {
+            try await withTimeout(Self.patience) { try await wait(partition) }
+            return true
+        } catch is TimeoutError {
+            return false
         }
     }
 
