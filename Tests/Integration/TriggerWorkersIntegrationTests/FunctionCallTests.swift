@@ -14,16 +14,22 @@ import Testing
         "hang": "exports = async () => {\n console.log('begun'); await new Promise(r => setTimeout(r, 1e9)); };",
     ]
 
+    /// Deploys an app.
+    /// - Returns: a user's token, which the workers take.
+    private func deployed(_ app: TriggerApp, _ fixture: TriggersFixture) async throws -> String {
+        try await fixture.deploy(app)
+        return try await eventually("the signing key is known") {
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+    }
+
     private func code(_ text: String) -> String? { (try? ExtendedJSON.parse(text))?["error_code"]?.stringValue }
 
     @Test func `a call answers with the function's value`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: Self.functions)
-        try await fixture.deploy(app)
-        let token = try await eventually("the signing key is known") {
-            let token = try fixture.token(app)
-            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
-        }
+        let token = try await deployed(app, fixture)
         let answer = try await fixture.call("add", "[1, 2]", app: app.id, token: token)
         #expect(answer.status == 200)
         let value = try ExtendedJSON.parse(answer.text)
@@ -62,11 +68,7 @@ import Testing
     @Test func `a call that can't be made has a code`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: Self.functions)
-        try await fixture.deploy(app)
-        let token = try await eventually("the signing key is known") {
-            let token = try fixture.token(app)
-            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
-        }
+        let token = try await deployed(app, fixture)
         let refusals: [(String, Int, (status: Int, text: String))] = [
             ("AppNotFound", 404, try await fixture.call("add", app: "no-app", token: token)),
             ("InvalidSession", 401, try await fixture.call("add", app: app.id, token: nil)),
@@ -106,11 +108,7 @@ import Testing
     @Test func `a user who is shut out calls nothing, and everything again when enabled`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: Self.functions)
-        try await fixture.deploy(app)
-        let token = try await eventually("the signing key is known") {
-            let token = try fixture.token(app)
-            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
-        }
+        let token = try await deployed(app, fixture)
         let find = #"{"name": "find", "service": "mongodb-atlas", "arguments": [{"database": "d", "collection": "c"}]}"#
         let changes: [(AuthEvent.Kind, status: Int, code: String?)] = [
             (.userDisabled, 403, "UserDisabled"), (.userEnabled, 200, nil), (.userDeleted, 401, "InvalidSession"),
@@ -131,11 +129,7 @@ import Testing
     @Test func `a call whose client hangs up is ended`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: Self.functions)
-        try await fixture.deploy(app)
-        let token = try await eventually("the signing key is known") {
-            let token = try fixture.token(app)
-            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
-        }
+        let token = try await deployed(app, fixture)
         let lines = {
             try await fixture.postgres.query(
                 "select level || ' ' || message || coalesce(' ' || line, '') from partita.function_logs where app = $1",
