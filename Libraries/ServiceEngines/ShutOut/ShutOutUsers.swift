@@ -23,6 +23,7 @@ public final class ShutOutUsers: Service {
     public static let longestToken = Duration.seconds(86_400)
     /// How late a lost event is noticed at most.
     private static let pollInterval = Duration.seconds(30)
+    /// Between attempts while Postgres is away, whose return no event tells.
     private static let pause = Duration.seconds(1)
 
     private let table: ShutOutTable
