@@ -22,10 +22,11 @@ public final class EmbeddedBroker: Sendable {
 
     /// Starts listening.
     /// - Parameters:
-    ///   - port: the first broker's port, the others have the following ones; 0 for any free ones.
+    ///   - port: the first broker's port, the others have the following ones. One that the kernel doesn't give to outgoing
+    ///     connections: librdkafka aborts the process when a broker that comes back finds its port taken.
     ///   - brokers: how many (1 and up).
     /// - Throws: `KafkaError` with code `configuration` when the port is taken.
-    public init(port: UInt16 = 0, brokers: Int = 1) throws(KafkaError) {
+    public init(port: UInt16, brokers: Int = 1) throws(KafkaError) {
         guard let configuration = rd_kafka_conf_new() else { throw KafkaError(.configuration, "out of memory") }
         var text = [CChar](repeating: 0, count: 512)
         rd_kafka_conf_set(configuration, "client.id", "embedded-broker", &text, text.count)
@@ -36,7 +37,7 @@ public final class EmbeddedBroker: Sendable {
             throw KafkaError(
                 .configuration, String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
         }
-        for taken in 0..<Int32(port == 0 ? 0 : brokers) where cembedded_port_is_free(Int32(port) + taken) == 0 {
+        for taken in 0..<Int32(brokers) where cembedded_port_is_free(Int32(port) + taken) == 0 {
             rd_kafka_destroy(client)
             throw KafkaError(
                 .configuration,

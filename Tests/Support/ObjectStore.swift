@@ -32,7 +32,7 @@ public struct ObjectStore: Sendable {
         {
             return ObjectStore(endpoint: endpoint, accessKey: accessKey, secretKey: secretKey)
         }
-        let port = try freePorts()
+        let port = try LocalPort.free(2)
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("object-store-\(getpid())").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         EnginesAtExit.remember(root: directory)
@@ -56,13 +56,4 @@ public struct ObjectStore: Sendable {
 
     /// Ends with this process.
     private static let running = Locked<ChildProcess?>(nil)
-
-    /// The first of two ports that nobody uses.
-    private static func freePorts() throws -> Int {
-        for _ in 0..<100 {
-            let port = Int.random(in: 10_000..<32_000)
-            if !LocalPort.isTaken(port), !LocalPort.isTaken(port + 1) { return port }
-        }
-        throw EngineError(engine: "object store", message: "no two free ports beside each other")
-    }
 }

@@ -3,6 +3,7 @@ import EventLoop
 import EventTopics
 import Foundation
 import Kafka
+import LocalEngines
 import TestSupport
 
 /// A broker for one test, and what the test opened on it.
@@ -33,7 +34,7 @@ struct KafkaFixture: Sendable {
         options: KafkaProducerOptions = KafkaProducerOptions(), brokers: Int = 1,
         _ body: (KafkaFixture, EmbeddedBroker) async throws -> Void
     ) async throws {
-        let broker = try EmbeddedBroker(brokers: brokers)
+        let broker = try EmbeddedBroker(port: UInt16(try LocalPort.free(brokers)), brokers: brokers)
         defer { broker.close() }
         let configuration = KafkaConfiguration(
             bootstrapServers: broker.bootstrapServers, clientID: "tests", embedded: true)

@@ -55,6 +55,20 @@ struct LocalEnginesTests {
         }
     }
 
+    @Test func `a port for a server is none that the kernel gives to connections, and nobody else's`() throws {
+        let file = try String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
+        let handedOut = file.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        try #require(handedOut.count == 2)
+        var given: Set<Int> = []
+        for count in [1, 3, 15] + Array(repeating: 2, count: 200) {
+            let first = try LocalPort.free(count)
+            for port in first..<first + count {
+                #expect(port < handedOut[0] || port > handedOut[1])
+                #expect(given.insert(port).inserted)
+            }
+        }
+    }
+
     @Test func `a Kafka cluster's id is never taken for an option`() {
         for _ in 0..<1000 { #expect(KafkaEngine.clusterID().first?.isLetter == true) }
     }

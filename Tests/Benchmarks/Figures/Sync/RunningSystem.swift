@@ -44,7 +44,7 @@ struct RunningSystem: Sendable {
         environment["PARTITA_PRESENCE_TTL"] = "600s"
         let directory = try await machine.directory() + "/system"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        let port = try freePorts()
+        let port = try LocalPort.free(5)
         let up = try ChildProcess.spawn(
             CurrentEnvironment.sibling("partita"),
             ["up", "--data", directory, "--port", "\(port)", "--app", "Tests/Benchmarks/App"],
@@ -59,15 +59,6 @@ struct RunningSystem: Sendable {
             try await Task.sleep(for: .milliseconds(50))  // readiness has no event to wait for
         }
         return try await signUp(authURL: "http://127.0.0.1:\(port)", gatewayPort: port + 2)
-    }
-
-    /// Five in a row, below those that the system hands out.
-    private static func freePorts() throws -> Int {
-        for port in stride(from: 21_000 + Int(getpid()) % 50 * 20, to: 32_000, by: 20)
-        where !(port..<port + 5).contains(where: LocalPort.isTaken) {
-            return port
-        }
-        throw BenchmarkError("no five free ports in a row")
     }
 
     private static func signUp(authURL: String, gatewayPort: Int) async throws -> RunningSystem {

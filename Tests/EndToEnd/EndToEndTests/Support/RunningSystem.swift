@@ -88,14 +88,8 @@ final class RunningSystem: Sendable {
         return CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }.merging(own) { $1 }
     }
 
-    /// The first of fifteen ports that nobody listens on, below those that the kernel gives to connections.
-    static func freePorts() throws -> Int {
-        for _ in 0..<100 {
-            let base = Int.random(in: 10_000..<32_000)
-            if (base..<base + 15).allSatisfy({ !LocalPort.isTaken($0) }) { return base }
-        }
-        throw SystemFailure(description: "no free range of ports was found")
-    }
+    /// The first of fifteen ports for one system: its services, nginx, and its engines.
+    static func freePorts() throws -> Int { try LocalPort.free(15) }
 
     // MARK: Addresses
 
