@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 import Logging
 
 /// Runs services together: starts them in order, and shuts them down gracefully one after the other in reverse order.
@@ -170,8 +169,7 @@ public final class ServiceGroup: Service, CustomStringConvertible {
             logger.critical(
                 "services ignored the cancellation, exiting",
                 metadata: ["services": .array(stillRunning.withLock { $0 }.map { .string($0) })])
-            LoggingSystem.flush()
-            exit(70)
+            ProcessExit.now(70)
         }
     }
 

@@ -52,18 +52,18 @@ public struct ServiceMain: Sendable {
             let arguments = try ServiceArguments(Array(CommandLine.arguments.dropFirst()))
             if let help = arguments.help {
                 print(help == .text ? helpText : Configuration.markdown(keys), terminator: "")
-                exit(0)
+                ProcessExit.now(0)
             }
             let configuration = try load(arguments, environment)
             let settings = ServiceSettings(configuration, defaultPort: defaultPort)
             LoggingSystem.bootstrap(level: settings.logLevel, format: settings.logFormat)
             DescriptorLimit.raise()
             try await run(configuration, signals: [.sigterm, .sigint], make: make)
-            exit(0)
+            ProcessExit.now(0)
         } catch {
             LoggingSystem.flush()  // what led to it first
             FileHandle.standardError.write(Data("\(name): \(Self.oneLine(error.message))\n".utf8))
-            exit(error.status.rawValue)
+            ProcessExit.now(error.status.rawValue)
         }
     }
 

@@ -1,5 +1,5 @@
 import Foundation
-import Glibc
+import Lifecycle
 
 @main
 enum Main {
@@ -20,17 +20,18 @@ enum Main {
         let words = Array(CommandLine.arguments.dropFirst())
         do {
             try await run(words)
+            ProcessExit.now(0)
         } catch let error as UsageError {
             complain("\(error)")
-            exit(64)  // EX_USAGE
+            ProcessExit.now(64)  // EX_USAGE
         } catch is Interrupted {
-            exit(130)
+            ProcessExit.now(130)
         } catch let error as CocoaError {
             complain("\(error.filePath.map { "\($0): " } ?? "")\(error.localizedDescription)")
-            exit(1)
+            ProcessExit.now(1)
         } catch {
             complain(CallFailure.text(error))
-            exit(1)
+            ProcessExit.now(1)
         }
     }
 
