@@ -238,7 +238,7 @@ let testTargets: [Target] = [
         "Unit", "MediaOffloadTests",
         ["AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
 
-    tests("Unit", "EventStreamTests", ["EventStream", "EventTopics"]),
+    tests("Unit", "EventStreamTests", ["DocumentModel", "EventStream", "EventTopics", "Kafka"]),
     tests(
         "Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"], resources: [.copy("Golden")]),

@@ -13,7 +13,7 @@ import Postgres
 /// Postgres, by the handler's claims and, for changes without effect, in bulk every second. A sweep, at the start and at intervals,
 /// compares heads with what was handled, and feeds what is missing through the same lanes. A member sweeps the partitions whose
 /// keys are its own at the moment, so that a partition's events are never handled in two places.
-public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: Service {
+public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     /// - `sweepInterval` (duration, optional, default: 30 s): How often heads are compared. A change that came late by less than this
     ///   is left to the topic, except in the first sweep.
     public let sweepInterval: Duration
@@ -42,7 +42,8 @@ public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: 
         repaired = EventStreamMetrics.repaired[name]
         consumer = EventConsumer(
             pool: pool, group: name, kafka: kafka, options: options,
-            handler: ChangeAdapter(handler: handler, source: source, recorder: recorder), logger: logger)
+            handler: ChangeAdapter(handler: handler, source: source, recorder: recorder, logger: logger), logger: logger
+        )
     }
 
     /// Consumes until a graceful shutdown or cancellation.
@@ -171,86 +172,6 @@ public final class ChangeConsumer<Handler: EventHandler<DocumentChangesEvent>>: 
         do { try await recorder.flush() } catch {
             // They stay noted; and if this process ends before, handling them again has no effect either.
             logger.warning("handled changes could not be recorded", metadata: ["error": "\(error)"])
-        }
-    }
-}
-
-/// Stands between the stream and a service's handler.
-struct ChangeAdapter<Handler: EventHandler<DocumentChangesEvent>>: EventHandler {
-    let handler: Handler
-    let source: any GapSource
-    let recorder: ChangeRecorder
-
-    func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.lane(of: event) }
-
-    func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.share(of: event) }
-
-    func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
-        var changes: [ReceivedEvent<DocumentChangesEvent>] = []
-        for var event in events {
-            switch event.payload {
-            case .change: changes.append(event)
-            case .head: continue
-            case .large(let large):
-                let key = HandledEvents.PartitionKey(app: large.app, partition: large.partition)
-                let found = try await source.changes(key, after: large.revision.number - 1, limit: 1).first
-                // Older than the retention of change rows: nothing can be done for it any more.
-                guard let found, found.revision == large.revision else { continue }
-                event.payload = .change(found)
-                changes.append(event)
-            }
-        }
-        if !changes.isEmpty { try await handler.handle(changes) }
-        recorder.note(events)
-    }
-
-    func decide(
-        _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
-    ) async -> FailureDecision {
-        await handler.decide(error, on: event, attempts: attempts)
-    }
-
-    func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
-        try await handler.deadLetter(letter)
-        if let event = letter.event { recorder.note([event]) }
-    }
-}
-
-/// Notes handled changes, to be written in bulk.
-final class ChangeRecorder: Sendable {
-    private let handled: HandledEvents
-    private let client: PostgresClient
-    private let noted = Locked<[(key: HandledEvents.PartitionKey, revision: Revision)]>([])
-
-    init(handled: HandledEvents, client: PostgresClient) {
-        self.handled = handled
-        self.client = client
-    }
-
-    func note(_ events: [ReceivedEvent<DocumentChangesEvent>]) {
-        let changes = events.compactMap { event -> (key: HandledEvents.PartitionKey, revision: Revision)? in
-            if case .head = event.payload { return nil }
-            return (.init(app: event.payload.app, partition: event.payload.partition), event.payload.revision)
-        }
-        noted.withLock { noted in
-            noted += changes
-            // Without Postgres for long: what is forgotten here is found by the sweep, and handled once more.
-            if noted.count > 100_000 { noted.removeFirst(noted.count - 100_000) }
-        }
-    }
-
-    func flush() async throws {
-        let changes = noted.withLock { noted in
-            defer { noted = [] }
-            return noted
-        }
-        do {
-            for start in stride(from: 0, to: changes.count, by: 5000) {
-                try await handled.record(Array(changes[start..<min(start + 5000, changes.count)]), on: client)
-            }
-        } catch {
-            noted.withLock { $0.insert(contentsOf: changes, at: 0) }
-            throw error
         }
     }
 }

@@ -144,7 +144,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             }
             let wait = nextDue.map { min(.seconds(1), max(.milliseconds(1), $0 - now)) } ?? .seconds(1)
             do {
-                accept(try await consumer.next(timeout: wait))
+                // Partitions move within `next` only, and so not before its messages are accepted.
+                let messages = try await consumer.next(timeout: wait).messages
+                accept(messages, passedOver: messages.isEmpty ? [] : await handler.passedOver(messages))
             } catch {
                 stop(error)
                 break
@@ -162,9 +164,18 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
     }
 
-    private func accept(_ batch: KafkaBatch) {
-        for message in batch.messages where owned.contains(message.partition) {
+    private func accept(_ messages: [KafkaMessage], passedOver: [Bool]) {
+        var done: [Int32: Int64] = [:]
+        var doneCount = 0
+        for (place, message) in messages.enumerated() where owned.contains(message.partition) {
             trackers[message.partition, default: OffsetTracker()].begin(message.offset)
+            if !passedOver.isEmpty, passedOver[place] {
+                doneCount += 1
+                if let committable = trackers[message.partition]?.finish(message.offset) {
+                    done[message.partition] = committable
+                }
+                continue
+            }
             let item: Item
             let lane: String, share: String
             do {
@@ -182,7 +193,15 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                     event: item, partition: message.partition, offset: message.offset,
                     bytes: 256 + (message.value?.count ?? 0)), to: lane, of: share)
         }
+        noteDone(done, count: doneCount)
         dispatch()
+    }
+
+    /// - Parameter next: by Kafka partition, the offset to go on with after a restart.
+    private func noteDone(_ next: [Int32: Int64], count: Int) {
+        handledCounter.increment(by: count)
+        let offsets = Dictionary(uniqueKeysWithValues: next.map { (topicPartition($0.key), $0.value) })
+        attempt { () throws(KafkaError) in try consumer?.storeOffsets(offsets) }
     }
 
     /// Whether reading may go on.
@@ -376,15 +395,14 @@ public actor EventConsumer<Handler: EventHandler>: Service {
 
     private func finish(_ work: Lanes.Work) {
         let done = lanes.finish(work.lane)
-        var next: [KafkaTopicPartition: Int64] = [:]
+        var next: [Int32: Int64] = [:]
         for entry in done {
             settle(entry)
             if let offset = entry.offset, let committable = trackers[entry.partition]?.finish(offset) {
-                next[topicPartition(entry.partition)] = committable
+                next[entry.partition] = committable
             }
         }
-        handledCounter.increment(by: done.count)
-        attempt { () throws(KafkaError) in try consumer?.storeOffsets(next) }
+        noteDone(next, count: done.count)
         dispatch()
     }
 

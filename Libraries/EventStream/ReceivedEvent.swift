@@ -78,6 +78,10 @@ public protocol EventHandler<Payload>: Sendable {
     /// hang. By default lanes share nothing.
     func share(of event: ReceivedEvent<Payload>) -> String
 
+    /// Which messages of a batch, in their order, have no effect, as far as their keys and headers say: they count as handled, and
+    /// nobody decodes them. Empty for none, which is the default.
+    func passedOver(_ messages: [KafkaMessage]) async -> [Bool]
+
     /// Handles events of one lane: all of them or, throwing, none. Has to bear an event twice: claim it (`HandledEvents`) in the
     /// transaction of its effect.
     ///
@@ -96,6 +100,8 @@ extension EventHandler {
     public func lane(of event: ReceivedEvent<Payload>) -> String { event.key }
 
     public func share(of event: ReceivedEvent<Payload>) -> String { lane(of: event) }
+
+    public func passedOver(_ messages: [KafkaMessage]) async -> [Bool] { [] }
 
     public func decide(_ error: any Error, on event: ReceivedEvent<Payload>, attempts: Int) async -> FailureDecision {
         TransientErrors.contains(error) || attempts < 5 ? .retry : .deadLetter

@@ -12,9 +12,10 @@ public enum DocumentChangesEvent: Sendable {
     /// The newest revision of a partition; published periodically, so that a consumer notices that the last change is missing.
     case head(PartitionHead)
 
-    static let changedType = "partita.document.changed.v1"
-    static let largeType = "partita.document.changed-large.v1"
-    static let headType = "partita.partition.head.v1"
+    /// The types of the three in their headers.
+    public static let changedType = "partita.document.changed.v1"
+    public static let largeType = "partita.document.changed-large.v1"
+    public static let headType = "partita.partition.head.v1"
 
     /// The key of everything in a partition.
     public static func key(app: String, partition: Partition) -> String { EventKey.text(app, partition.text) }

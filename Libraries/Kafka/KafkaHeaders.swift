@@ -1,3 +1,5 @@
+import Glibc
+
 /// The headers of a message, in order; a name may occur more than once.
 ///
 /// All of them lie in one buffer, since a consumer reads many messages and few of their headers.
@@ -36,11 +38,27 @@ public struct KafkaHeaders: Sendable {
 
     /// The text of the last header of that name; `nil` when there is none, or its value is null or not UTF-8.
     public subscript(name: String) -> String? {
-        for extent in extents.reversed()
-        where extent.valueEnd >= 0 && bytes[Int(extent.nameStart)..<Int(extent.valueStart)].elementsEqual(name.utf8) {
-            return String(validating: bytes[Int(extent.valueStart)..<Int(extent.valueEnd)], as: UTF8.self)
+        value(name).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// The value of the last header of that name that has one.
+    public func value(_ name: String) -> ArraySlice<UInt8>? {
+        for extent in extents.reversed() where extent.valueEnd >= 0 && isNamed(extent, name) {
+            return bytes[Int(extent.valueStart)..<Int(extent.valueEnd)]
         }
         return nil
+    }
+
+    private func isNamed(_ extent: Extent, _ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { name in
+            bytes.withUnsafeBufferPointer { bytes in
+                let length = Int(extent.valueStart - extent.nameStart)
+                guard name.count == length else { return false }
+                guard let wanted = name.baseAddress, let start = bytes.baseAddress else { return length == 0 }
+                return memcmp(start + Int(extent.nameStart), wanted, length) == 0
+            }
+        }
     }
 
     /// How many there are.

@@ -34,9 +34,17 @@ final class MemoryGapSource: GapSource {
 }
 
 /// Adds to a counter for each change, with its claim in the same transaction.
-struct CountingHandler: EventHandler {
+struct CountingHandler: ChangeHandler {
     let client: PostgresClient
     let handled = HandledEvents(consumer: "counting")
+    /// Of the database `db` of app `a`; `nil` for all.
+    var collection: String?
+
+    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+        var concerned = ConcernedCollections()
+        concerned.add("a", database: "db", collection: collection)
+        return concerned
+    }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         for event in events {
@@ -56,9 +64,9 @@ struct CountingHandler: EventHandler {
 }
 
 @Suite struct ChangeConsumerTests {
-    private func change(_ partition: String, _ number: Int64) -> ChangeEvent {
+    private func change(_ partition: String, _ number: Int64, collection: String = "c") -> ChangeEvent {
         ChangeEvent(
-            app: "a", namespace: .init(database: "db", collection: "c"), operationType: .insert,
+            app: "a", namespace: .init(database: "db", collection: collection), operationType: .insert,
             documentKey: .int64(number), partition: Partition(text: partition),
             revision: Revision(epoch: 1, number: number), incarnation: Revision(epoch: 1, number: number),
             fullDocument: ["_id": .int64(number)], clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)
@@ -106,6 +114,45 @@ struct CountingHandler: EventHandler {
                 let handled = HandledEvents(consumer: "counting")
                 let key = HandledEvents.PartitionKey(app: "a", partition: Partition(text: "s:b"))
                 #expect(try await handled.progress([key], on: client)[key] == .init(watermark: 6, above: []))
+            }
+        }
+    }
+
+    @Test func `changes that concern nobody are handled unread, and their offsets go on`() async throws {
+        try await withHandledEvents { (client) async throws in
+            try await client.execute("CREATE TABLE effects (revision text)")
+            try await KafkaFixture.with { kafka in
+                let pool = try await kafka.pool(DocumentChangesEvent.topic.contract)
+                let producer = EventProducer(kafka.producer, pool: pool)
+                let rows = (1...20).map { change("s:a", $0, collection: $0 == 7 ? "seen" : "other") }
+                // Whoever reads one of the others fails.
+                for row in rows {
+                    var record = producer.record(DocumentChangesEvent.change(row))
+                    if row.namespace.collection == "other" { record.value = Array("no JSON".utf8) }
+                    try await kafka.producer.send(record)
+                }
+                let options = EventConsumerOptions(sessionTimeout: kafka.sessionTimeout)
+                func run(until condition: @Sendable () async throws -> Bool) async throws {
+                    let consumer = ChangeConsumer(
+                        pool: pool, name: "counting", kafka: kafka.configuration, postgres: client,
+                        source: MemoryGapSource([]), options: options,
+                        handler: CountingHandler(client: client, collection: "seen"))
+                    let group = ServiceGroup(services: [consumer], logger: Logger(label: "test"))
+                    async let running: Void = group.run()
+                    try await eventually("it is handled", within: .seconds(20), condition)
+                    group.triggerGracefulShutdown()
+                    try await running
+                }
+                let handled = HandledEvents(consumer: "counting")
+                let key = HandledEvents.PartitionKey(app: "a", partition: Partition(text: "s:a"))
+                try await run { try await handled.progress([key], on: client)[key]?.watermark == 20 }
+                #expect(try await client.query("SELECT revision FROM effects").decode(String.self) == ["s:a/1.7"])
+
+                // Who comes next begins behind them, also where nothing says any more that they are handled.
+                try await client.execute("DELETE FROM partita.handled_events")
+                try await producer.send(DocumentChangesEvent.change(change("s:a", 21, collection: "other")))
+                try await run { try await handled.progress([key], on: client)[key]?.above == [21] }
+                #expect(try await client.query("SELECT count(*) FROM effects").decode(Int64.self) == [1])
             }
         }
     }

@@ -62,6 +62,14 @@ import Testing
         try await table.add(
             [try dependency(["_id": "hall", "$expr": ["$lt": ["$until", "$$NOW"]]])], of: subject("five"))
 
+        try await table.add(
+            [Dependency(database: "Test", collection: "User", filter: try Filter(["_id": "ann"]))], of: subject("six"))
+        let collections = try await table.collections(of: [app, "nobody's"])
+        #expect(
+            Set(collections.map { "\($0.app) \($0.namespace.database).\($0.namespace.collection)" })
+                == ["\(app) Test.Room", "\(app) Test.User"])
+        #expect(collections.count == 2)
+
         func change(_ id: String, before: Document? = nil, after: Document?) -> ChangeEvent {
             ChangeEvent(
                 app: app, namespace: .init(database: "Test", collection: "Room"),

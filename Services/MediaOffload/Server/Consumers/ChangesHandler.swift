@@ -6,11 +6,25 @@ import EventTopics
 import Logging
 
 /// Makes jobs of changes: a binary to be moved, a link that is gone. Does no more, so that changes never wait for the object store.
-struct ChangesHandler: EventHandler {
+struct ChangesHandler: ChangeHandler {
     let apps: AppDirectory
     let table: JobTable
     let events: EventProducer
     let logger: Logger
+
+    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+        var concerned = ConcernedCollections()
+        for app in apps {
+            guard let known = self.apps.app(app) else {
+                concerned.addEverything(of: app)
+                continue
+            }
+            for field in known.definition.media {
+                concerned.add(app, database: field.namespace.database, collection: field.namespace.collection)
+            }
+        }
+        return concerned
+    }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         var jobs: [MediaJob] = []

@@ -4,10 +4,18 @@ import EventTopics
 import Logging
 
 /// Decides again where a change concerns what a decision depends on. A change that comes twice is decided twice, to the same end.
-struct ChangesHandler: EventHandler {
+struct ChangesHandler: ChangeHandler {
     let decider: Decider
     let dependencies: DependencyTable
     let logger: Logger
+
+    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+        var concerned = ConcernedCollections()
+        for (app, namespace) in try await dependencies.collections(of: apps) {
+            concerned.add(app, database: namespace.database, collection: namespace.collection)
+        }
+        return concerned
+    }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
         var changes: [String: [ChangeEvent]] = [:]

@@ -46,6 +46,14 @@ struct DependencyTable: Sendable {
         var isConcerned: Bool { changes.contains(where: dependency.concerns) }
     }
 
+    /// The collections on which decisions in these apps depend.
+    func collections(of apps: Set<String>) async throws -> [(app: String, namespace: ChangeEvent.Namespace)] {
+        try await client.query(Self.collections, [.textArray(Array(apps))]).map { row in
+            let (app, database, collection) = try row.decode((String, String, String).self)
+            return (app, .init(database: database, collection: collection))
+        }
+    }
+
     /// The subjects whose decisions may change with these changes of one app.
     func subjects(concernedBy changes: [ChangeEvent], app: String) async throws -> Set<Subject> {
         let candidates = try await candidates(for: changes, app: app)
@@ -90,6 +98,20 @@ struct DependencyTable: Sendable {
         }
         return candidates
     }
+
+    /// One step in the index for each collection, however many decisions there are.
+    private static let collections = """
+        with recursive found as (
+            select f.* from unnest($1::text[]) a(app) cross join lateral (
+                select app, database, collection from partita.grant_dependencies d
+                where d.app = a.app order by d.app, d.database, d.collection limit 1) f
+            union all
+            select n.* from found f cross join lateral (
+                select app, database, collection from partita.grant_dependencies d
+                where d.app = f.app and (d.database, d.collection) > (f.database, f.collection)
+                order by d.app, d.database, d.collection limit 1) n)
+        select app, database, collection from found
+        """
 
     /// The fields by which dependencies of a collection are found: one step in the index for each.
     private static let fields = """

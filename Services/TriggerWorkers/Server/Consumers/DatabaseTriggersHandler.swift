@@ -8,10 +8,23 @@ import Logging
 import QueryLanguage
 
 /// Runs database triggers: the events of one document in their order, those of different documents beside each other.
-struct DatabaseTriggersHandler: EventHandler {
+struct DatabaseTriggersHandler: ChangeHandler {
     let apps: AppDirectory
     let runner: TriggerRunner
     let logger: Logger
+
+    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+        // A trigger sees every event since it was deployed, also the one right behind it.
+        try await self.apps.refresh()
+        var concerned = ConcernedCollections()
+        for app in apps {
+            for trigger in self.apps.app(app)?.definition.triggers ?? [] where !trigger.isDisabled {
+                guard case .database(let condition) = trigger.event else { continue }
+                concerned.add(app, database: condition.database, collection: condition.collection)
+            }
+        }
+        return concerned
+    }
 
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String {
         guard case .change(let change) = event.payload else { return event.key }
@@ -24,7 +37,7 @@ struct DatabaseTriggersHandler: EventHandler {
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
-        // A trigger sees every event since it was deployed, also the one right behind it.
+        // What a sweep brings didn't come by `concern`.
         try await apps.refresh()
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }

@@ -1,0 +1,59 @@
+import EventTopics
+import Kafka
+import Logging
+
+/// Stands between the stream and a service's handler.
+struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
+    let handler: Handler
+    let source: any GapSource
+    let recorder: ChangeRecorder
+    let logger: Logger
+
+    func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.lane(of: event) }
+
+    func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.share(of: event) }
+
+    func passedOver(_ messages: [KafkaMessage]) async -> [Bool] {
+        let notices = ChangeNotices(messages)
+        let concerned: ConcernedCollections
+        do {
+            concerned = try await handler.concern(of: notices.apps)
+        } catch {
+            logger.debug("which changes have an effect is unknown, all are read", metadata: ["error": "\(error)"])
+            return []
+        }
+        let (passed, changes) = notices.outside(of: concerned)
+        recorder.note(changes)
+        return passed
+    }
+
+    func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
+        var changes: [ReceivedEvent<DocumentChangesEvent>] = []
+        for var event in events {
+            switch event.payload {
+            case .change: changes.append(event)
+            case .head: continue
+            case .large(let large):
+                let key = HandledEvents.PartitionKey(app: large.app, partition: large.partition)
+                let found = try await source.changes(key, after: large.revision.number - 1, limit: 1).first
+                // Older than the retention of change rows: nothing can be done for it any more.
+                guard let found, found.revision == large.revision else { continue }
+                event.payload = .change(found)
+                changes.append(event)
+            }
+        }
+        if !changes.isEmpty { try await handler.handle(changes) }
+        recorder.note(events)
+    }
+
+    func decide(
+        _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
+    ) async -> FailureDecision {
+        await handler.decide(error, on: event, attempts: attempts)
+    }
+
+    func deadLetter(_ letter: DeadLetter<DocumentChangesEvent>) async throws {
+        try await handler.deadLetter(letter)
+        if let event = letter.event { recorder.note([event]) }
+    }
+}

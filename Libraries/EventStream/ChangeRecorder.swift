@@ -1,0 +1,47 @@
+import DocumentModel
+import EventLoop
+import EventTopics
+import Postgres
+
+/// Notes handled changes, to be written in bulk.
+final class ChangeRecorder: Sendable {
+    private let handled: HandledEvents
+    private let client: PostgresClient
+    private let noted = Locked<[(key: HandledEvents.PartitionKey, revision: Revision)]>([])
+
+    init(handled: HandledEvents, client: PostgresClient) {
+        self.handled = handled
+        self.client = client
+    }
+
+    func note(_ events: [ReceivedEvent<DocumentChangesEvent>]) {
+        note(
+            events.compactMap { event in
+                if case .head = event.payload { return nil }
+                return (.init(app: event.payload.app, partition: event.payload.partition), event.payload.revision)
+            })
+    }
+
+    func note(_ changes: [(key: HandledEvents.PartitionKey, revision: Revision)]) {
+        noted.withLock { noted in
+            noted += changes
+            // Without Postgres for long: what is forgotten here is found by the sweep, and handled once more.
+            if noted.count > 100_000 { noted.removeFirst(noted.count - 100_000) }
+        }
+    }
+
+    func flush() async throws {
+        let changes = noted.withLock { noted in
+            defer { noted = [] }
+            return noted
+        }
+        do {
+            for start in stride(from: 0, to: changes.count, by: 5000) {
+                try await handled.record(Array(changes[start..<min(start + 5000, changes.count)]), on: client)
+            }
+        } catch {
+            noted.withLock { $0.insert(contentsOf: changes, at: 0) }
+            throw error
+        }
+    }
+}
