@@ -253,7 +253,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "KafkaIntegrationTests",
         [
-            "DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
+            "ChildProcesses", "DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka",
+            "Lifecycle",
             "LocalEngines", "Logging", "Postgres", "TestSupport",
         ]),
     tests(

@@ -4,13 +4,31 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 // Of the thread: binds that happen elsewhere in the process at the same time are none of our business.
 static _Thread_local int next_port;
 
 void cembedded_fix_ports(int first_port) { next_port = first_port; }
+
+// A process that is just being forked has the listener that was closed here, until its exec: then the port is free again.
+// librdkafka 2.0 aborts when a mock broker that comes up again can't listen.
+static int outlast_forks(int (*libc_bind)(int, const struct sockaddr *, socklen_t), int fd, const struct sockaddr *address,
+                         socklen_t length) {
+  char thread[16] = "";
+  pthread_getname_np(pthread_self(), thread, sizeof thread);
+  int is_mock = strcmp(thread, "rdk:mock") == 0;
+  int result = libc_bind(fd, address, length);
+  for (int attempt = 0; is_mock && result != 0 && errno == EADDRINUSE && attempt < 5000; attempt++) {
+    nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+    result = libc_bind(fd, address, length);
+  }
+  return result;
+}
 
 __attribute__((visibility("default"))) int bind(int fd, const struct sockaddr *address, socklen_t length) {
   int (*libc_bind)(int, const struct sockaddr *, socklen_t) =
@@ -29,7 +47,7 @@ __attribute__((visibility("default"))) int bind(int fd, const struct sockaddr *a
       return libc_bind(fd, (const struct sockaddr *)&fixed, sizeof fixed);
     }
   }
-  return libc_bind(fd, address, length);
+  return outlast_forks(libc_bind, fd, address, length);
 }
 
 int cembedded_port_is_free(int port) {
