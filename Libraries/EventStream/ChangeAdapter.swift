@@ -7,6 +7,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     let handler: Handler
     let source: any GapSource
     let recorder: ChangeRecorder
+    let backlog: ChangeBacklog
     let logger: Logger
 
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.lane(of: event) }
@@ -15,6 +16,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
 
     func passedOver(_ messages: [KafkaMessage]) async -> [Bool] {
         let notices = ChangeNotices(messages)
+        await checkFirsts(notices)
         let concerned: ConcernedCollections
         do {
             concerned = try await handler.concern(of: notices.apps)
@@ -22,9 +24,22 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
             logger.debug("which changes have an effect is unknown, all are read", metadata: ["error": "\(error)"])
             return []
         }
-        let (passed, changes) = notices.outside(of: concerned)
+        let (passed, changes) = notices.outside(of: concerned, isBehind: backlog.contains)
         recorder.note(changes)
         return passed
+    }
+
+    /// A change must not overtake older ones that went by, here before a restart or in another process.
+    private func checkFirsts(_ notices: ChangeNotices) async {
+        let unchecked = backlog.unchecked(notices.partitions)
+        guard !unchecked.isEmpty else { return }
+        var progress: [HandledEvents.PartitionKey: HandledEvents.Progress]?
+        do {
+            progress = try await recorder.progress(unchecked)
+        } catch {
+            logger.debug("what is handled is unknown, changes are read later", metadata: ["error": "\(error)"])
+        }
+        backlog.check(notices.firsts(of: Set(unchecked)), progress)
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {

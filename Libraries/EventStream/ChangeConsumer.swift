@@ -19,6 +19,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     public let sweepInterval: Duration
     private let consumer: EventConsumer<ChangeAdapter<Handler>>
     private let recorder: ChangeRecorder
+    private let backlog = ChangeBacklog()
     private let handled: HandledEvents
     private let source: any GapSource
     private let client: PostgresClient
@@ -42,8 +43,9 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         repaired = EventStreamMetrics.repaired[name]
         consumer = EventConsumer(
             pool: pool, group: name, kafka: kafka, options: options,
-            handler: ChangeAdapter(handler: handler, source: source, recorder: recorder, logger: logger), logger: logger
-        )
+            handler: ChangeAdapter(
+                handler: handler, source: source, recorder: recorder, backlog: backlog, logger: logger),
+            backlog: backlog, logger: logger)
     }
 
     /// Consumes until a graceful shutdown or cancellation.
@@ -52,6 +54,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         let result = await withTaskGroup(of: Void.self) { tasks -> Result<Void, any Error> in
             tasks.addTask { await self.sweepRepeatedly() }
             tasks.addTask { await self.recordRepeatedly() }
+            tasks.addTask { await self.readBacklog() }
             let result: Result<Void, any Error>
             do { result = .success(try await self.consumer.run()) } catch { result = .failure(error) }
             tasks.cancelAll()
@@ -79,12 +82,17 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         do {
             try await consumer.waitUntilAssigned()
             while true {
+                // Another member may have had changes in hand that only it knew of.
+                if backlog.takeMoved() { last = nil }
                 do {
                     last = try await sweep(onlyUpTo: last).heads
                 } catch let error where !(error is CancellationError) {
                     logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
                 }
-                try await Task.sleep(for: sweepInterval)
+                let next = ContinuousClock.now + sweepInterval
+                while !backlog.hasMoved, ContinuousClock.now < next {
+                    try await Task.sleep(for: min(.seconds(1), next - ContinuousClock.now))
+                }
             }
         } catch {
             // Cancelled: the consumer has ended.
@@ -116,14 +124,21 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             sweep.heads[key] = head.head.number
             // A partition that was not behind at the last sweep may just be on its way.
             let end = known.map { min(head.head.number, $0[key] ?? 0) } ?? head.head.number
-            guard done.watermark < end,
+            guard done.watermark < end, !backlog.contains(key),
                 await consumer.owns(key: DocumentChangesEvent.key(app: key.app, partition: key.partition))
             else { continue }
-            sweep.repaired += try await repair(key, done, end: end, epoch: head.head.epoch)
+            let count = try await handleMissing(key, done, end: end, epoch: head.head.epoch)
+            guard count > 0 else { continue }
+            sweep.repaired += count
+            repaired.increment(by: count)
+            logger.notice(
+                "changes that the topic did not bring are handled",
+                metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])
         }
     }
 
-    private func repair(
+    /// Reads what is not handled of a partition from Postgres, and handles it.
+    private func handleMissing(
         _ key: HandledEvents.PartitionKey, _ done: HandledEvents.Progress, end: Int64, epoch: Int32
     ) async throws -> Int {
         var position = done.watermark
@@ -138,12 +153,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             }
             let missing = found.filter { !done.contains($0.revision.number) }
             if !missing.isEmpty {
-                logger.notice(
-                    "changes that the topic did not bring are handled",
-                    metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(missing.count)"])
                 await consumer.inject(missing.map { ReceivedEvent(.change($0)) })
                 count += missing.count
-                repaired.increment(by: missing.count)
             }
             guard let last = found.last else { break }
             position = last.revision.number
@@ -156,6 +167,45 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             "changes are no longer kept and are passed over",
             metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "revision": "\(revision)"])
         try await handled.skip(key, to: revision, on: client)
+    }
+
+    // MARK: Reading what went by
+
+    /// Until cancelled.
+    private func readBacklog() async {
+        await withDiscardingTaskGroup { group in
+            for await _ in backlog.wakes {
+                for (key, span) in backlog.next() { group.addTask { await self.catchUp(key, span) } }
+            }
+        }
+    }
+
+    /// Handles a partition's changes up to the last one that went by.
+    private func catchUp(_ key: HandledEvents.PartitionKey, _ span: ChangeBacklog.Span) async {
+        let topicKey = DocumentChangesEvent.key(app: key.app, partition: key.partition)
+        do {
+            guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
+            try await recorder.flush()
+            var done = try await handled.progress([key], on: client)[key] ?? .none
+            // After a restore numbers come again.
+            if span.first.epoch > done.epoch { done = .init(watermark: span.first.number - 1, above: []) }
+            if done.watermark < span.last.number {
+                let count = try await handleMissing(key, done, end: span.last.number, epoch: span.last.epoch)
+                logger.debug(
+                    "changes that went by are handled",
+                    metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])
+            }
+            // What is injected comes back unhandled when the partition went to another member.
+            guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
+            backlog.finish(key, span)
+        } catch {
+            if !(error is CancellationError) {
+                logger.warning("changes that went by can't be read, tries again", metadata: ["error": "\(error)"])
+            }
+            // Cancelled: the consumer has ended.
+            try? await Task.sleep(for: .seconds(1))
+            backlog.giveUp(key, isOurs: true)
+        }
     }
 
     // MARK: Recording

@@ -7,7 +7,7 @@ struct ChangeNotices {
     private let messages: [KafkaMessage]
     /// Of each message the place of its partition; `nil` when its key is none.
     private let places: [Int?]
-    private let partitions: [HandledEvents.PartitionKey]
+    let partitions: [HandledEvents.PartitionKey]
     /// Whose changes there are.
     let apps: Set<String>
 
@@ -32,14 +32,28 @@ struct ChangeNotices {
         apps = Set(partitions.map(\.app))
     }
 
+    /// The first change of each of these partitions.
+    func firsts(of wanted: Set<HandledEvents.PartitionKey>) -> [HandledEvents.PartitionKey: Revision] {
+        var firsts: [HandledEvents.PartitionKey: Revision] = [:]
+        var found: Set<Int> = []
+        for (index, place) in places.enumerated() {
+            guard let place, !found.contains(place), let revision = revision(of: messages[index]) else { continue }
+            found.insert(place)
+            if wanted.contains(partitions[place]) { firsts[partitions[place]] = revision }
+        }
+        return firsts
+    }
+
     /// What doesn't have to be seen: which messages, and the changes that they are about. What says something that isn't in the
     /// contract has to be.
+    /// - Parameter isBehind: whether changes of a partition mustn't be handled before older ones.
     func outside(
-        of concerned: ConcernedCollections
+        of concerned: ConcernedCollections, isBehind: (HandledEvents.PartitionKey) -> Bool = { _ in false }
     ) -> (passed: [Bool], changes: [(key: HandledEvents.PartitionKey, revision: Revision)]) {
         var changes: [(key: HandledEvents.PartitionKey, revision: Revision)] = []
+        let behind = partitions.map(isBehind)
         let passed = messages.indices.map { index -> Bool in
-            guard let place = places[index] else { return false }
+            guard let place = places[index], !behind[place] else { return false }
             let partition = partitions[place]
             let headers = messages[index].headers
             guard let type = headers[EventEnvelope.Header.type] else { return false }

@@ -30,6 +30,13 @@ final class ChangeRecorder: Sendable {
         }
     }
 
+    /// How far the consumer has come in these partitions, by what is written.
+    func progress(_ keys: [HandledEvents.PartitionKey]) async throws -> [HandledEvents.PartitionKey: HandledEvents
+        .Progress]
+    {
+        try await handled.progress(keys, on: client)
+    }
+
     func flush() async throws {
         let changes = noted.withLock { noted in
             defer { noted = [] }

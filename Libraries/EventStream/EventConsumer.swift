@@ -27,6 +27,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private let group: String
     private let options: EventConsumerOptions
     private let handler: Handler
+    private let backlog: (any EventBacklog<Payload>)?
     private let logger: Logger
     private let topic: String
     private let lagGauge: Gauge
@@ -55,13 +56,23 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         pool: String, group: String, kafka: KafkaConfiguration, options: EventConsumerOptions = EventConsumerOptions(),
         handler: Handler, logger: Logger? = nil
     ) {
+        self.init(
+            pool: pool, group: group, kafka: kafka, options: options, handler: handler, backlog: nil, logger: logger)
+    }
+
+    init(
+        pool: String, group: String, kafka: KafkaConfiguration, options: EventConsumerOptions, handler: Handler,
+        backlog: (any EventBacklog<Payload>)?, logger: Logger?
+    ) {
         configuration = kafka
         self.group = "partita.\(pool).\(group)"
         self.options = options
         self.handler = handler
+        self.backlog = backlog
         lanes = Lanes(places: options.concurrency)
         topic = Payload.topic.fullName(pool: pool)
-        pressure = PartitionPressure(eventLimit: options.pendingEvents, byteLimit: options.pendingBytes)
+        pressure = PartitionPressure(
+            eventLimit: options.pendingEvents, byteLimit: options.pendingBytes, canSpill: backlog != nil)
         let labels = [Payload.topic.name, group]
         lagGauge = EventStreamMetrics.lag.handle(labels)
         handledCounter = EventStreamMetrics.handled.handle(labels)
@@ -101,6 +112,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         } catch {
             failure = failure ?? error
         }
+        // Who injected what was cancelled still waits for it.
+        for entry in lanes.removeAll() { settle(entry) }
         await consumer.close(deadline: options.drainTimeout)
         self.consumer = nil
         if let failure { throw failure }
@@ -157,7 +170,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             }
         }
         stop()
-        for entry in lanes.drop(Set(lanes.loads.keys)) { settle(entry) }
+        for entry in lanes.drop(nil) { settle(entry) }
         guard await waitUntilIdle(Set(runningOf.keys)) else {
             logger.warning("handlers did not finish in time, they are cancelled")
             throw CancellationError()
@@ -171,9 +184,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             trackers[message.partition, default: OffsetTracker()].begin(message.offset)
             if !passedOver.isEmpty, passedOver[place] {
                 doneCount += 1
-                if let committable = trackers[message.partition]?.finish(message.offset) {
-                    done[message.partition] = committable
-                }
+                leave(message, &done)
                 continue
             }
             let item: Item
@@ -183,6 +194,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 item = .event(event, nil)
                 lane = handler.lane(of: event)
                 share = handler.share(of: event)
+                if backlog?.takes(event, isOverBudget: isOverBudget(share)) == true {
+                    leave(message, &done)
+                    continue
+                }
             } catch {
                 item = .undecodable(message, error)
                 lane = "undecodable/\(message.partition)"
@@ -197,6 +212,17 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         dispatch()
     }
 
+    private func leave(_ message: KafkaMessage, _ next: inout [Int32: Int64]) {
+        if let committable = trackers[message.partition]?.finish(message.offset) {
+            next[message.partition] = committable
+        }
+    }
+
+    private func isOverBudget(_ share: String) -> Bool {
+        let load = lanes.shares[share] ?? .init()
+        return pressure.isOverBudget(.init(events: load.events, bytes: load.bytes, uncommitted: 0))
+    }
+
     /// - Parameter next: by Kafka partition, the offset to go on with after a restart.
     private func noteDone(_ next: [Int32: Int64], count: Int) {
         handledCounter.increment(by: count)
@@ -206,6 +232,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
 
     /// Whether reading may go on.
     private func relievePressure(_ now: ContinuousClock.Instant) -> Bool {
+        for partition in owned where pressure.mustLetGo(load(partition)) {
+            if let next = trackers[partition]?.letGo() { noteDone([partition: next], count: 0) }
+        }
         let (pause, mustWait) = pressure.assess(
             Dictionary(uniqueKeysWithValues: owned.map { ($0, load($0)) }), now: now)
         if !pause.isEmpty {
@@ -281,12 +310,14 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 // Only repairs need it; the next assignment asks again.
                 logger.debug("the number of partitions is unknown", metadata: ["error": "\(error)"])
             }
+            backlog?.partitionsMoved()
             assigned.reach()
         case .revoked(let partitions, let isLost):
             let gone = Set(partitions.map(\.partition))
             logger.debug(
                 "partitions revoked", metadata: ["kafka.partitions": "\(gone.sorted())", "kafka.lost": "\(isLost)"])
             owned.subtract(gone)
+            backlog?.partitionsMoved()
             // A pause would outlast the assignment.
             let paused = pressure.forget(gone)
             if !paused.isEmpty { attempt { () throws(KafkaError) in try consumer?.resume(paused.map(topicPartition)) } }

@@ -51,27 +51,39 @@ struct EventLanes<Event> {
         }
     }
 
-    /// What is waiting or running of a Kafka partition.
+    /// What is waiting or running of a Kafka partition, or of a share.
     struct Load: Equatable {
         var events = 0
         var bytes = 0
+
+        mutating func add(_ events: Int, _ bytes: Int) {
+            self.events += events
+            self.bytes += bytes
+        }
     }
 
+    private let places: Int
     private var lanes: [String: Lane] = [:]
     private var ready: FairShares<String, String>
     private var waiting: [String: ContinuousClock.Instant] = [:]
+    /// What the topic brought; what was injected is bounded by who injects.
     private(set) var loads: [Int32: Load] = [:]
+    /// Everything.
+    private(set) var shares: [String: Load] = [:]
 
     /// - Parameter places: how many lanes run at the same time.
-    init(places: Int) { ready = FairShares(places: places) }
+    init(places: Int) {
+        self.places = places
+        ready = FairShares(places: places)
+    }
 
     /// Events that are in lanes, running ones included.
-    var count: Int { loads.values.reduce(0) { $0 + $1.events } }
+    var count: Int { shares.values.reduce(0) { $0 + $1.events } }
 
     /// - Parameter share: always the same one for a lane.
     mutating func append(_ entry: Entry, to lane: String, of share: String) {
-        loads[entry.partition, default: Load()].events += 1
-        loads[entry.partition, default: Load()].bytes += entry.bytes
+        if entry.offset != nil { loads[entry.partition, default: Load()].add(1, entry.bytes) }
+        shares[share, default: Load()].add(1, entry.bytes)
         if lanes[lane] == nil {
             lanes[lane] = Lane(share: share)
             ready.append(lane, of: share)
@@ -104,7 +116,7 @@ struct EventLanes<Event> {
     mutating func finish(_ name: String) -> [Entry] {
         guard var lane = takeRunning(name) else { return [] }
         let done = lane.removeFirst(lane.running)
-        for entry in done { unload(entry) }
+        for entry in done { unload(entry, of: lane.share) }
         lane.single = max(0, lane.single - done.count)
         lane.failures = 0
         lane.running = 0
@@ -150,26 +162,34 @@ struct EventLanes<Event> {
         return waiting.values.min()
     }
 
-    /// Forgets what waits of these Kafka partitions; what runs stays until it is finished.
+    /// Forgets what waits of these Kafka partitions, or of all; what runs stays until it is finished.
     /// - Returns: what was forgotten.
-    mutating func drop(_ partitions: Set<Int32>) -> [Entry] {
+    mutating func drop(_ partitions: Set<Int32>?) -> [Entry] {
+        func isGone(_ entry: Entry) -> Bool { partitions?.contains(entry.partition) ?? true }
         var dropped: [Entry] = []
         for (name, var lane) in lanes {
             let running = lane.head + lane.running
-            let gone = lane.entries[running...].filter { partitions.contains($0.partition) }
+            let gone = lane.entries[running...].filter(isGone)
             guard !gone.isEmpty else { continue }
             dropped += gone
+            for entry in gone { unload(entry, of: lane.share) }
             lane.entries =
                 lane.entries[lane.head..<running]
-                + lane.entries[running...].filter { !partitions.contains($0.partition) }
+                + lane.entries[running...].filter { !isGone($0) }
             lane.head = 0
             lane.single = lane.running
             if lane.running == 0 { lane.failures = 0 }
             lanes[name] = lane.entries.isEmpty ? nil : lane
             if lane.entries.isEmpty { waiting[name] = nil }
         }
-        for entry in dropped { unload(entry) }
         return dropped
+    }
+
+    /// Forgets everything, also what runs.
+    /// - Returns: what was forgotten.
+    mutating func removeAll() -> [Entry] {
+        defer { self = EventLanes(places: places) }
+        return lanes.values.flatMap { $0.entries[$0.head...] }
     }
 
     private mutating func takeRunning(_ name: String) -> Lane? {
@@ -179,9 +199,11 @@ struct EventLanes<Event> {
         return lane
     }
 
-    private mutating func unload(_ entry: Entry) {
-        loads[entry.partition]?.events -= 1
-        loads[entry.partition]?.bytes -= entry.bytes
+    private mutating func unload(_ entry: Entry, of share: String) {
+        shares[share]?.add(-1, -entry.bytes)
+        if shares[share]?.events == 0 { shares[share] = nil }
+        guard entry.offset != nil else { return }
+        loads[entry.partition]?.add(-1, -entry.bytes)
         if loads[entry.partition]?.events == 0 { loads[entry.partition] = nil }
     }
 }

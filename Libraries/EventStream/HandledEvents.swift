@@ -29,11 +29,14 @@ public struct HandledEvents: Sendable {
         public var watermark: Int64
         /// Handled ones above it.
         public var above: Set<Int64>
+        /// The newest epoch of which one was handled.
+        public var epoch: Int32
 
         /// A progress.
-        public init(watermark: Int64, above: Set<Int64>) {
+        public init(watermark: Int64, above: Set<Int64>, epoch: Int32 = 1) {
             self.watermark = watermark
             self.above = above
+            self.epoch = epoch
         }
 
         /// Whether this number is handled.
@@ -120,15 +123,16 @@ public struct HandledEvents: Sendable {
     ) async throws -> [PartitionKey: Progress] {
         let rows = try await client.query(
             """
-            SELECT h.app, h.partition, h.watermark, h.above
+            SELECT h.app, h.partition, h.epoch, h.watermark, h.above
             FROM unnest($2::text[], $3::text[]) AS wanted(app, partition)
             JOIN partita.handled_events h ON h.consumer = $1 AND h.app = wanted.app AND h.partition = wanted.partition
             """,
             [.text(consumer), .textArray(keys.map(\.app)), .textArray(keys.map(\.partition.text))])
         var progress: [PartitionKey: Progress] = [:]
-        for (app, partition, watermark, above) in try rows.decode((String, String, Int64, [Int64]).self) {
+        for row in try rows.decode((String, String, Int32, Int64, [Int64]).self) {
+            let (app, partition, epoch, watermark, above) = row
             progress[PartitionKey(app: app, partition: Partition(text: partition))] = Progress(
-                watermark: watermark, above: Set(above))
+                watermark: watermark, above: Set(above), epoch: epoch)
         }
         return progress
     }

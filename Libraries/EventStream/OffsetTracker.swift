@@ -32,6 +32,14 @@ struct OffsetTracker {
         return next
     }
 
+    /// Finishes all that have begun.
+    /// - Returns: the offset to go on with after a restart, when it moved.
+    mutating func letGo() -> Int64? {
+        guard head < offsets.count, let last = offsets.last else { return nil }
+        self = OffsetTracker()
+        return last + 1
+    }
+
     private func index(of offset: Int64) -> Int? {
         var low = head
         var high = offsets.count

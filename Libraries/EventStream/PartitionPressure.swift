@@ -1,7 +1,8 @@
 /// Decides when a member's Kafka partitions hold so much that reading has to stop, and which of them to pause. Pure.
 ///
 /// Pausing throws away what the client fetched ahead and costs half a second, so a partition whose handlers keep up is only waited
-/// for. One that stays full is paused, for the others' sake.
+/// for. One that stays full is paused, for the others' sake; or, where events can be left for later, those of shares that hold too
+/// much are, and it is paused only when it holds twice the limit nevertheless.
 struct PartitionPressure {
     /// What a partition holds in this process.
     struct Load: Equatable {
@@ -17,12 +18,17 @@ struct PartitionPressure {
 
     let eventLimit: Int
     let byteLimit: Int
+    let canSpill: Bool
     private(set) var paused: Set<Int32> = []
+    /// Of which events of shares that hold too much are left for later.
+    private(set) var spilling: Set<Int32> = []
     private var fullSince: [Int32: ContinuousClock.Instant] = [:]
 
-    init(eventLimit: Int, byteLimit: Int) {
+    /// - Parameter canSpill: whether events can be left for later.
+    init(eventLimit: Int, byteLimit: Int, canSpill: Bool = false) {
         self.eventLimit = eventLimit
         self.byteLimit = byteLimit
+        self.canSpill = canSpill
     }
 
     /// To be asked before reading on.
@@ -33,13 +39,19 @@ struct PartitionPressure {
         var pause: [Int32] = []
         var mustWait = false
         for (partition, load) in loads where !paused.contains(partition) {
-            guard isFull(load) else {
+            guard isFull(load, times: spilling.contains(partition) ? 2 : 1) else {
                 fullSince[partition] = nil
                 continue
             }
             let since = fullSince[partition, default: now]
             fullSince[partition] = since
-            if now - since < Self.patience { mustWait = true } else { pause.append(partition) }
+            if now - since < Self.patience {
+                mustWait = true
+            } else if canSpill, spilling.insert(partition).inserted {
+                fullSince[partition] = nil
+            } else {
+                pause.append(partition)
+            }
         }
         paused.formUnion(pause)
         return (pause.sorted(), mustWait)
@@ -51,6 +63,7 @@ struct PartitionPressure {
         guard load.events <= eventLimit / 2, load.bytes <= byteLimit / 2, load.uncommitted <= 2 * eventLimit else {
             return (false, false)
         }
+        spilling.remove(partition)
         return (fullSince.removeValue(forKey: partition) != nil, paused.remove(partition) != nil)
     }
 
@@ -58,11 +71,20 @@ struct PartitionPressure {
     /// - Returns: those of them that were paused.
     mutating func forget(_ partitions: Set<Int32>) -> Set<Int32> {
         for partition in partitions { fullSince[partition] = nil }
+        spilling.subtract(partitions)
         defer { paused.subtract(partitions) }
         return paused.intersection(partitions)
     }
 
-    private func isFull(_ load: Load) -> Bool {
-        load.events >= eventLimit || load.bytes >= byteLimit || load.uncommitted >= 4 * eventLimit
+    /// Whether a share that holds this much may not wait for more in this process.
+    func isOverBudget(_ load: Load) -> Bool {
+        !spilling.isEmpty && (load.events >= eventLimit / 4 || load.bytes >= byteLimit / 4)
+    }
+
+    /// Whether offsets are to go on before what holds them up is handled.
+    func mustLetGo(_ load: Load) -> Bool { canSpill && load.uncommitted >= 2 * eventLimit }
+
+    private func isFull(_ load: Load, times: Int) -> Bool {
+        load.events >= times * eventLimit || load.bytes >= times * byteLimit || load.uncommitted >= 4 * eventLimit
     }
 }

@@ -71,6 +71,28 @@ import Testing
         #expect(lanes.count == 1)
     }
 
+    @Test func `injected events count for their share, and for no Kafka partition`() {
+        var lanes = EventLanes<Int>(places: 16)
+        lanes.append(.init(event: 1, partition: 0, offset: 1, bytes: 10), to: "a", of: "app")
+        lanes.append(.init(event: 2, partition: 0, offset: nil, bytes: 5), to: "b", of: "app")
+        #expect(lanes.loads == [0: .init(events: 1, bytes: 10)])
+        #expect(lanes.shares == ["app": .init(events: 2, bytes: 15)])
+        #expect(events(lanes.take(limit: 1)) == [1])
+        #expect(lanes.drop(nil).map(\.event) == [2])
+        #expect(lanes.shares == ["app": .init(events: 1, bytes: 10)])
+        _ = lanes.finish("a")
+        #expect(lanes.loads.isEmpty)
+        #expect(lanes.shares.isEmpty)
+    }
+
+    @Test func `at the end nothing is left, whatever runs`() {
+        var lanes = lanes(("a", 1), ("a", 2), ("b", 3))
+        _ = lanes.take(limit: 1)
+        #expect(Set(lanes.removeAll().map(\.event)) == [1, 2, 3])
+        #expect(lanes.count == 0)
+        #expect(lanes.take(limit: 1) == nil)
+    }
+
     @Test func `a lane that was dropped and began anew is given once`() {
         var lanes = lanes(("a", 1))
         _ = lanes.drop([0])

@@ -15,6 +15,17 @@ import Testing
         #expect(tracker.count == 0)
     }
 
+    @Test func `what is let go counts as finished, and later ones don't wait for it`() {
+        var tracker = OffsetTracker()
+        #expect(tracker.letGo() == nil)
+        for offset: Int64 in [5, 6, 8] { tracker.begin(offset) }
+        #expect(tracker.letGo() == 9)
+        #expect(tracker.letGo() == nil)
+        tracker.begin(9)
+        #expect(tracker.finish(6) == nil)
+        #expect(tracker.finish(9) == 10)
+    }
+
     @Test func `thousands are forgotten as they finish`() {
         var tracker = OffsetTracker()
         for offset in 0..<5000 as Range<Int64> { tracker.begin(offset) }

@@ -28,6 +28,32 @@ import Testing
         #expect(pressure.relieved(1, .init(events: 1, bytes: 10, uncommitted: 1)) == (wasFull: true, resume: false))
     }
 
+    @Test
+    func
+        `where events can be left for later, a full partition leaves those of who holds much, and is paused at twice the limit`()
+    {
+        var pressure = PartitionPressure(eventLimit: 100, byteLimit: 1000, canSpill: true)
+        let full = PartitionPressure.Load(events: 100), twice = PartitionPressure.Load(events: 200)
+        let much = PartitionPressure.Load(events: 25), little = PartitionPressure.Load(events: 24)
+        #expect(pressure.assess([0: full], now: now) == (pause: [], mustWait: true))
+        #expect(!pressure.isOverBudget(much))
+        #expect(pressure.assess([0: full], now: now + .seconds(2)) == (pause: [], mustWait: false))
+        #expect(pressure.isOverBudget(much))
+        #expect(pressure.isOverBudget(.init(events: 1, bytes: 250)))
+        #expect(!pressure.isOverBudget(little))
+        #expect(pressure.assess([0: twice], now: now + .seconds(3)) == (pause: [], mustWait: true))
+        #expect(pressure.assess([0: twice], now: now + .seconds(5)) == (pause: [0], mustWait: false))
+        #expect(pressure.relieved(0, .init(events: 50)) == (wasFull: true, resume: true))
+        #expect(!pressure.isOverBudget(much))
+    }
+
+    @Test func `an early event holds offsets up only where nothing else brings events again`() {
+        let load = PartitionPressure.Load(events: 1, bytes: 1, uncommitted: 20)
+        #expect(PartitionPressure(eventLimit: 10, byteLimit: 10, canSpill: true).mustLetGo(load))
+        #expect(!PartitionPressure(eventLimit: 11, byteLimit: 10, canSpill: true).mustLetGo(load))
+        #expect(!PartitionPressure(eventLimit: 10, byteLimit: 10).mustLetGo(load))
+    }
+
     @Test func `a partition that leaves takes its pause along`() {
         var pressure = PartitionPressure(eventLimit: 10, byteLimit: 1000)
         _ = pressure.assess([0: full, 1: full], now: now)

@@ -1,0 +1,90 @@
+import DocumentModel
+import EventTopics
+import Testing
+
+@testable import EventStream
+
+@Suite struct ChangeBacklogTests {
+    private let key = ChangeBacklog.Key(app: "a", partition: Partition(text: "s:p"))
+
+    private func event(_ partition: String, _ number: Int64, epoch: Int32 = 1) -> ReceivedEvent<DocumentChangesEvent> {
+        let revision = Revision(epoch: epoch, number: number)
+        return ReceivedEvent(
+            .change(
+                ChangeEvent(
+                    app: "a", namespace: .init(database: "db", collection: "c"), operationType: .insert,
+                    documentKey: .int64(number), partition: Partition(text: partition), revision: revision,
+                    incarnation: revision, clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)))
+    }
+
+    private func head(_ number: Int64) -> ReceivedEvent<DocumentChangesEvent> {
+        ReceivedEvent(
+            .head(
+                PartitionHead(app: "a", partition: key.partition, head: Revision(epoch: 1, number: number), time: 0)))
+    }
+
+    @Test func `a partition is behind from a change over the budget on, until all that went by is handled`() throws {
+        let backlog = ChangeBacklog()
+        #expect(!backlog.takes(event("s:p", 1), isOverBudget: false))
+        #expect(backlog.takes(event("s:p", 2), isOverBudget: true))
+        #expect(backlog.takes(event("s:p", 3), isOverBudget: false))
+        #expect(!backlog.takes(event("s:q", 1), isOverBudget: false))
+        #expect(!backlog.takes(head(3), isOverBudget: true))
+
+        let taken = backlog.next()
+        #expect(taken.map(\.key) == [key])
+        let span = try #require(taken.first?.span)
+        #expect(span == .init(first: Revision(epoch: 1, number: 2), last: Revision(epoch: 1, number: 3)))
+        #expect(backlog.next().isEmpty)
+        // More went by while it was read.
+        #expect(backlog.takes(event("s:p", 4), isOverBudget: false))
+        backlog.finish(key, span)
+        #expect(backlog.contains(key))
+        let rest = try #require(backlog.next().first?.span)
+        #expect(rest.last == Revision(epoch: 1, number: 4))
+        backlog.finish(key, rest)
+        #expect(!backlog.contains(key))
+        #expect(!backlog.takes(event("s:p", 5), isOverBudget: false))
+    }
+
+    @Test func `a first change with a gap before it goes by`() {
+        func first(_ number: Int64, epoch: Int32 = 1, _ progress: HandledEvents.Progress?) -> Bool {
+            let backlog = ChangeBacklog()
+            #expect(backlog.unchecked([key]) == [key])
+            backlog.check(
+                [key: Revision(epoch: epoch, number: number)], progress.map { [key: $0] } ?? [:])
+            #expect(backlog.unchecked([key]).isEmpty)
+            backlog.partitionsMoved()
+            #expect(backlog.unchecked([key]) == [key])
+            #expect(backlog.takeMoved())
+            #expect(!backlog.takeMoved())
+            return backlog.contains(key)
+        }
+        #expect(!first(1, nil))
+        #expect(first(2, nil))
+        let ten = HandledEvents.Progress(watermark: 10, above: [12])
+        for number: Int64 in [3, 10, 11] { #expect(!first(number, ten)) }
+        #expect(first(12, ten))
+        #expect(first(15, ten))
+        // Numbers come again after a restore.
+        #expect(!first(15, epoch: 2, ten))
+
+        let unknown = ChangeBacklog()
+        unknown.check([key: Revision(epoch: 1, number: 1)], nil)
+        #expect(unknown.contains(key))
+    }
+
+    @Test func `a few partitions of an app are read at a time, and those of others beside them`() {
+        let backlog = ChangeBacklog()
+        for number in 0..<10 { _ = backlog.takes(event("s:\(number)", 1), isOverBudget: true) }
+        let first = backlog.next()
+        #expect(first.map(\.key.partition.text) == ["s:0", "s:1", "s:2", "s:3"])
+        #expect(backlog.next().isEmpty)
+        backlog.finish(first[1].key, first[1].span)
+        backlog.giveUp(first[2].key, isOurs: true)
+        backlog.giveUp(first[3].key, isOurs: false)
+        #expect(backlog.next().map(\.key.partition.text) == ["s:4", "s:5", "s:6"])
+        #expect(backlog.contains(first[2].key))
+        #expect(!backlog.contains(first[3].key))
+    }
+}
