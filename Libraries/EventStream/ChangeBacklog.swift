@@ -69,6 +69,8 @@ final class ChangeBacklog: EventBacklog {
         }
     }
 
+    var count: Int { state.withLock { $0.behind.count } }
+
     func contains(_ key: Key) -> Bool { state.withLock { $0.behind[key] != nil } }
 
     // MARK: The first changes of partitions

@@ -25,6 +25,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     private let client: PostgresClient
     private let logger: Logger
     private let repaired: Counter
+    private let behind: Gauge
 
     /// Describes the consumer; `run` starts it.
     /// - Parameter name: the consumer's name in its group and in `HandledEvents`; it stays the same over releases.
@@ -41,6 +42,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         handled = HandledEvents(consumer: name)
         recorder = ChangeRecorder(handled: handled, client: postgres)
         repaired = EventStreamMetrics.repaired[name]
+        behind = EventStreamMetrics.behind[name]
         consumer = EventConsumer(
             pool: pool, group: name, kafka: kafka, options: options,
             handler: ChangeAdapter(
@@ -175,6 +177,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     private func readBacklog() async {
         await withDiscardingTaskGroup { group in
             for await _ in backlog.wakes {
+                behind.set(backlog.count)
                 for (key, span) in backlog.next() { group.addTask { await self.catchUp(key, span) } }
             }
         }
@@ -198,6 +201,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             // What is injected comes back unhandled when the partition went to another member.
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
             backlog.finish(key, span)
+            behind.set(backlog.count)
         } catch {
             if !(error is CancellationError) {
                 logger.warning("changes that went by can't be read, tries again", metadata: ["error": "\(error)"])
