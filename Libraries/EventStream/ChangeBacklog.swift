@@ -46,7 +46,7 @@ final class ChangeBacklog: EventBacklog {
     /// Partitions of one app that are read at the same time.
     private static let readersPerApp = 4
 
-    /// Yields when there is something to read.
+    /// Yields when there may be something to read, or less is behind.
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let state = Locked(State())
@@ -69,6 +69,7 @@ final class ChangeBacklog: EventBacklog {
         }
     }
 
+    /// How many partitions are behind.
     var count: Int { state.withLock { $0.behind.count } }
 
     func contains(_ key: Key) -> Bool { state.withLock { $0.behind[key] != nil } }
@@ -123,8 +124,9 @@ final class ChangeBacklog: EventBacklog {
                 let number = Self.readersPerApp - state.readers[app, default: 0]
                 let keys = state.waiting[app]?.prefix(number) ?? []
                 guard !keys.isEmpty else { continue }
-                taken += keys.compactMap { key in state.behind[key].map { (key, $0) } }
-                state.readers[app, default: 0] += keys.count
+                let found = keys.compactMap { key in state.behind[key].map { (key: key, span: $0) } }
+                taken += found
+                state.readers[app, default: 0] += found.count
                 state.waiting[app]?.removeFirst(keys.count)
                 if state.waiting[app]?.isEmpty == true { state.waiting[app] = nil }
             }
@@ -137,8 +139,8 @@ final class ChangeBacklog: EventBacklog {
         state.withLock { state in
             if state.behind[key]?.last == span.last { state.behind[key] = nil }
             state.release(key)
-            if !state.waiting.isEmpty { wake.yield() }
         }
+        wake.yield()
     }
 
     /// It is another member's now, or is to be read again.
@@ -146,7 +148,7 @@ final class ChangeBacklog: EventBacklog {
         state.withLock { state in
             if !isOurs { state.behind[key] = nil }
             state.release(key)
-            if !state.waiting.isEmpty { wake.yield() }
         }
+        wake.yield()
     }
 }

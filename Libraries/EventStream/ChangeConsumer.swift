@@ -12,7 +12,8 @@ import Postgres
 /// The handler gets changes only: large ones are read from their change rows, heads are kept here. What was handled is recorded in
 /// Postgres, by the handler's claims and, for changes without effect, in bulk every second. A sweep, at the start and at intervals,
 /// compares heads with what was handled, and feeds what is missing through the same lanes. A member sweeps the partitions whose
-/// keys are its own at the moment, so that a partition's events are never handled in two places.
+/// keys are its own at the moment, so that a partition's events are never handled in two places. Changes of an app that holds too
+/// much of what may wait go by, and are read from Postgres later, in order (`ChangeBacklog`).
 public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     /// - `sweepInterval` (duration, optional, default: 30 s): How often heads are compared. A change that came late by less than this
     ///   is left to the topic, except in the first sweep.
@@ -91,6 +92,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
                 } catch let error where !(error is CancellationError) {
                     logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
                 }
+                // In short waits: a look each second is simpler than two waits that race.
                 let next = ContinuousClock.now + sweepInterval
                 while !backlog.hasMoved, ContinuousClock.now < next {
                     try await Task.sleep(for: min(.seconds(1), next - ContinuousClock.now))
@@ -201,12 +203,11 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             // What is injected comes back unhandled when the partition went to another member.
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
             backlog.finish(key, span)
-            behind.set(backlog.count)
         } catch {
             if !(error is CancellationError) {
                 logger.warning("changes that went by can't be read, tries again", metadata: ["error": "\(error)"])
             }
-            // Cancelled: the consumer has ended.
+            // Postgres is away, most likely, and shouldn't be asked without a pause. Cancelled: the consumer has ended.
             try? await Task.sleep(for: .seconds(1))
             backlog.giveUp(key, isOurs: true)
         }

@@ -35,11 +35,9 @@ struct ChangeNotices {
     /// The first change of each of these partitions.
     func firsts(of wanted: Set<HandledEvents.PartitionKey>) -> [HandledEvents.PartitionKey: Revision] {
         var firsts: [HandledEvents.PartitionKey: Revision] = [:]
-        var found: Set<Int> = []
         for (index, place) in places.enumerated() {
-            guard let place, !found.contains(place), let revision = revision(of: messages[index]) else { continue }
-            found.insert(place)
-            if wanted.contains(partitions[place]) { firsts[partitions[place]] = revision }
+            guard let place, wanted.contains(partitions[place]), firsts[partitions[place]] == nil else { continue }
+            firsts[partitions[place]] = revision(of: messages[index])
         }
         return firsts
     }

@@ -10,7 +10,8 @@ import Metrics
 /// **At least once.** An event comes again after a crash between its effect and its offset's commit, so handlers claim it in
 /// the transaction of the effect (`HandledEvents`). **Bounded.** What waits in this process is limited per Kafka partition by
 /// pausing it. **A failure stays in its lane**: it is retried with growing waits while other lanes go on, until the handler decides
-/// to put it aside. Its Kafka partition keeps its offset meanwhile, and is paused once the limit is reached.
+/// to put it aside. Its Kafka partition keeps its offset meanwhile, and is paused once the limit is reached; with an `EventBacklog`,
+/// offsets go on instead, and events of shares that hold too much are left to it.
 ///
 /// At a graceful shutdown it stops reading, lets running handlers finish, commits, and leaves the group.
 public actor EventConsumer<Handler: EventHandler>: Service {
@@ -112,7 +113,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         } catch {
             failure = failure ?? error
         }
-        // Who injected what was cancelled still waits for it.
+        // Who injected what wasn't handled any more still waits for it.
         for entry in lanes.removeAll() { settle(entry) }
         await consumer.close(deadline: options.drainTimeout)
         self.consumer = nil
@@ -170,7 +171,6 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             }
         }
         stop()
-        for entry in lanes.drop(nil) { settle(entry) }
         guard await waitUntilIdle(Set(runningOf.keys)) else {
             logger.warning("handlers did not finish in time, they are cancelled")
             throw CancellationError()

@@ -5,7 +5,7 @@ public struct EventConsumerOptions: Sendable {
     /// - `batchLimit` (int, optional, default: 100): Events that a handler gets at once at most.
     public var batchLimit: Int
     /// - `pendingEvents` (int, optional, default: 2000): Events of one Kafka partition that wait in this process; beyond it the
-    ///   partition is paused until half of them are done.
+    ///   partition is paused until half of them are done; for `document-changes`, first changes of apps that hold a quarter of it go by.
     public var pendingEvents: Int
     /// - `pendingBytes` (int, optional, default: 8388608): The same in bytes.
     public var pendingBytes: Int

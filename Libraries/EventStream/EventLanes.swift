@@ -162,10 +162,10 @@ struct EventLanes<Event> {
         return waiting.values.min()
     }
 
-    /// Forgets what waits of these Kafka partitions, or of all; what runs stays until it is finished.
+    /// Forgets what waits of these Kafka partitions; what runs stays until it is finished.
     /// - Returns: what was forgotten.
-    mutating func drop(_ partitions: Set<Int32>?) -> [Entry] {
-        func isGone(_ entry: Entry) -> Bool { partitions?.contains(entry.partition) ?? true }
+    mutating func drop(_ partitions: Set<Int32>) -> [Entry] {
+        func isGone(_ entry: Entry) -> Bool { partitions.contains(entry.partition) }
         var dropped: [Entry] = []
         for (name, var lane) in lanes {
             let running = lane.head + lane.running

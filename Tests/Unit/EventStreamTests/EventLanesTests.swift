@@ -78,7 +78,7 @@ import Testing
         #expect(lanes.loads == [0: .init(events: 1, bytes: 10)])
         #expect(lanes.shares == ["app": .init(events: 2, bytes: 15)])
         #expect(events(lanes.take(limit: 1)) == [1])
-        #expect(lanes.drop(nil).map(\.event) == [2])
+        #expect(lanes.drop([0]).map(\.event) == [2])
         #expect(lanes.shares == ["app": .init(events: 1, bytes: 10)])
         _ = lanes.finish("a")
         #expect(lanes.loads.isEmpty)
