@@ -22,27 +22,46 @@ public struct AppStorage: Sendable {
     public var app: String
     /// The database that devices' operations are about.
     public var syncDatabase: String
-    /// The field whose value is a document's partition; `nil` when the app doesn't sync.
-    public var partitionKey: String?
-    /// The collections that devices may write; `nil` allows all.
-    public var syncedCollections: Set<String>?
+    /// The field whose value is a synced document's partition; `nil` when the app doesn't sync.
+    let partitionKey: String?
+    /// The collections of the sync database that devices know; all others are the server's own.
+    let syncedCollections: Set<ExactText>
     /// Checks what is written.
     public var validate: Validator
 
     public init(
-        app: String, syncDatabase: String, partitionKey: String?, syncedCollections: Set<String>? = nil,
+        app: String, syncDatabase: String, partitionKey: String?, syncedCollections: [String] = [],
         validate: @escaping Validator = { _, _ in nil }
     ) {
         self.app = app
         self.syncDatabase = syncDatabase
         self.partitionKey = partitionKey
-        self.syncedCollections = syncedCollections
+        self.syncedCollections = Set(syncedCollections.map(ExactText.init))
         self.validate = validate
+    }
+
+    /// Whether devices know a collection.
+    public func syncs(_ namespace: ChangeEvent.Namespace) -> Bool { partitionKey(of: namespace) != nil }
+
+    /// The field whose value is the partition of a collection's documents; `nil` where they don't sync.
+    public func partitionKey(of namespace: ChangeEvent.Namespace) -> String? {
+        guard namespace.database.hasSameBytes(as: syncDatabase),
+            syncedCollections.contains(ExactText(namespace.collection))
+        else { return nil }
+        return partitionKey
+    }
+
+    /// Whether documents are in the same partitions as under another definition.
+    func hasSamePartitions(as other: AppStorage) -> Bool {
+        partitionKey.map(ExactText.init) == other.partitionKey.map(ExactText.init)
+            && syncDatabase.hasSameBytes(as: other.syncDatabase) && syncedCollections == other.syncedCollections
     }
 
     /// The partition that a document is in: that of its partition value, else an internal one of its collection.
     func partition(of document: Document, in namespace: ChangeEvent.Namespace, id: String) -> Partition {
-        if let partitionKey, let key = document[partitionKey]?.storableKey { return Partition(text: key) }
+        if let partitionKey = partitionKey(of: namespace), let key = document[partitionKey]?.storableKey {
+            return Partition(text: key)
+        }
         return .internal(namespace, id: id)
     }
 }

@@ -45,7 +45,7 @@ public final class DocumentStore: Service {
     public func define(_ storage: AppStorage) {
         let former = apps.withLock { $0.updateValue(storage, forKey: storage.app) }
         // The tables' triggers have to learn another partition key.
-        if former?.partitionKey != storage.partitionKey { tables.forget(app: storage.app) }
+        if former.map({ !$0.hasSamePartitions(as: storage) }) ?? false { tables.forget(app: storage.app) }
     }
 
     /// Forgets an app.

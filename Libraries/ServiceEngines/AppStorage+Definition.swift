@@ -14,9 +14,7 @@ extension AppStorage {
         let sync = app.sync.flatMap { $0.isEnabled ? $0 : nil }
         self.init(
             app: app.id, syncDatabase: sync?.database ?? "", partitionKey: sync?.partitionKey,
-            syncedCollections: sync.map { sync in
-                Set(app.collections.filter { $0.database == sync.database }.map(\.name))
-            },
+            syncedCollections: app.collections.filter { app.syncVerdict(of: $0) == .synced }.map(\.name),
             validate: { namespace, document in
                 guard let violation = schemas[namespace]?.validate(document).first else { return nil }
                 return SchemaViolation(reason: violation.message, path: violation.path)

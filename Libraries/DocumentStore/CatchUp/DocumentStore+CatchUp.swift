@@ -27,9 +27,7 @@ extension DocumentStore {
         limits: CatchUpLimits = CatchUpLimits()
     ) async throws -> CatchUp {
         let storage = try storage(of: app)
-        let tables = try await tables.all(of: app).filter {
-            $0.namespace.database.utf8.elementsEqual(storage.syncDatabase.utf8)
-        }
+        let tables = try await tables.all(of: app).filter { storage.syncs($0.namespace) }
         let rows = try await client.query(
             CatchUpSQL.read(tables),
             [
@@ -80,7 +78,7 @@ extension DocumentStore {
         let storage = try storage(of: app)
         var keys: [DocumentKey] = []
         for table in try await tables.all(of: app)
-        where table.namespace.database.utf8.elementsEqual(storage.syncDatabase.utf8) && keys.count < limit {
+        where storage.syncs(table.namespace) && keys.count < limit {
             let collection = table.namespace.collection
             if let after, ExactText(collection) < ExactText(after.collection) { continue }
             let isFirst = after.map { ExactText($0.collection) == ExactText(collection) } ?? false
@@ -120,6 +118,7 @@ private enum CatchUpSQL {
     /// tables' collections. One statement is one snapshot. Bodies are fetched for the rows that stay after the cut only.
     static func read(_ tables: [CollectionTable]) -> String {
         let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
+        let buried = "app = $1 and database = $9 and collection = any ($10::text[]) and \(since)"
         let sources = tables.enumerated().map { place, table in
             """
             (select \(place) as place, ($10::text[])[\(place + 1)] as collection, _id, epoch, revision, incarnation_epoch,
@@ -130,11 +129,11 @@ private enum CatchUpSQL {
         let tombstones = """
             (select -1 as place, collection, _id, epoch, revision, incarnation_epoch, incarnation, 64 as size
             from partita.tombstones
-            where app = $1 and database = $9 and \(since) order by epoch, revision limit $7)
+            where \(buried) order by epoch, revision limit $7)
             """
         let counts =
             tables.map { "(select count(*) from \($0.name) where \(since))" }
-            + ["(select count(*) from partita.tombstones where app = $1 and database = $9 and \(since))"]
+            + ["(select count(*) from partita.tombstones where \(buried))"]
         let bodies = tables.enumerated().map { place, table in
             "when \(place) then (select t.body::text from \(table.name) t where t._id = e._id)"
         }

@@ -15,7 +15,8 @@ extension DocumentCollection {
         if options.projection != nil { here.append("projection") }
         if parsed.text == nil, let sort = try Self.sort(options.sort, collation: parsed.filter.collation),
             let read = OrderedRead(
-                sort, filter: parsed.filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
+                sort, filter: parsed.filter, table: table,
+                partitionKey: try store.storage(of: app).partitionKey(of: table.namespace),
                 hint: try hinted(options.hint, on: table))
         {
             return try await explanation(
@@ -44,7 +45,8 @@ extension DocumentCollection {
             return false
         }
         return OrderedRead(
-            sort, filter: parsed.filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
+            sort, filter: parsed.filter, table: table,
+            partitionKey: try store.storage(of: app).partitionKey(of: table.namespace),
             hint: try hinted(options.hint, on: table)) != nil
     }
 

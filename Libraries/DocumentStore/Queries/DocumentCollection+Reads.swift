@@ -165,7 +165,8 @@ extension DocumentCollection {
         guard let table = try await table() else { return }
         if let sort, parsed.text == nil,
             let read = OrderedRead(
-                sort, filter: filter, table: table, partitionKey: try store.storage(of: app).partitionKey,
+                sort, filter: filter, table: table,
+                partitionKey: try store.storage(of: app).partitionKey(of: table.namespace),
                 hint: try hinted(options.hint, on: table))
         {
             return try await self.read(

@@ -92,7 +92,7 @@ public struct DocumentCollection: Sendable {
             throw DocumentStoreError(.badFilter, "text and hint not allowed in same query", mongoCode: 2)
         }
         var translation = FilterTranslation(
-            partitionKey: try store.storage(of: app).partitionKey, indexes: table.indexes,
+            partitionKey: try store.storage(of: app).partitionKey(of: table.namespace), indexes: table.indexes,
             hint: try hinted(hint, on: table))
         var condition = translation.translate(parsed.filter)
         let text = try parsed.text?.sql(by: table.indexes) { translation.bind($0) }

@@ -42,7 +42,7 @@ final class CollectionTables: Sendable {
             "select c.schema_name, c.table_name from partita.ensure_collection($1, $2, $3, $4) c",
             [
                 .text(storage.app), .text(namespace.database), .text(namespace.collection),
-                PostgresValue(storage.partitionKey),
+                PostgresValue(storage.partitionKey(of: namespace)),
             ])
         guard let row = rows.first else {
             throw DocumentStoreError(.corruptRow, "ensure_collection returned nothing")

@@ -91,12 +91,11 @@ extension DocumentStore {
         for upload in uploads {
             for operation in upload.changeset.operations {
                 let name = ExactText(operation.collection)
-                guard tables[name] == nil, storage.syncedCollections?.contains(operation.collection) ?? true else {
-                    continue
-                }
+                let namespace = ChangeEvent.Namespace(
+                    database: storage.syncDatabase, collection: operation.collection)
+                guard tables[name] == nil, storage.syncs(namespace) else { continue }
                 do {
-                    tables[name] = try await self.tables.ensured(
-                        .init(database: storage.syncDatabase, collection: operation.collection), of: storage)
+                    tables[name] = try await self.tables.ensured(namespace, of: storage)
                 } catch let error as DocumentStoreError where error.code == .unknownCollection {
                     continue  // the changeset is rejected for it
                 }

@@ -19,10 +19,17 @@ enum AppDeployCommand {
         let result = try await deploy(
             try arguments.required("DIRECTORY"), configuration: try LocalConfiguration(arguments: arguments))
         for warning in result.warnings { Progress.line(warning) }
+        for line in syncReport(of: result.app.definition) { Output.line(line) }
         Output.line(
             result.isNew
                 ? "\(result.app.id) version \(result.app.version) is deployed"
                 : "\(result.app.id) is unchanged, version \(result.app.version)")
+    }
+
+    /// Which collections devices know, and why they don't know the others; nothing for an app that doesn't sync.
+    static func syncReport(of definition: AppDefinition) -> [String] {
+        guard definition.sync != nil else { return [] }
+        return definition.collections.map { "\($0.database).\($0.name) is \(definition.syncVerdict(of: $0))" }
     }
 
     /// Checks everything first: a folder with an error changes nothing.

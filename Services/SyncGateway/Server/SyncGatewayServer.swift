@@ -44,7 +44,10 @@ public enum SyncGatewayServer {
             client: engines.postgres, producer: engines.events, instance: engines.instance, lease: lease, logger: logger
         )
         let committer = GroupCommitter(store: engines.store, on: context.loops.next())
-        let feed = ChangeFeed(logger: logger)
+        let feed = ChangeFeed(logger: logger) { [store = engines.store] app, namespace in
+            // An app that isn't known here has no devices here.
+            (try? store.storage(of: app).syncs(namespace)) ?? false
+        }
         let gateway = GatewayContext(
             store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier,
             shutOut: engines.shutOut, grants: grants, lease: lease, presence: presence, producer: engines.events,

@@ -19,6 +19,15 @@ extension EndToEnd {
                                 "resetPasswordUrl": "https://app.example/reset"}}}
             """,
             "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#,
+            "sync/config.json": """
+            {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
+             "partition": {"key": "team", "type": "string", "permissions": {"read": false, "write": false}}}
+            """,
+            "data_sources/mongodb-atlas/d/c/schema.json":
+                #"{"title": "c", "bsonType": "object", "properties": {"n": {"bsonType": "int"}}}"#,
+            "data_sources/mongodb-atlas/d/shared/schema.json":
+                #"{"title": "shared", "bsonType": "object", "properties": {"team": {"bsonType": "string"}}}"#,
+            "http_endpoints/data_api_config.json": #"{"disabled": false}"#,
             "functions/config.json": #"[{"name": "add", "private": false}]"#,
             "functions/add.js": "exports = (a, b) => ({sum: a + b, user: context.user.id});",
         ]
@@ -168,6 +177,9 @@ extension EndToEnd {
             let run = try await CapturedRun.run(
                 CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory])
             guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
+            #expect(run.output.contains("d.shared is synced"), "\(run.output)")
+            let reason = "its schema has no property 'team', the partition key"
+            #expect(run.output.contains("d.c is not synced: \(reason)"), "\(run.output)")
         }
 
         private struct Client {

@@ -29,7 +29,7 @@ struct PoolFixture: Sendable {
                 logger: Logger(label: "hosts"))
             let running = Task { try await pool.run() }
             let store = DocumentStore(client: client)
-            store.define(AppStorage(app: app, syncDatabase: "", partitionKey: nil, syncedCollections: nil))
+            store.define(AppStorage(app: app, syncDatabase: "", partitionKey: nil))
             let result: Result<Void, any Error>
             do { result = .success(try await body(PoolFixture(hosts: pool, store: store))) } catch {
                 result = .failure(error)

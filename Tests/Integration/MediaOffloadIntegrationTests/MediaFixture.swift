@@ -130,6 +130,9 @@ final class MediaFixture: Sendable {
             "data_sources/mongodb-atlas/config.json": """
             {"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {}}
             """,
+            "data_sources/mongodb-atlas/RChat/ChatMessage/schema.json": """
+            {"title": "ChatMessage", "bsonType": "object", "properties": {"partition": {"bsonType": "string"}}}
+            """,
             "data_sources/mongodb-atlas/RChat/ChatMessage/rules.json": """
             {"database": "RChat", "collection": "ChatMessage", "roles": []}
             """,

@@ -139,7 +139,7 @@ final class GatewayFixture: Sendable {
     /// Decides as permissions would: the row, then the topic.
     func grant(
         _ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1, isFence: Bool = false,
-        lifetime: Duration? = nil
+        lifetime: Duration? = nil, app: String = app
     ) async throws {
         try await postgres.execute(
             """
@@ -149,14 +149,14 @@ final class GatewayFixture: Sendable {
                 set access = excluded.access, version = excluded.version, expires_at = excluded.expires_at
             """,
             [
-                .text(Self.app), .text(partition.text), .text(user), .text(access.rawValue), .int(version),
+                .text(app), .text(partition.text), .text(user), .text(access.rawValue), .int(version),
                 lifetime.map { PostgresValue.double($0 / .seconds(1)) } ?? .null,
             ])
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         try await events.send(
             GrantsEvent.grant(
                 Grant(
-                    app: Self.app, user: user, partition: partition, access: access,
+                    app: app, user: user, partition: partition, access: access,
                     version: Revision(epoch: 1, number: version), reason: "test",
                     expires: lifetime.map { now + Int64($0 / .milliseconds(1)) }, isFence: isFence, time: now)))
     }
@@ -195,9 +195,9 @@ final class GatewayFixture: Sendable {
     // MARK: Devices
 
     /// A device that has been welcomed.
-    func device(_ user: String, id: String = ObjectId().hexString) async throws -> Device {
-        let device = try await Device(port: port)
-        try await device.send(.hello(.init(device: id, token: token(user))))
+    func device(_ user: String, id: String = ObjectId().hexString, app: String = app) async throws -> Device {
+        let device = try await Device(port: port, app: app)
+        try await device.send(.hello(.init(device: id, token: token(user, app: app))))
         guard case .welcome = try await device.next() else { throw Device.Unexpected(what: "no welcome") }
         return device
     }

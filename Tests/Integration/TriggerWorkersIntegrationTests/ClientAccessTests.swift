@@ -100,6 +100,55 @@ import Testing
         #expect(try await notes.countDocuments() == 4)
     }
 
+    @Test func `for a function's call the rules lead, whether a collection syncs or not`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let insert = """
+            exports = async (name, id) => {
+                const one = context.services.get("mongodb-atlas").db("Test").collection(name);
+                try { return (await one.insertOne({ _id: id, team: "nobody" })).insertedId; } catch (error) { return error.name; }
+            };
+            """
+        let allows = #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#
+        let forbids = #"{"roles": [{"name": "none", "apply_when": {}, "read": false, "write": false}]}"#
+        let schema = #"{"title": "T", "bsonType": "object", "properties": {"team": {"bsonType": "string"}}}"#
+        let app = TriggerApp(
+            functions: ["userInsert": insert, "systemInsert": insert],
+            rules: [
+                "SyncedOpen": allows, "SyncedClosed": forbids, "ServerOpen": allows, "ServerClosed": forbids,
+            ],
+            more: [
+                "sync/config.json": """
+                {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "Test",
+                 "partition": {"key": "team", "type": "string", "required": false,
+                               "permissions": {"read": false, "write": false}}}
+                """,
+                "data_sources/mongodb-atlas/Test/SyncedOpen/schema.json": schema,
+                "data_sources/mongodb-atlas/Test/SyncedClosed/schema.json": schema,
+            ])
+        try await fixture.deploy(app)
+        let token = try await eventually("the signing key is known") {
+            let token = try fixture.token(app)
+            return try await fixture.call("known", app: app.id, token: token).status == 200 ? token : nil
+        }
+        func call(_ function: String, _ collection: String, _ id: Int) async throws -> Value {
+            let answer = try await fixture.call(
+                function, #"["\#(collection)", \#(id)]"#, app: app.id, token: token)
+            return try ExtendedJSON.parse(answer.text)
+        }
+        for name in ["SyncedOpen", "ServerOpen"] { #expect(try await call("userInsert", name, 1).intValue == 1) }
+        for name in ["SyncedClosed", "ServerClosed"] {
+            #expect(try await call("userInsert", name, 1) == "NoMatchingRuleFound")
+            #expect(try await call("systemInsert", name, 2).intValue == 2)
+        }
+        for (name, partition) in [
+            ("SyncedOpen", "s:nobody"), ("SyncedClosed", "s:nobody"), ("ServerOpen", "i:Test.ServerOpen:"),
+            ("ServerClosed", "i:Test.ServerClosed:"),
+        ] {
+            let rows = try await fixture.postgres.query("select partition from \"\(app.id)/Test\".\"\(name)\"")
+            #expect(try rows.count == 1 && rows[0].decode(0, as: String.self).hasPrefix(partition), "\(name)")
+        }
+    }
+
     @Test func `a function's own rule decides who may call it`() async throws {
         let (fixture, app, token) = try await app()
         let answer = try await fixture.call("userGuarded", app: app.id, token: token)
@@ -154,7 +203,8 @@ import Testing
                 == #"[{"_id":"new"}]"#)
         #expect(try await call("deleteOne", #""query": {"_id": "b"}"#) == #"{"deletedCount":{"$numberInt":"1"}}"#)
         #expect(try await call("deleteMany", #""query": {"owner": "ann"}"#) == #"{"deletedCount":{"$numberInt":"3"}}"#)
-        #expect(code(try await call("deleteMany", #""query": {"_id": 2}"#)) == "NoMatchingRuleFound")
+        #expect(try await call("deleteMany", #""query": {"_id": 2}"#) == #"{"deletedCount":{"$numberInt":"0"}}"#)
+        #expect(code(try await call("insertOne", #""document": {"owner": "bob"}"#)) == "NoMatchingRuleFound")
         #expect(code(try await call("find", #""query": {"a": {"$no": 1}}"#)) == "MongoDBError")
         #expect(code(try await call("aggregate", #""pipeline": [{"$out": "x"}]"#)) == "NoMatchingRuleFound")
     }

@@ -15,6 +15,8 @@ struct TriggerApp {
     var scheduled: [String] = []
     /// Data rules by the collection of `Test`.
     var rules: [String: String] = [:]
+    /// Further files of the app.
+    var more: [String: String] = [:]
     /// Further settings of functions, as JSON members.
     var settings: [String: String] = [:]
 
@@ -55,6 +57,7 @@ struct TriggerApp {
                  "event_processors": {"FUNCTION": {"config": {"function_name": "\(function)"}}}}
                 """
         }
+        for (path, text) in more { files.texts[path] = text }
         if hasPresence {
             files.texts["partita.json"] = """
                 {"presence": {"database": "Test", "collection": "User", "field": "presence", "userField": "_id",

@@ -4,6 +4,42 @@ import Foundation
 import Testing
 
 @Suite struct ReadingTests {
+    @Test func `only collections whose schema has the partition key sync, and the others say why`() throws {
+        func verdict(_ schema: String?, database: String = "Shop", state: String = "enabled") throws -> SyncVerdict {
+            var files = AppFixture.files
+            files.texts["data_sources/mongodb-atlas/\(database)/Thing/schema.json"] = schema
+            files.texts["data_sources/mongodb-atlas/\(database)/Thing/rules.json"] = #"{"roles": []}"#
+            files.texts["sync/config.json"] = files["sync/config.json"]?.replacing("enabled", with: state)
+            let app = try AppDefinition(files: files)
+            return app.syncVerdict(of: try #require(app.collection("Thing", database: database)))
+        }
+        func schema(_ properties: String) -> String {
+            #"{"title": "Thing", "bsonType": "object", "properties": {\#(properties)}}"#
+        }
+        let key = schema(#""_partition": {"bsonType": "string"}"#)
+        let inner = schema(#""inner": {"bsonType": "object", "properties": {"_partition": {"bsonType": "string"}}}"#)
+        #expect(try verdict(key) == .synced)
+        #expect(try verdict(nil) == .noSchema)
+        #expect(try verdict("{}") == .noSchema)
+        #expect(try verdict(schema("")) == .noPartitionKey("_partition"))
+        #expect(try verdict(inner) == .noPartitionKey("_partition"))
+        #expect(try verdict(key, database: "Other") == .otherDatabase)
+        #expect(try verdict(key, state: "disabled") == .syncIsOff)
+        #expect("\(try verdict(inner))" == "not synced: its schema has no property '_partition', the partition key")
+    }
+
+    @Test func `the data API is there only where a file enables it`() throws {
+        func dataAPI(_ text: String?) throws -> DataAPI? {
+            var files = AppFixture.files
+            files.texts["http_endpoints/data_api_config.json"] = text
+            return try AppDefinition(files: files).dataAPI
+        }
+        #expect(try dataAPI(nil) == nil)
+        #expect(try dataAPI(#"{"disabled": true}"#) == nil)
+        #expect(try dataAPI(#"{"disabled": false, "return_type": "EJSON"}"#)?.returnsExtendedJSON == true)
+        #expect(try dataAPI(#"{"disabled": false, "validation_method": "SECRET_AS_QUERY_PARAM"}"#) == nil)
+    }
+
     @Test func `the newer layout is read whole`() throws {
         let app = try AppDefinition(files: AppFixture.files)
         #expect(

@@ -74,7 +74,7 @@ struct MediaRoute: Sendable {
         let app = try apps.requested(link.app)
         let fields = app.definition.media.filter { $0.namespace == link.namespace }
         guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(idText: link.id) else { return nil }
-        let key = try store.storage(of: link.app).partitionKey
+        let key = try store.storage(of: link.app).partitionKey(of: link.namespace)
         // Not the whole document: it may still have another binary.
         var projection = Document()
         for path in fields.map(\.linkField) + (key.map { [$0] } ?? []) { projection[path] = 1 }

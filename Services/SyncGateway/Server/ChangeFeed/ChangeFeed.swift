@@ -14,6 +14,8 @@ final class ChangeFeed: Sendable {
 
     private let listeners = Locked<[[UInt8]: Listeners]>([:])
     private let logger: Logger
+    /// Whether devices know a collection of an app.
+    private let syncs: @Sendable (String, ChangeEvent.Namespace) -> Bool
 
     /// From this many bytes on a frame is worth compressing.
     private static let compressibleBytes = 1024
@@ -23,7 +25,10 @@ final class ChangeFeed: Sendable {
         var shards: [FeedShard]
     }
 
-    init(logger: Logger) { self.logger = logger }
+    init(logger: Logger, syncs: @escaping @Sendable (String, ChangeEvent.Namespace) -> Bool) {
+        self.logger = logger
+        self.syncs = syncs
+    }
 
     /// From now on the shard gets the partition's frames: called when its first subscriber comes.
     func open(_ key: FeedKey, for shard: FeedShard) {
@@ -55,19 +60,19 @@ final class ChangeFeed: Sendable {
             }
         }
         for batch in batches.values {
-            let frames = Self.frames(of: batch.events, in: batch.listeners.key.partition)
+            let frames = frames(of: batch.events, in: batch.listeners.key)
             GatewayMetrics.feedChanges.increment(by: batch.events.count)
             for shard in batch.listeners.shards { shard.deliver(frames, of: batch.listeners.key) }
         }
     }
 
     /// Runs of consecutive revisions, each one frame.
-    private static func frames(of events: [DocumentChangesEvent], in partition: Partition) -> [Frame] {
+    private func frames(of events: [DocumentChangesEvent], in key: FeedKey) -> [Frame] {
         var frames: [Frame] = []
         var run: [ChangeEvent] = []
         func finishRun() {
             if let first = run.first, let last = run.last {
-                frames.append(encode(run, from: first, to: last, in: partition))
+                frames.append(encode(run, from: first, to: last, in: key))
             }
             run = []
         }
@@ -81,7 +86,7 @@ final class ChangeFeed: Sendable {
                 run.append(change)
             } else {
                 finishRun()
-                frames.append(announcement(of: event.revision))
+                frames.append(Self.announcement(of: event.revision))
             }
         }
         finishRun()
@@ -94,13 +99,14 @@ final class ChangeFeed: Sendable {
         Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
     }
 
-    private static func encode(
-        _ changes: [ChangeEvent], from first: ChangeEvent, to last: ChangeEvent, in partition: Partition
+    /// What leaves the partition because its collection doesn't sync any more takes its revision, and no device hears of it.
+    private func encode(
+        _ changes: [ChangeEvent], from first: ChangeEvent, to last: ChangeEvent, in key: FeedKey
     ) -> Frame {
         let from = Revision(epoch: first.revision.epoch, number: first.revision.number - 1)
-        var encoder = DownloadEncoder(partition: partition, from: from)
+        var encoder = DownloadEncoder(partition: key.partition, from: from)
         var body: [UInt8] = []
-        for change in changes {
+        for change in changes where syncs(key.app, change.namespace) {
             let origin = change.origin.map { DocumentChange.Origin(device: $0.device, version: $0.version) }
             let id = change.documentKey.idText ?? ""
             if let document = change.fullDocument, change.operationType != .delete {
@@ -118,6 +124,6 @@ final class ChangeFeed: Sendable {
         let bytes = encoder.finish(to: last.revision)
         return Frame(
             from: from, to: last.revision, byteCount: bytes.count,
-            payload: .frame(WebSocketFrame(.text, bytes, isCompressible: bytes.count >= compressibleBytes)))
+            payload: .frame(WebSocketFrame(.text, bytes, isCompressible: bytes.count >= Self.compressibleBytes)))
     }
 }

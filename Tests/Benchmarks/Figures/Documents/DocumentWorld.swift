@@ -27,7 +27,10 @@ struct DocumentWorld: Sendable {
             try await DocumentStoreMigrations.migrations.apply(on: client)
             try await DumpMigrations.migrations.apply(on: client)
             let store = DocumentStore(client: client)
-            store.define(AppStorage(app: app, syncDatabase: database, partitionKey: "conversation"))
+            let synced = ["messages"] + (0..<1000).flatMap { ["ours\($0)", "copied\($0)"] }
+            store.define(
+                AppStorage(
+                    app: app, syncDatabase: database, partitionKey: "conversation", syncedCollections: synced))
             return try await withTaskExecutorPreference(loops.next().taskExecutor) {
                 try await body(DocumentWorld(client: client, store: store))
             }

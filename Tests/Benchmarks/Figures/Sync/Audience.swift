@@ -34,7 +34,10 @@ actor Audience {
 
     init(_ system: RunningSystem, client: PostgresClient, size: Int) async throws {
         let store = DocumentStore(client: client)
-        store.define(AppStorage(app: RunningSystem.app, syncDatabase: "Bench", partitionKey: "partition"))
+        store.define(
+            AppStorage(
+                app: RunningSystem.app, syncDatabase: "Bench", partitionKey: "partition",
+                syncedCollections: [Note.collection]))
         notes = store.collection(Note.collection, database: "Bench", app: RunningSystem.app)
         announcing = Task { try await store.run() }
         let run = UUID().uuidString

@@ -1,0 +1,40 @@
+import DocumentModel
+
+/// Whether devices know a collection, and why they don't.
+public enum SyncVerdict: Hashable, Sendable {
+    /// Devices read and write it, by the partition's permissions.
+    case synced
+    /// The app doesn't sync, or its sync is paused.
+    case syncIsOff
+    /// It isn't in the database that devices sync.
+    case otherDatabase
+    /// It has no schema.
+    case noSchema
+    /// Its schema lacks the partition key among its properties.
+    case noPartitionKey(String)
+}
+
+extension SyncVerdict: CustomStringConvertible {
+    /// `synced`, or `not synced: ` with the reason.
+    public var description: String {
+        switch self {
+        case .synced: "synced"
+        case .syncIsOff: "not synced: the app's sync is off"
+        case .otherDatabase: "not synced: it is not in the synced database"
+        case .noSchema: "not synced: it has no schema"
+        case .noPartitionKey(let key): "not synced: its schema has no property '\(key)', the partition key"
+        }
+    }
+}
+
+extension AppDefinition {
+    /// Whether devices know a collection. They know those of the synced database whose schema has the partition key as a property; all
+    /// others are the server's own, whatever their rules say.
+    public func syncVerdict(of collection: CollectionDefinition) -> SyncVerdict {
+        guard let sync, sync.isEnabled else { return .syncIsOff }
+        guard collection.database.hasSameBytes(as: sync.database) else { return .otherDatabase }
+        guard let schema = collection.schema, !schema.isEmpty else { return .noSchema }
+        let hasKey = schema.fieldNames.contains { $0.hasSameBytes(as: sync.partitionKey) }
+        return hasKey ? .synced : .noPartitionKey(sync.partitionKey)
+    }
+}
