@@ -15,7 +15,7 @@ public struct AppDefinition: Sendable {
     public internal(set) var deploymentModel = "GLOBAL"
     /// The environment's name (`production`, …); empty for none.
     public internal(set) var environmentTag = ""
-    /// The origins that browsers may call from; empty allows any.
+    /// The origins that pages may call from; empty, or absent in the export, allows any. With a list, requests of other origins are refused.
     public internal(set) var allowedRequestOrigins: [String] = []
     public internal(set) var authProviders: [AuthProvider] = []
     public internal(set) var customUserData: CustomUserData?
@@ -28,8 +28,8 @@ public struct AppDefinition: Sendable {
     /// Environment name to its values.
     public internal(set) var environments: [String: Document] = [:]
     public internal(set) var httpEndpoints: [HTTPEndpoint] = []
-    /// The data API's settings; an app that has none serves it to every signed-in user, under the data rules.
-    public internal(set) var dataAPI = DataAPI()
+    /// The data API's settings; `nil` where the app doesn't enable it.
+    public internal(set) var dataAPI: DataAPI?
     /// From `partita.json`: the field that shows whether a user is online.
     public internal(set) var presence: PresenceField?
     /// From `partita.json`: the binary fields that are moved to the object store.

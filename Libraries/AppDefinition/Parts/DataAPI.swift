@@ -1,6 +1,5 @@
 /// The app's settings of the data API: documents over plain HTTP.
 public struct DataAPI: Sendable {
-    public var isDisabled = false
     /// Must hold for the caller; `nil` allows every signed-in user.
     public var canEvaluate: RuleExpression?
     /// Whether answers are Extended JSON where the request doesn't say.

@@ -93,9 +93,10 @@ extension DefinitionReader {
         }
     }
 
-    /// `http_endpoints/data_api_config.json`, in the newer layout only. What would restrict it in a way that isn't supported closes it.
-    func dataAPI() -> DataAPI {
-        guard let node = json("http_endpoints/data_api_config.json") else { return DataAPI() }
+    /// `http_endpoints/data_api_config.json`: an app without it has no data API. What would restrict it in a way that isn't
+    /// supported closes it.
+    func dataAPI() -> DataAPI? {
+        guard let node = json("http_endpoints/data_api_config.json") else { return nil }
         var isDisabled = node.bool("disabled")
         for key in ["validation_method", "verification_method"] {
             guard let method = node.string(key), !["", "NO_VALIDATION"].contains(method) else { continue }
@@ -109,9 +110,9 @@ extension DefinitionReader {
                 "a script that chooses the user is not supported: the data API stays disabled")
             isDisabled = true
         }
+        if isDisabled { return nil }
         let user = node.string("run_as_user_id") ?? ""
         return DataAPI(
-            isDisabled: isDisabled,
             canEvaluate: node.child("can_evaluate").map { _ in node.rule("can_evaluate") ?? .never },
             returnsExtendedJSON: node.string("return_type") == "EJSON", runAsUserId: user.isEmpty ? nil : user)
     }

@@ -69,8 +69,9 @@ extension GatewayFixture {
             "data_sources/mongodb-atlas/config.json":
                 #"{"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {}}"#,
         ]
+        files.texts["http_endpoints/data_api_config.json"] = #"{"disabled": false}"#
         for (path, text) in rules { files.texts["data_sources/mongodb-atlas/\(path).json"] = text }
-        for (path, text) in more { files.texts[path] = text }
+        for (path, text) in more { files.texts[path] = text.isEmpty ? nil : text }
         let definition = try AppDefinition(files: files)
         store.define(AppStorage(definition))
         let deployed = try await AppRegistry(client: postgres).deploy(definition)

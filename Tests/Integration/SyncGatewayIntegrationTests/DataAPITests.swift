@@ -88,7 +88,12 @@ import Testing
         let body = #"{"dataSource": "mongodb-atlas", "database": "Test", "collection": "Task"}"#
         let allowed = try await client.post("find", body, origin: "https://shop.example")
         #expect(allowed.status == 200 && allowed.allowedOrigin == "https://shop.example")
-        #expect(try await client.post("find", body, origin: "https://else.example").allowedOrigin == nil)
+        let refused = try await client.post("find", body, origin: "https://else.example")
+        #expect(refused.status == 403)
+        #expect(refused.code == "OriginNotAllowed", "\(refused.text)")
+        #expect(refused.allowedOrigin == nil)
+        let own = try await client.post("find", body, origin: "http://127.0.0.1:\(client.fixture.port)")
+        #expect(own.status == 200, "\(own.text)")
     }
 
     @Test func `the data API acts under the rules of who calls it`() async throws {
@@ -97,13 +102,16 @@ import Testing
         bob.user = "bob"
         #expect(try await ann.call("insertOne", "Own", ["document": ["_id": 1, "owner": "ann"]]).status == 201)
         #expect(try await bob.call("find", "Own").body == ["documents": []])
-        for (action, parts): (String, Document) in [
-            ("insertOne", ["document": ["owner": "ann"]]), ("deleteOne", ["filter": ["_id": 1]]),
-            ("updateOne", ["filter": ["_id": 1], "update": ["$set": ["owner": "bob"]]]),
-        ] {
-            let answer = try await bob.call(action, "Own", parts)
-            #expect(answer.status == 403)
-            #expect(answer.code == "NoMatchingRuleFound")
+        let forged = try await bob.call("insertOne", "Own", ["document": ["owner": "ann"]])
+        #expect(forged.status == 403)
+        #expect(forged.code == "NoMatchingRuleFound")
+        // What he may not read is to his writes as if it weren't there.
+        for id in [1, 2] as [Int32] {
+            #expect(try await bob.call("deleteOne", "Own", ["filter": ["_id": .int32(id)]]).body == ["deletedCount": 0])
+            let taken = try await bob.call(
+                "updateOne", "Own", ["filter": ["_id": .int32(id)], "update": ["$set": ["owner": "bob"]]])
+            #expect(taken.status == 200)
+            #expect(taken.body == ["matchedCount": 0, "modifiedCount": 0])
         }
         #expect(try await ann.call("find", "Own").body["documents"]?.arrayCount == 1)
     }
@@ -138,6 +146,18 @@ import Testing
         #expect(misspelled.text.contains("BSON field 'find.filtr' is an unknown field."), "\(misspelled.text)")
         #expect(try await client.post("find", "{\(place)}", contentType: "text/plain").code == "InvalidParameter")
         #expect(try await client.post("find", "{\(place)}", token: "forged").code == "InvalidSession")
+    }
+
+    @Test func `an app whose export doesn't enable the data API has none`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = try await fixture.deploy(
+            "api-" + ObjectId().hexString, rules: ["default_rule": Self.open],
+            more: ["http_endpoints/data_api_config.json": ""])
+        for (action, parts) in [("find", [:]), ("insertOne", ["document": ["_id": 1]])] as [(String, Document)] {
+            let answer = try await app.call(action, "Task", parts)
+            #expect(answer.status == 404)
+            #expect(answer.code == "NotFound", "\(answer.text)")
+        }
     }
 
     @Test func `an app may close the data API, or open it to some`() async throws {

@@ -25,9 +25,11 @@ struct DataAPIRoute: Sendable {
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
         let app = try apps.requested(id)
-        let settings = app.definition.dataAPI
-        guard !settings.isDisabled else {
-            throw HTTPError(404, code: "NotFound", "the app \(id) doesn't offer the data API")
+        guard let settings = app.definition.dataAPI else {
+            throw HTTPError(
+                404, code: "NotFound",
+                "the app \(id) doesn't enable the data API: http_endpoints/data_api_config.json does, with \"disabled\": false"
+            )
         }
         let name = try request.parameters.require("action")
         guard let action = DataAPIAction(rawValue: name) else {
