@@ -3,8 +3,9 @@ public import AppRegistry
 public import HTTPServer
 
 extension CORSPolicy {
-    /// Pages may call from the origins that the path's app allows (`allowed_request_origins`; none means any). A path without an
-    /// app takes the origins of all apps: what it does depends on the bearer token, which a page of another app doesn't have.
+    /// Pages may call from the origins that the path's app allows (`allowed_request_origins`). As on Atlas, an app that names none
+    /// may be called from anywhere, and one that names some is closed to all others: their requests are refused. A path without
+    /// an app takes the origins of all apps: what it does depends on the bearer token, which a page of another app doesn't have.
     public init(apps: AppDirectory) {
         self.init { request in
             let lists: [[String]] =
@@ -16,5 +17,6 @@ extension CORSPolicy {
             if lists.contains(where: \.isEmpty) { return .any }
             return lists.isEmpty ? .none : .only(Set(lists.joined()))
         }
+        refusesOthers = true
     }
 }

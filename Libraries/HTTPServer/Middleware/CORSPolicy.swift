@@ -29,6 +29,9 @@ public struct CORSPolicy: Sendable {
     public var exposedHeaders: [String] = []
     /// Whether a page may send cookies and such.
     public var allowsCredentials = false
+    /// Whether requests of origins that aren't listed are refused here, and not only by the browsers that make them. A page of this
+    /// host's own origin sends `Origin` as well; it isn't refused.
+    public var refusesOthers = false
     /// How long a browser may remember the answer to a preflight request, in seconds.
     public var maxAge = 600
 
@@ -43,11 +46,12 @@ public struct CORSPolicy: Sendable {
             response.headers.add("Vary", "Origin")
             return response
         }
-        let isAllowed = await allowedOrigins(request).contains(origin)
+        let origins = await allowedOrigins(request)
+        let isAllowed = origins.contains(origin)
         if request.method == .options, request.headers["access-control-request-method"] != nil {
             return isAllowed ? preflight(request, origin) : Self.refusal
         }
-        // A page of this origin sends Origin as well, so a foreign one isn't refused here: its browser does that.
+        if refusesOthers, case .only = origins, !isAllowed, !Self.isOwn(origin, request) { return Self.refusal }
         var response = try await next(request)
         response.headers.add("Vary", "Origin")
         if isAllowed, response.upgrade == nil { allow(origin, &response) }
@@ -56,6 +60,12 @@ public struct CORSPolicy: Sendable {
 
     private static var refusal: HTTPResponse {
         HTTPError(403, code: "OriginNotAllowed", "origin not allowed", headers: ["Vary": "Origin"]).response
+    }
+
+    /// Whether the origin is the address that the request was sent to.
+    private static func isOwn(_ origin: String, _ request: HTTPRequest) -> Bool {
+        guard let host = request.headers["host"], let scheme = origin.firstRange(of: "://") else { return false }
+        return origin[scheme.upperBound...].utf8.elementsEqual(host.utf8)
     }
 
     private func allow(_ origin: String, _ response: inout HTTPResponse) {

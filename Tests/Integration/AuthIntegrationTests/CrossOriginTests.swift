@@ -20,6 +20,10 @@ import Testing
         #expect(asked.header("Access-Control-Allow-Origin") == nil)
         let called = try await app.call(.get, "location", headers: ["Origin": "https://shop.example"])
         #expect(called.header("Access-Control-Allow-Origin") == nil)
+        #expect(called.status == 403)
+        // Programs, and pages of this very host, are nobody's strangers.
+        #expect(try await app.call(.get, "location").status == 200)
+        #expect(try await app.call(.get, "location", headers: ["Origin": "http://127.0.0.1:\(app.port)"]).status == 200)
     }
 
     @Test func `an app without a list may be called from anywhere`() async throws {
