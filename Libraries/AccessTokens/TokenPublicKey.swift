@@ -14,10 +14,10 @@ public struct TokenPublicKey: Hashable, Sendable {
         guard document["kty"]?.stringValue == "EC", document["crv"]?.stringValue == "P-256" else {
             throw AccessTokenError(.keyInvalid, "not an EC key on P-256")
         }
-        guard (document["alg"]?.stringValue ?? "ES256") == "ES256", (document["use"]?.stringValue ?? "sig") == "sig"
-        else {
-            throw AccessTokenError(.keyInvalid, "a key for another use than ES256 signatures")
+        guard (document["alg"]?.stringValue ?? "ES256") == "ES256" else {
+            throw AccessTokenError(.keyInvalid, "a key for another algorithm than ES256")
         }
+        try JWKUse.requireVerifying(document)
         guard let id = document["kid"]?.stringValue, !id.isEmpty, let x = document["x"]?.stringValue,
             let y = document["y"]?.stringValue, Base64URL.decode(x)?.count == 32, Base64URL.decode(y)?.count == 32
         else { throw AccessTokenError(.keyInvalid, "kid, x or y is missing or malformed") }

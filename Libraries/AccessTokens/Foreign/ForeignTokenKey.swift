@@ -52,12 +52,10 @@ public struct ForeignTokenKey: Hashable, Sendable {
 
     /// A public key of a JWKS: RSA (RS256) or EC on P-256 (ES256).
     ///
-    /// - Throws: `keyInvalid` for another kind or use, and for a symmetric key, which nobody publishes.
+    /// - Throws: `keyInvalid` for another kind or use (``JWKUse``), and for a symmetric key, which nobody publishes.
     public init(jwk document: Document) throws(AccessTokenError) {
         let id = document["kid"]?.stringValue
-        guard (document["use"]?.stringValue ?? "sig") == "sig" else {
-            throw AccessTokenError(.keyInvalid, "a key for another use than signatures")
-        }
+        try JWKUse.requireVerifying(document)
         switch (document["kty"]?.stringValue, document["alg"]?.stringValue) {
         case ("RSA", nil), ("RSA", "RS256"):
             guard let n = document["n"]?.stringValue.flatMap(Base64URL.decode),

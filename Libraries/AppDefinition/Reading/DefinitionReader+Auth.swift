@@ -67,6 +67,10 @@ extension DefinitionReader {
             let url = URL(string: text)
             if !["http", "https"].contains(url?.scheme ?? "") || (url?.host ?? "").isEmpty {
                 (config.child("jwkURI") ?? config).problem(.fieldValue, "jwkURI must be a URL of http or https")
+            } else if url?.scheme == "http" {
+                (config.child("jwkURI") ?? config).problem(
+                    .fieldValue, severity: .warning,
+                    "jwkURI is http: auth refuses these tokens unless auth.allowPlainKeySets is true")
             }
         case .secrets(let names, let algorithm):
             if !["HS256", "RS256"].contains(algorithm) {

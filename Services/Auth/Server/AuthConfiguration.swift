@@ -18,6 +18,7 @@ public struct AuthConfiguration: Sendable {
     public var passwordMemory = 19 << 20
     public var freeAttempts = 5
     public var freeAttemptsPerAddress = 200
+    public var allowsPlainKeySets = false
     public var functionHosts = 1
 
     /// The defaults.

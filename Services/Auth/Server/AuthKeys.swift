@@ -51,6 +51,10 @@ public enum AuthKeys {
         "auth.freeAttempts", default: 5, range: 1...1000, "Failed attempts for an account before they are slowed down.")
     static let freeAttemptsPerAddress = ConfigurationKey<Int>.int(
         "auth.freeAttemptsPerAddress", default: 200, range: 1...1_000_000, "The same for an address.")
+    static let allowsPlainKeySets = ConfigurationKey<Bool>.bool(
+        "auth.allowPlainKeySets", default: false,
+        "Fetches key sets of developers' own issuers by http too: for development, since whoever is on the way can put in keys of their own."
+    )
     static let functionHosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 2, range: 2...64,
         "Processes that run apps' functions, at most; half of them for one app.")
@@ -63,7 +67,7 @@ public enum AuthKeys {
         smtpURL.description,
         mailFolder.description, mailFrom.description, passwordThreads.description, passwordOperations.description,
         passwordMemory.description, freeAttempts.description, freeAttemptsPerAddress.description,
-        functionHosts.description,
+        allowsPlainKeySets.description, functionHosts.description,
     ]
 }
 
@@ -89,6 +93,7 @@ extension AuthConfiguration {
         passwordMemory = configuration[AuthKeys.passwordMemory]
         freeAttempts = configuration[AuthKeys.freeAttempts]
         freeAttemptsPerAddress = configuration[AuthKeys.freeAttemptsPerAddress]
+        allowsPlainKeySets = configuration[AuthKeys.allowsPlainKeySets]
         functionHosts = configuration[AuthKeys.functionHosts]
     }
 }

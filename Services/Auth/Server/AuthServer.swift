@@ -55,7 +55,9 @@ public enum AuthServer {
                 redis: engines.redis, configuration: configuration, metrics: metrics, logger: logger),
             keys: keys,
             issuers: TokenIssuers(
-                registry: engines.registry, published: PublishedKeys(loop: context.loops.next(), logger: logger),
+                registry: engines.registry,
+                published: PublishedKeys(
+                    loop: context.loops.next(), allowsPlain: configuration.allowsPlainKeySets, logger: logger),
                 logger: logger),
             relay: relay,
             mail: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),

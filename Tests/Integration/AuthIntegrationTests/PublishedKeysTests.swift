@@ -8,10 +8,13 @@ import Testing
 @Suite struct PublishedKeysTests {
     private static let loops = LoopGroup(1, name: "keys")
 
-    private func keys(_ change: (inout PublishedKeys.Limits) -> Void = { _ in }) -> PublishedKeys {
+    private func keys(
+        allowsPlain: Bool = true, _ change: (inout PublishedKeys.Limits) -> Void = { _ in }
+    ) -> PublishedKeys {
         var limits = PublishedKeys.Limits()
         change(&limits)
-        return PublishedKeys(loop: Self.loops.next(), limits: limits, logger: Logger(label: "test"))
+        return PublishedKeys(
+            loop: Self.loops.next(), allowsPlain: allowsPlain, limits: limits, logger: Logger(label: "test"))
     }
 
     @Test func `a set is fetched once for all who ask at the same time, and kept`() async throws {
@@ -23,6 +26,14 @@ import Testing
             for try await count in group { #expect(count == 1) }
         }
         #expect(issuer.fetches == 1)
+    }
+
+    @Test func `a set is fetched by http only where the configuration says so`() async throws {
+        let issuer = try await TestIssuer()
+        let keys = keys(allowsPlain: false)
+        await #expect(throws: PlainKeySetError.self) { try await keys.keys(at: issuer.url) }
+        await #expect(throws: PlainKeySetError.self) { try await keys.keys(at: "HTTP" + issuer.url.dropFirst(4)) }
+        #expect(issuer.fetches == 0)
     }
 
     @Test func `a rotated key is fetched when a token names it, but not at every forged name`() async throws {

@@ -46,6 +46,38 @@ import Testing
         #expect(throws: AccessTokenError.self) { try ForeignTokenKey.keys(jwks: ["issuer": "x"]) }
     }
 
+    @Test(
+        arguments: [
+            (["verify"], true), (["sign", "verify"], true), (nil, true), (["sign"], false), ([], false),
+            (["verify", "verify"], false), (["encrypt"], false), (["verify", "encrypt"], false),
+            (["verify", 1], false), ("verify", false),
+        ] as [(Value?, Bool)])
+    func `a key that isn't for verifying is refused`(operations: Value?, isGood: Bool) throws {
+        let set = try ExtendedJSON.parseDocument(Vectors.jwks)
+        let named = set["keys"]?.arrayValue?.compactMap(\.documentValue) ?? []
+        for id in ["rsa-1", "ec-1"] {
+            var jwk = try #require(named.first { $0["kid"] == .string(id) })
+            jwk["use"] = nil
+            jwk["key_ops"] = operations
+            let outcome = Result { try ForeignTokenKey(jwk: jwk) }
+            let isTaken = (try? outcome.get()) != nil
+            #expect(isTaken == isGood, "\(id): \(outcome)")
+            jwk["key_ops"] = nil
+            for use: Value in ["enc", "", 1] {
+                jwk["use"] = use
+                #expect(throws: AccessTokenError.self) { try ForeignTokenKey(jwk: jwk) }
+            }
+        }
+    }
+
+    @Test func `a set of our own keys is read by the same rule`() throws {
+        var jwk = try TokenFixture().key.publicKey.jwk
+        jwk["key_ops"] = ["verify"]
+        #expect(try TokenKeySet(jwks: ["keys": [.document(jwk)]]).keys.count == 1)
+        jwk["key_ops"] = ["sign"]
+        #expect(try TokenKeySet(jwks: ["keys": [.document(jwk)]]).keys.isEmpty)
+    }
+
     @Test func `a key given by hand needs no id`() throws {
         let pem = try ForeignTokenKey(pem: Vectors.rsaPEM)
         #expect(pem == (try ForeignTokenKey(pem: Vectors.rsaPKCS1)))

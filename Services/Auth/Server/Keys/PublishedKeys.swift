@@ -32,12 +32,15 @@ actor PublishedKeys {
     }
 
     private let http: HTTPClient
+    private let allowsPlain: Bool
     private let limits: Limits
     private let logger: Logger
     private var entries: [String: Entry] = [:]
     private static let maximumBytes = 256 << 10
 
-    init(loop: EventLoop, limits: Limits = Limits(), logger: Logger) {
+    /// - Parameter allowsPlain: whether sets are fetched by `http:` too.
+    init(loop: EventLoop, allowsPlain: Bool, limits: Limits = Limits(), logger: Logger) {
+        self.allowsPlain = allowsPlain
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .seconds(5)
         configuration.connectTimeout = .seconds(3)
@@ -50,8 +53,9 @@ actor PublishedKeys {
     /// The keys of a set.
     ///
     /// - Parameter isNewerWanted: the set that is known lacks a key.
-    /// - Throws: `PublishedKeysError` when there is none, and none can be fetched.
+    /// - Throws: `PublishedKeysError` when there is none, and none can be fetched; `PlainKeySetError` for a URL that isn't `https:`.
     func keys(at url: String, isNewerWanted: Bool = false) async throws -> [ForeignTokenKey] {
+        guard allowsPlain || url.lowercased().hasPrefix("https://") else { throw PlainKeySetError(url: url) }
         let now = ContinuousClock.now
         let entry = entries[url] ?? Entry()
         let isGood = entry.fetchedAt.map { now - $0 < entry.goodFor } ?? false
@@ -95,6 +99,14 @@ actor PublishedKeys {
         let directives = (cacheControl ?? "").lowercased().split(separator: ",").map { $0.filter { $0 != " " } }
         let age = directives.lazy.compactMap { $0.hasPrefix("max-age=") ? Int64($0.dropFirst(8)) : nil }.first
         return age.map { min(max(.seconds($0), limits.shortest), limits.longest) } ?? limits.usual
+    }
+}
+
+/// A key set that isn't fetched, since anybody on the way could change it.
+struct PlainKeySetError: Error, CustomStringConvertible {
+    var url: String
+    var description: String {
+        "\(url) is not fetched: jwkURI must be https, or auth.allowPlainKeySets true (for development)"
     }
 }
 

@@ -45,6 +45,9 @@ struct TokenIssuers: Sendable {
             let verifier = make(try await published.keys(at: url))
             if try verifier.knowsKey(of: token) { return verifier }
             return make(try await published.keys(at: url, isNewerWanted: true))
+        } catch let error as PlainKeySetError {
+            logger.error("an issuer's keys aren't fetched", metadata: ["app": "\(app.id)", "error": "\(error)"])
+            throw AuthError(.authError, "the token is refused: the app's jwkURI is not https")
         } catch let error as PublishedKeysError {
             logger.warning("an issuer's keys can't be had", metadata: ["app": "\(app.id)", "error": "\(error)"])
             throw AuthError(.serviceUnavailable, "the issuer's keys can't be had now; try again later")
