@@ -84,6 +84,16 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { "DocumentStoreError(\(code)): \(message)" }
 
+    /// The error without the values of a duplicate key that aren't of the `_id`: other documents', or what its document hides.
+    public var withoutValues: DocumentStoreError {
+        guard code == .duplicateKey, details?["keyPattern"] != ["_id": 1] else { return self }
+        var error = self
+        error.details?["keyValue"] = nil
+        if let values = message.firstRange(of: " dup key: ") { error.message = String(message[..<values.lowerBound]) }
+        error.underlyingError = nil
+        return error
+    }
+
     static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
 
     /// MongoDB's labels: a transaction that ended with this one may be run again as a whole.

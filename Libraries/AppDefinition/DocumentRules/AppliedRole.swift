@@ -6,6 +6,9 @@ import DocumentModel
 struct AppliedRole: Sendable {
     typealias Permissions = [String: DocumentRole.FieldPermission]
 
+    /// Stands for a field that the role doesn't name: no document has one of this name.
+    static let unnamedField = "\0"
+
     let role: DocumentRole
     let context: RuleContext
     let request: RuleRequest
@@ -30,6 +33,21 @@ struct AppliedRole: Sendable {
         let read = try await answer(role.read)
         if read == true { return (true, nil) }
         return (read, mayWrite == false ? false : try await answer(role.write))
+    }
+
+    /// Whether the whole document may be read, whatever is in it.
+    var mayReadAll: Bool {
+        get async throws {
+            guard let (read, write) = try await levels() else { return false }
+            return read == true || write == true
+        }
+    }
+
+    /// Whether all may be read that a document has at a path, or could have.
+    func mayRead(_ path: [String], of document: Document) async throws -> Bool {
+        guard let (read, write) = try await levels() else { return false }
+        if read == true || write == true { return true }
+        return try await mayRead(path[...], in: .document(document), read, write)
     }
 
     /// What may be read of a document; `nil` where nothing may.
@@ -103,7 +121,7 @@ struct AppliedRole: Sendable {
         var (read, write) = (read, write)
         var permission = role.fields[name] ?? role.additionalFields
         var value: Value? = root
-        // An index of an array is no level of the rules.
+        // Below what is cut to its fields an index tells how many elements are hidden: it names no readable level.
         var rest = path
         while let name = rest.popFirst() {
             guard let current = permission else { return false }
@@ -111,7 +129,6 @@ struct AppliedRole: Sendable {
             read = try await read.or { try await answer(current.read, this: value, previous: value) }
             write = try await write.or { try await answer(current.write, this: value, previous: value) }
             if read == true || write == true { return true }
-            while let next = rest.first, Int(next) != nil, current.fields[next] == nil { rest = rest.dropFirst() }
             permission = rest.first.flatMap { current.fields[$0] }
         }
         return false

@@ -6,6 +6,9 @@ extension DocumentRules {
         public var queries: [Document] = []
         public var projections: [Document] = []
 
+        /// A query that finds nothing.
+        public static let nothing: Document = ["_id": ["$in": []]]
+
         /// The query with all that is added to it.
         public func restricting(_ query: Document) -> Document {
             if queries.isEmpty { return query }
@@ -23,7 +26,7 @@ extension DocumentRules {
         for filter in filters where try await request.holds(filter.applyWhen, in: request.context) {
             if !filter.query.fields.isEmpty {
                 let query = try await FilterExpansion(request: request).expand(filter.query)
-                restriction.queries.append(query ?? Self.nothing)
+                restriction.queries.append(query ?? Restriction.nothing)
             }
             if let projection = filter.projection, !projection.fields.isEmpty {
                 restriction.projections.append(projection)
@@ -31,8 +34,6 @@ extension DocumentRules {
         }
         return restriction
     }
-
-    private static let nothing: Document = ["_id": ["$in": []]]
 }
 
 /// Puts values in place of a filter's expansions.

@@ -14,4 +14,16 @@ extension DocumentRules {
         let context = request.context(root: document, previous: document)
         return try await role(for: context, asking: request)?.visible(document, naming: paths, isSearch: isSearch)
     }
+
+    /// Whether a request may read all that there is at a path of a document, or could be.
+    public func mayRead(_ path: [String], of document: Document, as request: RuleRequest) async throws -> Bool {
+        let context = request.context(root: document, previous: document)
+        return try await role(for: context, asking: request)?.mayRead(path, of: document) ?? false
+    }
+
+    /// Whether a request may read all of a document, whatever is in it.
+    public func mayReadAll(of document: Document, as request: RuleRequest) async throws -> Bool {
+        let context = request.context(root: document, previous: document)
+        return try await role(for: context, asking: request)?.mayReadAll ?? false
+    }
 }

@@ -44,6 +44,10 @@ private struct DocumentWrite {
         guard try await allows(role.role.writeFilter, role) ?? true else {
             return denied(role.role, "write this document")
         }
+        // What may not be read must not be told by whether a document can be deleted: it counts as if it were there.
+        if let before, after == nil, try await mayHide(in: before, role) {
+            return denied(role.role, "delete what it may not read")
+        }
         switch try await allows(role.role.write, role) {
         case true?: break
         case false?: return denied(role.role, "write this document")
@@ -56,6 +60,16 @@ private struct DocumentWrite {
         if before == nil, try await role.answer(role.role.insert) == false { return denied(role.role, "insert") }
         if after == nil, try await role.answer(role.role.delete) == false { return denied(role.role, "delete") }
         return nil
+    }
+
+    /// Whether a document may have what its role may not read.
+    private func mayHide(in document: Document, _ role: AppliedRole) async throws -> Bool {
+        if try await role.mayReadAll { return false }
+        let others = AppliedRole.unnamedField
+        for key in role.role.fields.keys.sorted() + [others] where key != "_id" {
+            if try await !role.mayRead([key], of: document) { return true }
+        }
+        return false
     }
 
     /// An expression's answer for the write, and, unless it looks at what was by itself, for the document as it was.

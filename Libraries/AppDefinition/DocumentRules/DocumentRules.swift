@@ -73,6 +73,11 @@ public struct RuleRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         RuleRefusal("no rule exists for namespace '\(namespace.database).\(namespace.collection)'")
     }
 
+    /// What a write would replace isn't wholly readable.
+    public static func hidden(_ path: String) -> RuleRefusal {
+        RuleRefusal("update not permitted: '\(path)' may not be read")
+    }
+
     /// A stage that only the system may run.
     public static func systemOnly(_ stage: String) -> RuleRefusal {
         RuleRefusal("\(stage) is not permitted: only the system may run it")

@@ -16,6 +16,47 @@ public enum NamedPaths: Sendable {
         self = Self.collect(filter, into: &paths) ? .some(paths) : .any
     }
 
+    /// What a `$search` names: the fields that it looks in, those that it sorts and scores by, and those that it shows passages of.
+    public init(search: Document) {
+        var paths: [[String]] = []
+        self = Self.collect(search: .document(search), into: &paths) && !paths.isEmpty ? .some(paths) : .any
+    }
+
+    /// These and more, such as the keys of a sort.
+    public func adding(_ names: [String]) -> NamedPaths {
+        guard case .some(let paths) = self else { return .any }
+        return .some(paths + names.map(Self.path))
+    }
+
+    private static func path(_ name: String) -> [String] {
+        name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// - Returns: whether all that is named is known.
+    private static func collect(search value: Value, into paths: inout [[String]]) -> Bool {
+        switch value {
+        case .array(let elements): return elements.allSatisfy { collect(search: $0, into: &paths) }
+        case .document(let document):
+            for field in document.fields {
+                switch field.key {
+                case "path":
+                    for place in field.value.arrayValue ?? [field.value] {
+                        guard let name = place.stringValue ?? place["value"]?.stringValue else { return false }
+                        paths.append(path(name))
+                    }
+                case "sort":
+                    for key in field.value.documentValue?.keys ?? [] { paths.append(path(key)) }
+                case "queryString", "moreLikeThis",
+                    "wildcard" where field.value["path"] == nil:
+                    return false
+                default: guard collect(search: field.value, into: &paths) else { return false }
+                }
+            }
+            return true
+        default: return true
+        }
+    }
+
     /// - Returns: whether all that is named is known.
     private static func collect(_ filter: Document, into paths: inout [[String]]) -> Bool {
         for field in filter.fields {
@@ -26,7 +67,7 @@ public enum NamedPaths: Sendable {
                 }
             case "$comment", "$alwaysTrue", "$alwaysFalse": break
             case let key where key.hasPrefix("$"): return false
-            default: paths.append(field.key.split(separator: ".", omittingEmptySubsequences: false).map(String.init))
+            default: paths.append(path(field.key))
             }
         }
         return true

@@ -157,7 +157,7 @@ extension DocumentSession {
             if isMany {
                 for key in try await allMatches(of: target) {
                     part.matchedCount += 1
-                    if try self.update(key, of: target, with: update, operation: operation).isModified {
+                    if try await self.update(key, of: target, with: update, operation: operation).isModified {
                         part.modifiedCount += 1
                     }
                 }

@@ -149,7 +149,8 @@ extension DocumentCollection {
         _ filter: Document, options: FindAndModifyOptions = FindAndModifyOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Document? {
         let limit = TimeLimit(options.maxTimeMS)
-        let target = try await target(filter, collation: options.collation, hint: options.hint)
+        let target = try await target(
+            filter, sort: options.sort, collation: options.collation, hint: options.hint)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
         let deleted = try await limit.run {
             try await write(within: limit, beforeCommit: beforeCommit) { session -> Document? in
@@ -198,13 +199,21 @@ extension DocumentCollection {
         try ReadOutput(filter: target.filter, options: FindOptions(projection: options.projection))
     }
 
-    func target(_ document: Document, collation: Document?, hint: Value?) async throws -> DocumentSession.Target {
-        let parsed = try parse(document, collation: collation)
+    func target(
+        _ document: Document, sort: Document? = nil, collation: Document?, hint: Value?
+    ) async throws -> DocumentSession.Target {
+        let query = try await session?.review?.query(document, sort: sort, collation: collation)
+        let reviewed = try query.map { query in
+            DocumentSession.Target.Reviewed(
+                query: query, filter: try parse(document, collation: collation).filter,
+                inserted: try parse(query.inserted, collation: collation).filter)
+        }
+        let parsed = try parse(query?.stored ?? document, collation: collation)
         let table = try await ensuredTable()
         let found = try translation(of: parsed, on: table, hint: hint)
         return DocumentSession.Target(
             table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters,
-            hasText: parsed.text != nil, hint: try hinted(hint, on: table))
+            hasText: parsed.text != nil, hint: try hinted(hint, on: table), reviewed: reviewed)
     }
 
     func updateFirst(
@@ -247,7 +256,8 @@ extension DocumentCollection {
         beforeCommit: CommitHook?
     ) async throws -> Document? {
         let limit = TimeLimit(options.maxTimeMS)
-        let target = try await target(filter, collation: options.collation, hint: options.hint)
+        let target = try await target(
+            filter, sort: options.sort, collation: options.collation, hint: options.hint)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
         let found = try await limit.run {
             try await racing(upsert: options.upsert) {
@@ -333,7 +343,7 @@ extension DocumentSession {
             guard upsert else { return UpdateResult() }
             return UpdateResult(upsertedId: try await self.upsert(target, with: update)["_id"])
         }
-        let updated = try self.update(key, of: target, with: update, operation: operation)
+        let updated = try await self.update(key, of: target, with: update, operation: operation)
         return UpdateResult(matchedCount: 1, modifiedCount: updated.isModified ? 1 : 0)
     }
 }

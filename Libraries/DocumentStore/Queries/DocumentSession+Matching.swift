@@ -13,6 +13,17 @@ extension DocumentSession {
         let hasText: Bool
         /// The name of the only index to use.
         let hint: String?
+        /// How the write's author sees what the filter finds; `nil` where they see all.
+        let reviewed: Reviewed?
+
+        /// A query under review.
+        struct Reviewed: Sendable {
+            let query: any ReviewedQuery
+            /// The author's own filter.
+            let filter: Filter
+            /// What an upsert's document is made of.
+            let inserted: Filter
+        }
     }
 
     /// Locks the next documents that match, in the order of their `_id`s.
@@ -23,13 +34,15 @@ extension DocumentSession {
     ) {
         let locked = try await lock(
             target.table, where: target.condition.sql, target.parameters, after: after, limit: limit)
-        return (try locked.filter { try matches($0, target.filter) }, locked.count < limit ? nil : locked.last?.id.text)
+        var keys: [WritePlan.Key] = []
+        for key in locked where try await matches(key, target) { keys.append(key) }
+        return (keys, locked.count < limit ? nil : locked.last?.id.text)
     }
 
     /// Locks the first document that matches; by `sort` if it is given.
     func lockFirst(of target: Target, sort: Sort?) async throws -> WritePlan.Key? {
         if let sort { return try await lockFirst(of: target, sortedBy: sort) }
-        if target.condition.isExact {
+        if target.condition.isExact, target.reviewed == nil {
             return try await lockMatches(of: target, after: nil, limit: 1).keys.first
         }
         // Candidates are read without locks, since most of them may not match.
@@ -38,7 +51,7 @@ extension DocumentSession {
             let ids = try await candidates(of: target, after: after, limit: 128)
             for (id, isMatch) in ids where isMatch {
                 // It may have changed since it was read.
-                if let key = try await lock(target.table, id: id), try matches(key, target.filter) { return key }
+                if let key = try await lock(target.table, id: id), try await matches(key, target) { return key }
             }
             guard ids.count == 128 else { return nil }
             after = ids.last?.id
@@ -65,7 +78,8 @@ extension DocumentSession {
             target.hasText
             ? nil
             : OrderedRead(
-                sort, filter: target.filter, table: target.table, partitionKey: storage.partitionKey,
+                sort, filter: target.filter, table: target.table,
+                partitionKey: storage.partitionKey(of: target.table.namespace),
                 hint: target.hint)
         let all = PostgresStatement(
             "select t.body from \(target.table.name) t where (\(target.condition.sql))", target.parameters)
@@ -78,7 +92,7 @@ extension DocumentSession {
                 break
             }
             guard let best, let id = best["_id"]?.storableId else { return nil }
-            if let key = try await lock(target.table, id: id), try matches(key, target.filter),
+            if let key = try await lock(target.table, id: id), try await matches(key, target),
                 plan[key]?.current?.stored.document.isIdentical(to: best) == true
             {
                 return key
@@ -94,7 +108,7 @@ extension DocumentSession {
         let output = try ReadOutput(filter: target.filter, options: FindOptions())
         var best: Document?
         for try await row in transaction.stream(statement.sql, statement.parameters, batch: sort == nil ? 4 : 256) {
-            guard let document = try output.document(of: row) else { continue }
+            guard let document = try output.document(of: row), try await admits(document, target) else { continue }
             guard let sort else { return document }
             if let present = best, sort.compare(present, document) <= 0 { continue }
             best = document
@@ -102,12 +116,13 @@ extension DocumentSession {
         return best
     }
 
-    func matches(_ key: WritePlan.Key, _ filter: Filter) throws -> Bool {
+    func matches(_ key: WritePlan.Key, _ target: Target) async throws -> Bool {
         guard let document = plan[key]?.current?.stored.document else { return false }
         do {
-            return try filter.evaluate(document, now: now)
+            guard try target.filter.evaluate(document, now: now) else { return false }
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }
+        return try await admits(document, target)
     }
 }

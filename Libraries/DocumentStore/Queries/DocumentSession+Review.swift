@@ -1,4 +1,5 @@
 public import DocumentModel
+import QueryLanguage
 
 /// A document that a write met: as it was, and as it will be. One of them may be missing; both are the same where the write changed
 /// nothing.
@@ -8,16 +9,69 @@ public struct MetDocument: Sendable {
     public let after: Document?
 }
 
+/// What writes may know of documents, for an author who sees less than there is: each write finds documents by what its author
+/// sees, changes what its author sees, and that change is put into the document.
+public protocol WriteReview: Sendable {
+    /// A write's query as it is to be carried out.
+    func query(_ filter: Document, sort: Document?, collation: Document?) throws -> any ReviewedQuery
+}
+
+/// The query of a write under review.
+public protocol ReviewedQuery: Sendable {
+    /// The filter that the store looks with. What it finds is still shown to ``view(of:)``.
+    var stored: Document { get }
+    /// The filter whose equalities an upsert puts into its document.
+    var inserted: Document { get }
+    /// What the author sees of a document; `nil` where this query doesn't find it.
+    func view(of document: Document) async throws -> Document?
+    /// The document as it will be, when the author has made `changed` of what they saw of it.
+    func merging(_ changed: Document, madeOf view: Document, into document: Document) async throws -> Document
+    /// What the author is told of an error about a document.
+    func told(_ error: DocumentStoreError, about document: Document) async throws -> any Error
+}
+
 extension DocumentSession {
-    /// Runs writes, and tells which documents they met: for those who have to agree before the transaction goes on.
+    /// Runs writes under review, and tells which documents they met: for those who have to agree before the transaction goes on.
     ///
     /// One review at a time.
     public func reviewing<R: Sendable>(
-        _ writes: @Sendable (DocumentSession) async throws -> R
+        by review: any WriteReview, _ writes: @Sendable (DocumentSession) async throws -> R
     ) async throws -> (result: R, met: [MetDocument]) {
         plan.met = []
-        defer { plan.met = nil }
+        self.review = review
+        defer {
+            plan.met = nil
+            self.review = nil
+        }
         let result = try await writes(self)
         return (result, plan.met ?? [])
+    }
+
+    /// Whether a document that the store's filter found is one for the write's author.
+    func admits(_ document: Document, _ target: Target) async throws -> Bool {
+        guard let reviewed = target.reviewed else { return true }
+        return try await reviewed.query.view(of: document) != nil
+    }
+
+    /// Applies an update to what its author sees of a document that is locked.
+    func update(
+        _ key: WritePlan.Key, of target: Target, _ reviewed: Target.Reviewed, with update: Update,
+        operation: ChangeEvent.OperationType
+    ) async throws -> Updated {
+        guard let before = plan[key]?.current?.stored.document,
+            let view = try await reviewed.query.view(of: before)
+        else { return Updated(before: nil, after: nil, isModified: false) }
+        var changed = view
+        let description = try update.applied(to: &changed, filter: reviewed.filter, now: now)
+        let after =
+            changed.isIdentical(to: view)
+            ? before : try await reviewed.query.merging(changed, madeOf: view, into: before)
+        do {
+            let isModified = try write(
+                after, over: key, in: target.table, description: description, operation: operation)
+            return Updated(before: before, after: after, isModified: isModified)
+        } catch let error as DocumentStoreError {
+            throw try await reviewed.query.told(error, about: after)
+        }
     }
 }

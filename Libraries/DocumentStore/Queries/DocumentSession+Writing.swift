@@ -13,8 +13,11 @@ extension DocumentSession {
     /// Applies an update to a document that is locked.
     func update(
         _ key: WritePlan.Key, of target: Target, with update: Update, operation: ChangeEvent.OperationType
-    ) throws -> Updated {
+    ) async throws -> Updated {
         try checkSize()
+        if let reviewed = target.reviewed {
+            return try await self.update(key, of: target, reviewed, with: update, operation: operation)
+        }
         return try plan.update(key, of: target, with: update, operation: operation, now: now)
     }
 
@@ -22,7 +25,7 @@ extension DocumentSession {
     func upsert(_ target: Target, with update: Update) async throws -> Document {
         let document: Document
         do {
-            document = try update.upsertDocument(for: target.filter, now: now)
+            document = try update.upsertDocument(for: target.reviewed?.inserted ?? target.filter, now: now)
         } catch {
             throw DocumentStoreError(query: error, .badUpdate)
         }

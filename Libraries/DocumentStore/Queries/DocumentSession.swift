@@ -16,6 +16,8 @@ public actor DocumentSession {
     /// Whether what is written must be readable by later statements of the session.
     private let flushes: Bool
     var plan: WritePlan
+    /// What the writes that are under way may know of documents; `nil` where they may know all.
+    var review: (any WriteReview)?
     let now: Int64
     var stamp: WriteStamp { .server(at: now) }
     private var isPrepared = false

@@ -9,6 +9,19 @@ extension WriteStamp {
     }
 }
 
+extension Update {
+    /// Changes a document that exists.
+    func applied(
+        to document: inout Document, filter: Filter, now: Int64
+    ) throws(DocumentStoreError) -> UpdateDescription {
+        do {
+            return try apply(to: &document, filter: filter, now: now)
+        } catch {
+            throw DocumentStoreError(query: error, .badUpdate)
+        }
+    }
+}
+
 extension WritePlan {
     /// Applies an update to a document that is in hand.
     ///
@@ -21,12 +34,7 @@ extension WritePlan {
             return .init(before: nil, after: nil, isModified: false)
         }
         var after = before
-        let description: UpdateDescription
-        do {
-            description = try update.apply(to: &after, filter: target.filter, now: now)
-        } catch {
-            throw DocumentStoreError(query: error, .badUpdate)
-        }
+        let description = try update.applied(to: &after, filter: target.filter, now: now)
         let isModified = try write(
             after, over: key, in: target.table, description: description, operation: operation, by: .server(at: now))
         return .init(before: before, after: after, isModified: isModified)

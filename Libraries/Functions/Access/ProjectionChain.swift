@@ -1,5 +1,5 @@
+import AppDefinition
 import DocumentModel
-import DocumentStore
 import Foundation
 import QueryLanguage
 
@@ -19,14 +19,22 @@ struct ProjectionChain {
         self.filter = isPositional ? try filter.map { try Filter($0) } : nil
     }
 
+    /// Whether it leaves documents as they are.
+    var isEmpty: Bool { projections.isEmpty }
+
     func apply(to document: Document) throws -> Document {
         var document = document
         for projection in projections { document = try projection.apply(to: document, filter: filter, now: now) }
         return document
     }
 
-    /// Whether these fields come through: a query must not find documents by what the app cuts out of them.
-    func keeps(_ name: String) throws -> Bool {
-        try apply(to: [name: true])[name] != nil
+    /// Whether all that is at a path comes through, whatever it is; the key always does.
+    func keeps(_ path: [String]) -> Bool { path == ["_id"] || projections.allSatisfy { $0.keeps(path) } }
+
+    /// Whether all that is named comes through.
+    func keeps(_ paths: NamedPaths) -> Bool {
+        if projections.isEmpty { return true }
+        guard case .some(let paths) = paths else { return false }
+        return paths.allSatisfy { keeps($0) }
     }
 }

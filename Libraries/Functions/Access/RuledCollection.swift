@@ -85,7 +85,7 @@ struct RuledCollection: Sendable {
             let found = try await collection.aggregate([[name: .document(search)]], options: options)
             var run = PipelineRun(pipeline.dropFirst(1), context: context)
             var results = Collected(limit: call.answerBytes)
-            try await visible(found, naming: .none, isSearch: true) {
+            try await visible(found, naming: NamedPaths(search: search)) {
                 try await run.process([$0]) { try results.add($0) }
             }
             try await run.finish { try results.add($0) }
@@ -106,7 +106,8 @@ struct RuledCollection: Sendable {
         of filter: Document, options: FindOptions, through pipeline: Pipeline, _ context: PipelineContext,
         within bytes: Int
     ) async throws -> [Document] {
-        if options.sort != nil, try await collection.hasIndexedOrder(filter, options: options) {
+        let stored = try await query(filter, collation: options.collation).stored
+        if options.sort != nil, try await collection.hasIndexedOrder(stored, options: options) {
             do {
                 return try await results(
                     of: filter, options: options, inOrder: true, through: pipeline, context, within: bytes)
@@ -175,11 +176,11 @@ struct RuledCollection: Sendable {
             let stages = LeadingStages(of: pipeline)
             (filter, options, leading) = (stages.filter, stages.options(call.aggregateOptions), stages.count)
         }
-        let isOrdered = try await collection.hasIndexedOrder(filter, options: options)
+        let stored = try await query(filter, collation: options.collation).stored
+        let isOrdered = try await collection.hasIndexedOrder(stored, options: options)
         if !isOrdered { options.sort = nil }
         (options.skip, options.limit, options.projection) = (0, nil, nil)
-        let restriction = try await rules.restriction(of: request)
-        var explanation = try await collection.explain(restriction.restricting(filter), options: options)
+        var explanation = try await collection.explain(stored, options: options)
         explanation["postgres"] = nil
         var here = explanation["here"]?.arrayValue ?? []
         here.append("rules")
@@ -219,21 +220,23 @@ struct RuledCollection: Sendable {
 
     // MARK: What may be seen
 
+    private func query(_ filter: Document, collation: Document?) async throws -> RuledQuery {
+        try await RuledQuery(
+            filter, collation: collation, rules: rules, restriction: rules.restriction(of: request), request: request)
+    }
+
     /// Gives what may be seen of the documents that match, and the documents, in the store's order.
     private func forEachVisible(
         _ filter: Document, options: FindOptions, _ body: (Document, Document) async throws -> Bool
     ) async throws {
-        let restriction = try await rules.restriction(of: request)
-        let cut = try ProjectionChain(restriction.projections, positionedBy: nil)
-        let paths = NamedPaths(filter: filter)
-        guard try Self.mayName(paths, through: cut, isCut: !restriction.projections.isEmpty) else { return }
+        let query = try await query(filter, collation: options.collation)
         var isMissing = false
-        try await collection.forEach(restriction.restricting(filter), options: options) { document in
+        try await collection.forEach(query.stored, options: options) { document in
             do {
-                let visible = try await rules.visible(document, to: request, naming: paths)
+                let view = try await query.view(of: document)
                 // With an answer missing, what was seen is thrown away: the rest is only to learn what else is to be asked.
-                guard let visible, !isMissing else { return true }
-                return try await body(try cut.apply(to: visible), document)
+                guard let view, !isMissing else { return true }
+                return try await body(view, document)
             } catch is RuleAnswers.Missing {
                 isMissing = true
                 return !answers.isBatchFull
@@ -242,29 +245,21 @@ struct RuledCollection: Sendable {
         if isMissing { throw RuleAnswers.Missing() }
     }
 
+    /// What may be seen of what a search found.
     private func visible(
-        _ found: [Document], naming paths: NamedPaths, isSearch: Bool, _ body: (Document) async throws -> Void
+        _ found: [Document], naming paths: NamedPaths, _ body: (Document) async throws -> Void
     ) async throws {
         let restriction = try await rules.restriction(of: request)
         let cut = try ProjectionChain(restriction.projections, positionedBy: nil)
+        guard cut.keeps(paths) else { return }
         let allowed = try Filter(restriction.restricting([:]))
         let now = Int64(Date().timeIntervalSince1970 * 1000)
         for document in found where allowed.matches(document, now: now) {
-            guard let visible = try await rules.visible(document, to: request, naming: paths, isSearch: isSearch) else {
+            guard let visible = try await rules.visible(document, to: request, naming: paths, isSearch: true) else {
                 continue
             }
-            try await body(try cut.apply(to: visible))
+            try await body(try RuledQuery.shown(visible, through: cut))
         }
-    }
-
-    /// Whether a query names only what the app's filters leave in the documents.
-    private static func mayName(_ paths: NamedPaths, through cut: ProjectionChain, isCut: Bool) throws -> Bool {
-        guard isCut else { return true }
-        guard case .some(let paths) = paths else { return false }
-        for path in paths {
-            if let name = path.first, name != "_id", try !cut.keeps(name) { return false }
-        }
-        return true
     }
 }
 

@@ -5,8 +5,9 @@ import FunctionProtocol
 
 /// A user at work on documents, under the data rules of one version of the app.
 ///
-/// What a user reads is cut to what may be seen: documents, and fields of them. A write is made, then each document that it met is
-/// shown to the rules as it was and as it is; if they refuse one, the whole call is rolled back.
+/// What a user reads is cut to what may be seen: documents, and fields of them. So is what a write looks for and changes
+/// (``RuledQuery``). A write is made, then each document that it met is shown to the rules as it was and as it is; if they refuse
+/// one, the whole call is rolled back.
 public struct UserAccess: Sendable {
     private let app: AppDefinition
     private let version: Int64
@@ -43,7 +44,7 @@ public struct UserAccess: Sendable {
                     return try await ruled(collection, request, answers).read(call)
                 }
                 return try await store.withTransaction(app: app.id) { session in
-                    try await write(call, in: session, request)
+                    try await write(call, in: session, request, answers)
                 }.get()
             } catch is RuleAnswers.Missing {
                 try await answers.askMissing()
@@ -62,7 +63,7 @@ public struct UserAccess: Sendable {
                 let collection = session.collection(call.namespace.collection, database: call.namespace.database)
                 return try await ruled(collection, request, answers).read(call)
             }
-            return try await write(call, in: session, request).get()
+            return try await write(call, in: session, request, answers).get()
         } catch {
             throw Self.named(error)
         }
@@ -80,20 +81,22 @@ public struct UserAccess: Sendable {
 
     /// - Returns: the answer, or that of the call's writes only some failed: the others are to be committed.
     private func write(
-        _ call: DocumentCall, in session: DocumentSession, _ request: RuleRequest
+        _ call: DocumentCall, in session: DocumentSession, _ request: RuleRequest, _ answers: RuleAnswers
     ) async throws -> Result<Value, BulkWriteError> {
         guard let rules = DocumentRules(of: call.namespace, in: app) else {
             throw RuleRefusal.noRules(for: call.namespace)
         }
         let restriction = try await rules.restriction(of: request)
-        let restricted = try call.restricted { restriction.restricting($0) }
-        let (result, met) = try await session.reviewing { session -> Result<Value, BulkWriteError> in
-            do {
-                return .success(
-                    try await restricted.withoutProjection.perform(
-                        on: session.collection(call.namespace.collection, database: call.namespace.database)))
-            } catch let error as BulkWriteError {
-                return .failure(error)
+        let review = RuledWrites(rules: rules, restriction: restriction, request: request, answers: answers)
+        let (result, met) = try await review.finding {
+            try await session.reviewing(by: review) { session -> Result<Value, BulkWriteError> in
+                do {
+                    return .success(
+                        try await call.withoutProjection.perform(
+                            on: session.collection(call.namespace.collection, database: call.namespace.database)))
+                } catch let error as BulkWriteError {
+                    return .failure(error)
+                }
             }
         }
         var isMissing = false
@@ -113,9 +116,16 @@ public struct UserAccess: Sendable {
         return .success(.document(try ProjectionChain(projections, positionedBy: nil).apply(to: visible)))
     }
 
-    /// Errors by the names that clients of App Services know.
+    /// Errors by the names that clients of App Services know, without the values of a unique index: some may be hidden.
     private static func named(_ error: any Error) -> any Error {
-        guard let error = error as? DocumentStoreError, error.code == .schemaViolation else { return error }
-        return EffectFailure(name: "SchemaValidationFailedWrite", message: error.message, code: error.mongoCode)
+        switch error {
+        case var error as BulkWriteError:
+            error.failures = error.failures.mapValues(\.withoutValues)
+            return error
+        case let error as DocumentStoreError where error.code == .schemaViolation:
+            return EffectFailure(name: "SchemaValidationFailedWrite", message: error.message, code: error.mongoCode)
+        case let error as DocumentStoreError: return error.withoutValues
+        default: return error
+        }
     }
 }

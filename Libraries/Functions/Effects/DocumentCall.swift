@@ -114,29 +114,6 @@ public struct DocumentCall: Sendable {
 
     // MARK: Under rules
 
-    /// The call with another filter in place of each that it has.
-    func restricted(_ restrict: (Document) -> Document) throws(EffectFailure) -> DocumentCall {
-        var call = self
-        switch action {
-        case "insertOne", "insertMany": break
-        case "bulkWrite":
-            var operations: [Value] = []
-            for value in try array("operations") {
-                guard let field = value.documentValue?.fields.first, field.key != "insertOne",
-                    var operation = field.value.documentValue
-                else { operations.append(value); continue }
-                guard let filter = operation["filter"]?.documentValue else { throw Self.missing("filter", field.key) }
-                operation["filter"] = .document(restrict(filter))
-                operations.append(.document(Document(fields: [.init(field.key, .document(operation))])))
-            }
-            call.arguments["operations"] = .array(operations)
-        default:
-            call.arguments["filter"] = .document(restrict(filter))
-            call.arguments["query"] = nil
-        }
-        return call
-    }
-
     /// The call, answering with whole documents.
     var withoutProjection: DocumentCall {
         var call = self

@@ -174,7 +174,7 @@ import Testing
                     "bulkWrite",
                     [
                         "operations": [
-                            ["insertOne": ["document": ["owner": "ann"]]], ["deleteOne": ["filter": ["_id": 4]]],
+                            ["insertOne": ["document": ["owner": "ann"]]], ["deleteOne": ["filter": ["_id": 3]]],
                         ]
                     ]
                 ),
@@ -243,10 +243,9 @@ import Testing
             let many = try await fixture.call(
                 "ann", "updateMany", "Message", ["filter": .document(own), "update": ["$set": ["n": 2]]])
             #expect(many["modifiedCount"]?.intValue == 10)
-            #expect(
-                await fixture.refusal(
-                    "ann", "updateOne", "Message", ["filter": ["_id": 1], "update": ["$set": ["n": 1]]])
-                    == "NoMatchingRuleFound")
+            // She isn't a member of the room: the message isn't there for her.
+            let others: Document = ["filter": ["_id": 1], "update": ["$set": ["n": 1]]]
+            #expect(try await fixture.call("ann", "updateOne", "Message", others)["matchedCount"]?.intValue == 0)
             #expect(
                 await fixture.refusal(
                     "ann", "updateOne", "Message", ["filter": ["_id": 30], "update": ["$set": ["n": 1]]])

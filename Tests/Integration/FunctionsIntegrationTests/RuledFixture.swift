@@ -24,11 +24,7 @@ struct RuledFixture: Sendable {
                 configuration: .init(hosts: 1), loop: loops.next(), logger: Logger(label: "hosts"))
             let running = Task { try await hosts.run() }
             let store = DocumentStore(client: client)
-            store.define(
-                AppStorage(app: app.id, syncDatabase: "", partitionKey: nil) { namespace, document in
-                    app.collection(namespace.collection, database: namespace.database)?.schema?.validate(document).first
-                        .map { .init(reason: $0.message, path: $0.path) }
-                })
+            store.define(storage(of: app))
             let result: Result<Void, any Error>
             do {
                 result = .success(
@@ -47,6 +43,20 @@ struct RuledFixture: Sendable {
 
     /// The collection as the system sees it.
     func collection(_ name: String) -> DocumentCollection { store.collection(name, database: "Test", app: app.id) }
+
+    /// Puts a value into a document that its collection's schema, which came later, doesn't allow.
+    func violate(_ id: String, path: String, with value: Value) async throws {
+        store.define(AppStorage(app: app.id, syncDatabase: "", partitionKey: nil))
+        _ = try await collection("File").updateOne(["_id": .string(id)], .document(["$set": [path: value]]))
+        store.define(Self.storage(of: app))
+    }
+
+    private static func storage(of app: AppDefinition) -> AppStorage {
+        AppStorage(app: app.id, syncDatabase: "", partitionKey: nil) { namespace, document in
+            app.collection(namespace.collection, database: namespace.database)?.schema?.validate(document).first
+                .map { .init(reason: $0.message, path: $0.path) }
+        }
+    }
 
     func user(_ id: String) -> DataAccess {
         .user(UserAccess(RuleUser(id: id), of: app, version: 1, functions: functions))
@@ -104,6 +114,24 @@ struct RuledFixture: Sendable {
         """,
         "data_sources/mongodb-atlas/Test/Broken/rules.json": """
         {"roles": [{"name": "all", "read": true, "apply_when": {"%%true": {"%function": {"name": "fails", "arguments": []}}}}]}
+        """,
+        "data_sources/mongodb-atlas/Test/File/rules.json": """
+        {"roles": [{"name": "clerk", "apply_when": {"clerk": "%%user.id"}, "fields": {
+            "clerk": {"read": true}, "open": {"read": true, "write": true}, "n": {"read": true, "write": true},
+            "list": {"read": true, "write": true},
+            "profile": {"fields": {"name": {"read": true, "write": true}, "age": {"read": true, "write": true}}}}}]}
+        """,
+        "data_sources/mongodb-atlas/Test/File/schema.json": """
+        {"title": "File", "bsonType": "object", "properties": {"old": {"bsonType": "int"}, "n": {"bsonType": "int"}}}
+        """,
+        "data_sources/mongodb-atlas/Test/Pad/rules.json": """
+        {"roles": [{"name": "all", "apply_when": {}, "delete": true, "fields": {
+            "text": {"read": true, "write": true}, "inner": {"fields": {"a": {"read": true, "write": true}}}}}]}
+        """,
+        "data_sources/mongodb-atlas/Test/Card/rules.json": """
+        {"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}],
+         "filters": [{"name": "cut", "apply_when": {"%%true": true}, "query": {},
+                      "projection": {"ssn": 0, "profile.ssn": 0, "list.ssn": 0}}]}
         """,
         "functions/config.json": #"[{"name": "isMember", "private": true}, {"name": "fails", "private": true}]"#,
         "functions/isMember.js": """

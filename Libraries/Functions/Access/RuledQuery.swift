@@ -1,0 +1,149 @@
+import AppDefinition
+import DocumentModel
+import DocumentStore
+import Foundation
+import QueryLanguage
+
+/// A query under data rules. It finds what the user would find in the documents as the user sees them: what they may not read takes
+/// part in nothing that they can observe, whether the query reads or writes.
+///
+/// The store looks for what can be told by the names of fields; a document in which one of these may not be read isn't found. What
+/// may look at anything (`$expr`) and may fail by what it looks at is evaluated here, on what the user sees.
+struct RuledQuery: ReviewedQuery {
+    let stored: Document
+    let inserted: Document
+    /// What is evaluated here.
+    private let rest: Filter?
+    private let paths: NamedPaths
+    private let cut: ProjectionChain
+    private let rules: DocumentRules
+    private let request: RuleRequest
+    private let now = Int64(Date().timeIntervalSince1970 * 1000)
+
+    /// - Throws: `QueryError`.
+    init(
+        _ filter: Document, sort: Document? = nil, collation: Document?, rules: DocumentRules,
+        restriction: DocumentRules.Restriction, request: RuleRequest
+    ) throws {
+        let parts = FilterParts(filter)
+        let collation = try collation.flatMap { try Collation($0) }
+        rest = parts.rest.isEmpty ? nil : try Filter(parts.rest, collation: collation)
+        paths = parts.paths.adding(sort?.fields.map(\.key) ?? [])
+        cut = try ProjectionChain(restriction.projections, positionedBy: nil)
+        stored = cut.keeps(paths) ? restriction.restricting(parts.stored) : DocumentRules.Restriction.nothing
+        inserted = restriction.restricting(filter)
+        self.rules = rules
+        self.request = request
+    }
+
+    /// What the user sees of a document; `nil` where they don't find it.
+    func view(of document: Document) async throws -> Document? {
+        guard let visible = try await rules.visible(document, to: request, naming: paths) else { return nil }
+        let view = try Self.shown(visible, through: cut)
+        if let rest, try !rest.evaluate(view, now: now) { return nil }
+        return view
+    }
+
+    /// What the app's filters leave of what may be read; the key stays.
+    static func shown(_ visible: Document, through cut: ProjectionChain) throws -> Document {
+        if cut.isEmpty { return visible }
+        var shown = try cut.apply(to: visible)
+        if shown["_id"] == nil, let id = visible["_id"] { shown.fields.insert(.init("_id", id), at: 0) }
+        return shown
+    }
+
+    // MARK: Writing
+
+    func merging(_ changed: Document, madeOf view: Document, into document: Document) async throws -> Document {
+        if cut.isEmpty, try await rules.mayReadAll(of: document, as: request) { return changed }
+        return try await merging(changed, madeOf: view, into: document, at: [], of: document)
+    }
+
+    /// What isn't wholly readable can't be written as a whole: only below it, field by field. That is decided by the rules alone, never by
+    /// what is hidden there.
+    private func merging(
+        _ changed: Document, madeOf view: Document, into part: Document, at place: [String], of document: Document
+    ) async throws -> Document {
+        var result = part
+        let removed = view.fields.map(\.key).filter { changed[$0] == nil }
+        let written = changed.fields.filter { field in
+            view[field.key].map { !$0.isIdentical(to: field.value) } ?? true
+        }
+        for key in removed + written.map(\.key) {
+            let path = place + [key]
+            if cut.keeps(path), try await rules.mayRead(path, of: document, as: request) {
+                result[key] = changed[key]
+                continue
+            }
+            guard let after = changed[key]?.documentValue,
+                let before = (view[key] ?? .document([:])).documentValue
+            else { throw RuleRefusal.hidden(path.joined(separator: ".")) }
+            result[key] = .document(
+                try await merging(
+                    after, madeOf: before, into: part[key]?.documentValue ?? [:], at: path, of: document))
+        }
+        return result
+    }
+
+    /// An error of the store speaks of what is at a path: only to who may read there.
+    func told(_ error: DocumentStoreError, about document: Document) async throws -> any Error {
+        guard error.code == .schemaViolation else { return error }
+        let path = (error.path ?? "").split(separator: ".").map(String.init)
+        if !path.isEmpty, cut.keeps(path), try await rules.mayRead(path, of: document, as: request) { return error }
+        if cut.isEmpty, try await rules.mayReadAll(of: document, as: request) { return error }
+        return DocumentStoreError(
+            .schemaViolation, "the document would not be what its collection's schema says", mongoCode: 121)
+    }
+}
+
+/// A filter taken apart.
+struct FilterParts {
+    /// What the store looks for.
+    private(set) var stored: Document = [:]
+    /// What is evaluated on what the user sees.
+    private(set) var rest: Document = [:]
+    /// What `stored` names.
+    private(set) var paths = NamedPaths.none
+    private var storedClauses: [Value] = []
+    private var otherClauses: [Value] = []
+
+    init(_ filter: Document) {
+        take(filter)
+        stored = Self.all(storedClauses)
+        rest = Self.all(otherClauses)
+        // Only the store can search its texts; whoever asks for that must be able to read all.
+        paths = stored.isEmpty ? .none : NamedPaths(filter: stored)
+    }
+
+    private mutating func take(_ filter: Document) {
+        for field in filter.fields {
+            if field.key == "$and", let clauses = field.value.arrayValue,
+                clauses.allSatisfy({ $0.documentValue != nil }),
+                !clauses.isEmpty
+            {
+                for clause in clauses { take(clause.documentValue ?? [:]) }
+                continue
+            }
+            let clause = Document(fields: [field])
+            if case .some = NamedPaths(filter: clause) {
+                storedClauses.append(.document(clause))
+            } else if Self.hasText(field.key, field.value) {
+                storedClauses.append(.document(clause))
+            } else {
+                otherClauses.append(.document(clause))
+            }
+        }
+    }
+
+    private static func hasText(_ key: String, _ value: Value) -> Bool {
+        if key == "$text" { return true }
+        guard ["$and", "$or", "$nor"].contains(key) else { return false }
+        return (value.arrayValue ?? []).contains { clause in
+            clause.documentValue?.fields.contains { hasText($0.key, $0.value) } ?? false
+        }
+    }
+
+    private static func all(_ clauses: [Value]) -> Document {
+        clauses.count == 1 ? clauses[0].documentValue ?? [:] : clauses.isEmpty ? [:] : ["$and": .array(clauses)]
+    }
+}

@@ -1,0 +1,21 @@
+import DocumentModel
+
+extension Projection {
+    /// Whether all that any document has at a path is at the same path in what the projection makes of the document. The indexes of
+    /// arrays may be in the path.
+    public func keeps(_ path: [String]) -> Bool {
+        guard let first = path.first else { return children.isEmpty && mode != .inclusion }
+        let named = [first] + path.dropFirst().filter { Int($0) == nil }
+        return keeps(path[...], by: children) && keeps(named[...], by: children)
+    }
+
+    private func keeps(_ path: ArraySlice<String>, by children: [ProjectionNode.Child]) -> Bool {
+        guard let name = path.first else { return false }
+        guard let child = children.first(where: { $0.name.hasSameBytes(as: name) }) else { return mode != .inclusion }
+        return switch child.node {
+        case .include: true
+        case .children(let below): keeps(path.dropFirst(), by: below)
+        case .exclude, .computed, .slice, .elementMatch, .positional: false
+        }
+    }
+}
