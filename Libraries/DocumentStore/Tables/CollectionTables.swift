@@ -37,6 +37,11 @@ final class CollectionTables: Sendable {
     /// The table, made if there is none.
     func ensured(_ namespace: ChangeEvent.Namespace, of storage: AppStorage) async throws -> CollectionTable {
         if let table = known.withLock({ $0[Self.key(storage.app, namespace)] }) { return table }
+        return try await keyed(namespace, of: storage)
+    }
+
+    /// The table, made if there is none, with the partition key that it has by what the store was told of the app.
+    func keyed(_ namespace: ChangeEvent.Namespace, of storage: AppStorage) async throws -> CollectionTable {
         try Self.check(namespace)
         let rows = try await client.query(
             "select c.schema_name, c.table_name from partita.ensure_collection($1, $2, $3, $4) c",

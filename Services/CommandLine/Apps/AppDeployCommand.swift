@@ -42,8 +42,9 @@ enum AppDeployCommand {
             try await tool.registry.migrate()
             // Before the version counts: where they can't be made, it changes nothing.
             let definition = inspection.definition
-            try await DeclaredCollections(definition, formerly: tool.registry.load(definition.id)?.definition).apply(
-                tool)
+            let collections = try await DeclaredCollections(
+                definition, formerly: tool.registry.load(definition.id)?.definition)
+            try await collections.apply(tool)
             let result = try await tool.registry.deploy(definition)
             var warnings = inspection.problems.map(\.description)
             do {
@@ -53,6 +54,7 @@ enum AppDeployCommand {
                 warnings.append(
                     "warning: the broker doesn't take the news; services look by themselves every few seconds")
             }
+            warnings += try await collections.place(tool)
             let known = try await tool.registry.secrets(of: result.app.id)
             for name in result.app.definition.secretNames where known[name] == nil {
                 warnings.append(

@@ -23,6 +23,16 @@ struct DeclaredCollections {
         gone = (former?.indexes ?? []).filter { !definition.indexes.contains($0) }
     }
 
+    /// To be done once the version counts: takes documents of collections that sync now, or don't any more, into their partitions.
+    /// - Returns: a line for each collection that had such documents.
+    func place(_ tool: Tool) async throws -> [String] {
+        let store = DocumentStore(client: tool.postgres)
+        store.define(AppStorage(definition))
+        return try await store.repartition(app: definition.id).map {
+            "\($0.count) documents of \($0.namespace.database).\($0.namespace.collection) are in other partitions now"
+        }
+    }
+
     func apply(_ tool: Tool) async throws {
         try await DocumentStoreMigrations.migrations.apply(on: tool.postgres)
         let store = DocumentStore(client: tool.postgres)

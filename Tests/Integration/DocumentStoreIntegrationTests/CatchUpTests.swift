@@ -113,4 +113,48 @@ struct CatchUpTests {
             #expect(part.entries.map(\.idText) == ["s:c"])
         }
     }
+
+    @Test func `documents follow when their collection begins to sync, and when it ends`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            func define(_ synced: [String]) {
+                fixture.store.define(
+                    AppStorage(
+                        app: StoreFixture.app, syncDatabase: "RChat", partitionKey: "partition",
+                        syncedCollections: synced))
+            }
+            func caughtUp() async throws -> [String] {
+                try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: start, user: "ada", device: "phone"
+                ).entries.filter { $0.body != nil }.map { "\($0.collection) \($0.idText)" }
+            }
+            define(["ChatMessage"])
+            let notes = fixture.store.collection("Note", database: "RChat", app: StoreFixture.app)
+            let key = partition.value ?? .null
+            try await notes.insertMany((0..<3).map { ["_id": .string("n\($0)"), "partition": key, "n": .int32($0)] })
+            try await notes.insertOne(["_id": "none"])
+            try await fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
+                .insertOne(["_id": "m", "partition": key])
+            #expect(try await caughtUp() == ["ChatMessage s:m"])
+
+            define(["ChatMessage", "Note"])
+            let moved = try await fixture.store.repartition(app: StoreFixture.app)
+            #expect(moved.map { "\($0.namespace.collection) \($0.count)" } == ["Note 3"])
+            #expect(try await fixture.store.repartition(app: StoreFixture.app).isEmpty)
+            #expect(try await caughtUp() == ["ChatMessage s:m", "Note s:n0", "Note s:n1", "Note s:n2"])
+            let head = try await fixture.head(of: partition)
+            #expect(head == 4)
+            try await fixture.client.execute(
+                "update \"rchat/RChat\".\"Note\" set document = document || '{\"n\": 7}' where _id = 's:n1'")
+            let update = try await notes.updateOne(["_id": "n2"], ["$set": ["n": 8]])
+            #expect(update.modifiedCount == 1)
+            #expect(try await caughtUp() == ["ChatMessage s:m", "Note s:n0", "Note s:n1", "Note s:n2"])
+            #expect(try await fixture.head(of: partition) == head + 2)
+
+            define(["ChatMessage"])
+            #expect(try await fixture.store.repartition(app: StoreFixture.app).map(\.count) == [3])
+            #expect(try await caughtUp() == ["ChatMessage s:m"])
+            #expect(try await notes.countDocuments(["partition": key]) == 4 - 1)
+        }
+    }
 }
