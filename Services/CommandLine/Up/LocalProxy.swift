@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Glibc
 import LocalEngines
 
 /// nginx in front of the services, so that a system on this machine has one address, as it has where it is rolled out.
@@ -24,36 +25,44 @@ struct LocalProxy {
             if host != nil { throw ToolError("--host needs nginx and \(template)") }
             return nil
         }
-        var server = try String(contentsOfFile: template, encoding: .utf8)
-            .replacing("${PARTITA_PROXY_LISTEN}", with: host == nil ? "127.0.0.1:\(port)" : "\(port)")
-        for service in services {
-            let variable = service.name.uppercased().replacing("-", with: "_")
-            server = server.replacing("${PARTITA_\(variable)}", with: "127.0.0.1:\(service.port)")
-        }
+        var text = try String(contentsOfFile: template, encoding: .utf8)
+        for (name, value) in variables(services) { text = text.replacing("${\(name)}", with: value) }
         let file = places.run + "/proxy.conf"
-        try configuration(server).write(toFile: file, atomically: true, encoding: .utf8)
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
         return ServiceProcess(
-            name: Self.name, port: port, places: places, executable: nginx, arguments: ["-c", file, "-e", "stderr"])
+            name: Self.name, port: port, places: places, executable: "/bin/sh",
+            arguments: [
+                // One process, which ends when it is told to: it has no master that would raise its limit.
+                "-c", #"ulimit -n "$1" && exec "$0" -c "$2" -e stderr -g "daemon off; master_process off;""#, nginx,
+                "\(Self.descriptors)", file,
+            ])
     }
 
-    /// One process that ends when it is told to, and keeps its files to itself.
-    private func configuration(_ server: String) -> String {
-        let kinds = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        let folders = kinds.map { "    \($0)_temp_path \(places.run)/nginx-\($0);" }.joined(separator: "\n")
-        return """
-            daemon off;
-            master_process off;
-            pid \(places.run)/nginx.pid;
-            error_log stderr;
-            events { worker_connections 4096; }
-            http {
-                access_log off;
-            \(folders)
+    /// What the template leaves open: as in compose.yaml, but for a machine that others work on too. The environment wins.
+    private func variables(_ services: [ServiceProcess]) -> [String: String] {
+        var variables = [
+            "PARTITA_PROXY_LISTEN": host == nil ? "127.0.0.1:\(port)" : "\(port)",
+            "PARTITA_PROXY_RUN": places.run, "PARTITA_PROXY_WORKERS": "1",
+            // Addresses, not names: nothing is looked up.
+            "NGINX_LOCAL_RESOLVERS": "127.0.0.1", "PARTITA_PROXY_TRUSTED": "127.0.0.1",
+            "PARTITA_PROXY_DESCRIPTORS": "\(Self.descriptors)", "PARTITA_PROXY_REQUESTS": "200",
+            "PARTITA_PROXY_BURST": "1000", "PARTITA_PROXY_CALLS": "1000", "PARTITA_PROXY_SOCKETS": "5000",
+        ]
+        for service in services {
+            let name = "PARTITA_" + service.name.uppercased().replacing("-", with: "_")
+            variables[name] = "127.0.0.1:\(service.port)"
+        }
+        for name in ["REQUESTS", "BURST", "CALLS", "SOCKETS"].map({ "PARTITA_PROXY_" + $0 }) {
+            if let value = CurrentEnvironment.variables[name] { variables[name] = value }
+        }
+        return variables
+    }
 
-            \(server)
-            }
-
-            """
+    /// Connections that nginx may have: as many as this process may allow it, up to what a machine of this kind needs.
+    private static var descriptors: Int {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return min(Int(clamping: limit.rlim_max), 65_536)
     }
 
     /// Debian has it where only root looks.

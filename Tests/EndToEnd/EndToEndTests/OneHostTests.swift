@@ -92,6 +92,10 @@ extension EndToEnd {
             let opened = try await client.get(link, token: try await ada.accessToken(on: system))
             #expect(opened.status == 200 && opened.body == picture)
             #expect(try await client.get(link).status == 401)
+            let token = try await ada.accessToken(on: system)
+            #expect(try await client.get(link + "?baas_at=" + token).status == 200)
+            let log = try String(contentsOfFile: system.directory + "/logs/proxy.log", encoding: .utf8)
+            #expect(log.contains("/v1/apps/rchat/media/") && !log.contains("baas_at") && !log.contains(token))
             try await ada.close()
         }
 
@@ -111,6 +115,8 @@ extension EndToEnd {
             }
             #expect(try ExtendedJSON.parse(answer.body)["error_code"] == "ServiceUnavailable")
             try await system.waitUntilReplaced("media-offload", old)
+            // The proxy wasn't started again, and says so when all are there.
+            try await system.waitUntilReady(system.publicURL)
         }
 
         @Test(arguments: [

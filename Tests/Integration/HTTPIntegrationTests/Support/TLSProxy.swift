@@ -26,22 +26,9 @@ struct TLSProxy {
         try #require(made.status.isSuccess, "\(made.output)")
         let file = directory + "/nginx.conf"
         try proxy.configuration(directory, server.port).write(toFile: file, atomically: true, encoding: .utf8)
-        // Debian has it where only root looks.
-        let nginx = "/usr/sbin/nginx"
-        let log = directory + "/nginx.log"
-        let child = try ChildProcess.spawn(
-            FileManager.default.isExecutableFile(atPath: nginx) ? nginx : "nginx", ["-c", file, "-e", log],
-            output: .file(log))
-        do {
-            try await eventually("nginx listens") { LocalPort.isTaken(proxy.port) || child.exitStatus != nil }
-            try #require(child.exitStatus == nil, "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "no log")")
-            let result = try await body(proxy)
-            await child.terminate(grace: .seconds(5))
-            return result
-        } catch {
-            await child.terminate(grace: .seconds(5))
-            throw error
-        }
+        return try await NginxProcess.with(
+            file, port: proxy.port, log: directory + "/nginx.log", directives: ""
+        ) { try await body(proxy) }
     }
 
     private func configuration(_ directory: String, _ port: Int) -> String {

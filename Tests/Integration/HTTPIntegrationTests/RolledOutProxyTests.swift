@@ -1,0 +1,190 @@
+import Foundation
+import HTTPServer
+import LocalEngines
+import Testing
+import WebSocket
+
+/// nginx with the configuration that is rolled out: services come and go behind it, and what it answers by itself.
+@Suite struct RolledOutProxyTests {
+    private static let origin = "Origin: https://page.example"
+
+    /// A server on a loopback address of its own, which says which it is, as all services at once.
+    private func withInstance<Result>(
+        _ address: String, port: Int, isReady: Box<Bool> = Box(true), _ body: () async throws -> Result
+    ) async throws -> Result {
+        try await withServer { configuration in
+            configuration.address = address
+            configuration.port = port
+        } routes: { router in
+            router.get("/which") { _ in HTTPResponse(body: Array(address.utf8)) }
+            router.get("/health/ready") { _ in HTTPResponse(status: isReady.value ? 200 : 503) }
+            router.echo("/v1/apps/:app/sync")
+        } _: { _ in
+            try await body()
+        }
+    }
+
+    private func withNames<Result>(
+        _ addresses: [String], _ body: (NameServer) async throws -> Result
+    ) async throws -> Result {
+        let names = try NameServer()
+        defer { names.close() }
+        for service in RolledOutProxy.services { names.set(service, addresses) }
+        return try await body(names)
+    }
+
+    @Test func `a service that comes back at another address is found without a restart`() async throws {
+        let port = try LocalPort.free()
+        try await withNames(["127.0.0.2"]) { names in
+            try await RolledOutProxy.with(servicePort: port, names: names) { proxy in
+                try await withInstance("127.0.0.2", port: port) {
+                    try await eventually("the first answers") {
+                        try await request(proxy.port, "GET /which").text == "127.0.0.2"
+                    }
+                }
+                let away = try await request(proxy.port, "GET /which", headers: [Self.origin])
+                #expect(away.status == 503)
+                names.set("auth", [])
+                try await eventually("its name is gone") {
+                    try await request(proxy.port, "GET /which").status == 503
+                }
+                try await withInstance("127.0.0.3", port: port) {
+                    names.set("auth", ["127.0.0.3"])
+                    try await eventually("the other one answers") {
+                        try await request(proxy.port, "GET /which").text == "127.0.0.3"
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func `instances that are added get their share`() async throws {
+        let port = try LocalPort.free()
+        try await withNames(["127.0.0.2"]) { names in
+            try await RolledOutProxy.with(servicePort: port, names: names) { proxy in
+                try await withInstance("127.0.0.2", port: port) {
+                    try await withInstance("127.0.0.3", port: port) {
+                        names.set("auth", ["127.0.0.2", "127.0.0.3"])
+                        let seen = Box<Set<String>>([])
+                        try await eventually("both answer") {
+                            let text = try await request(proxy.port, "GET /which").text
+                            seen.update { $0.insert(text) }
+                            return seen.value == ["127.0.0.2", "127.0.0.3"]
+                        }
+                    }
+                    // The one that ended is still named: the other one takes its share.
+                    for _ in 1...20 { #expect(try await request(proxy.port, "GET /which").text == "127.0.0.2") }
+                }
+            }
+        }
+    }
+
+    @Test(arguments: RolledOutProxy.services)
+    func `it is ready when every service is`(_ service: String) async throws {
+        let port = try LocalPort.free()
+        let isReady = Box(true)
+        try await withNames(["127.0.0.2"]) { names in
+            names.set(service, ["127.0.0.3"])
+            try await RolledOutProxy.with(servicePort: port, names: names) { proxy in
+                func status() async throws -> Int { try await request(proxy.port, "GET /health/ready").status }
+                try await withInstance("127.0.0.2", port: port) {
+                    try await eventually("one is away") { try await status() == 503 }
+                    try await withInstance("127.0.0.3", port: port, isReady: isReady) {
+                        try await eventually("all are ready") { try await status() == 200 }
+                        isReady.update { $0 = false }
+                        try await eventually("one isn't ready") { try await status() == 503 }
+                    }
+                }
+                #expect(try await request(proxy.port, "GET /.ready/auth").status == 404)
+            }
+        }
+    }
+
+    @Test func `what it answers by itself is JSON that a page may read`() async throws {
+        let port = try LocalPort.free()
+        try await withNames(["127.0.0.2"]) { names in
+            try await RolledOutProxy.with(
+                servicePort: port, names: names, settings: ["PARTITA_PROXY_REQUESTS": "1", "PARTITA_PROXY_BURST": "9"]
+            ) { proxy in
+                func expect(_ answer: RawResponse, _ status: Int, _ code: String) throws {
+                    #expect(answer.status == status)
+                    #expect(answer.headers["content-type"] == "application/json")
+                    #expect(answer.headers["access-control-allow-origin"] == "https://page.example")
+                    #expect(answer.headers["vary"] == "Origin")
+                    let body = try JSONDecoder().decode([String: String].self, from: Data(answer.body))
+                    #expect(body["error_code"] == code && body["error"]?.isEmpty == false, "\(answer.text)")
+                }
+                let large = [Self.origin, "Content-Length: 99999999"]
+                try expect(try await request(proxy.port, "POST /x", headers: large), 413, "RequestEntityTooLarge")
+                try expect(try await request(proxy.port, "GET /x", headers: [Self.origin]), 503, "ServiceUnavailable")
+                try expect(try await request(proxy.port, "GET /metrics", headers: [Self.origin]), 404, "NotFound")
+                try expect(try await request(proxy.port, "TRACE /x", headers: [Self.origin]), 405, "BadRequest")
+                let head = [Self.origin, "X: " + String(repeating: "x", count: 40_000)]
+                try expect(try await request(proxy.port, "GET /x", headers: head), 400, "BadRequest")
+                let limited = Box<RawResponse?>(nil)
+                try await eventually("there are too many") {
+                    let answer = try await request(proxy.port, "GET /x", headers: [Self.origin])
+                    limited.update { $0 = answer.status == 429 ? answer : nil }
+                    return limited.value != nil
+                }
+                let answer = try await limited.present()
+                try expect(answer, 429, "TooManyRequests")
+                #expect(answer.headers["retry-after"] == "1")
+                #expect(answer.headers["access-control-expose-headers"] == "Retry-After")
+                // A preflight that is refused would hide the reason from the page.
+                #expect(try await request(proxy.port, "OPTIONS /x").status == 503)
+            }
+        }
+    }
+
+    @Test func `an address has so many sockets, and a balancer in front speaks for many`() async throws {
+        let port = try LocalPort.free()
+        try await withNames(["127.0.0.2"]) { names in
+            try await RolledOutProxy.with(
+                servicePort: port, names: names, settings: ["PARTITA_PROXY_SOCKETS": "2"]
+            ) { proxy in
+                try await withInstance("127.0.0.2", port: port) {
+                    func open(_ address: String) async throws -> (RawClient, RawResponse) {
+                        let client = try RawClient(port: proxy.port)
+                        let answer = try await client.exchange(
+                            """
+                            GET /v1/apps/a/sync HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: \(address)\r
+                            Upgrade: websocket\r\nConnection: Upgrade\r
+                            Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n
+                            """)
+                        return (client, answer)
+                    }
+                    let first = try await open("192.0.2.1")
+                    let second = try await open("192.0.2.1")
+                    #expect(first.1.status == 101 && second.1.status == 101)
+                    #expect(try await open("192.0.2.1").1.status == 429)
+                    let other = try await open("192.0.2.2")
+                    #expect(other.1.status == 101)
+                    for (client, _) in [first, second, other] { await client.close() }
+                }
+            }
+        }
+    }
+
+    @Test func `a token in a query is in no log`() async throws {
+        let port = try LocalPort.free()
+        try await withNames(["127.0.0.2"]) { names in
+            try await RolledOutProxy.with(
+                servicePort: port, names: names, settings: ["PARTITA_PROXY_REQUESTS": "1", "PARTITA_PROXY_BURST": "3"]
+            ) { proxy in
+                // Found and not, away, too large, too many.
+                for path in ["/which", "/v1/apps/a/media/x", "/metrics", "/health/live"] {
+                    _ = try await request(proxy.port, "GET \(path)?baas_at=SECRET&x=1", headers: ["Referer: /?SECRET"])
+                }
+                let large = ["Content-Length: 99999999"]
+                _ = try await request(proxy.port, "POST /a%20b?baas_at=SECRET", headers: large)
+                for _ in 1...8 { _ = try await request(proxy.port, "GET /which?baas_at=SECRET") }
+                try await eventually("all are logged") { try proxy.lines.count >= 13 }
+                #expect(try proxy.lines.contains { $0.contains(#""path":"/a%20b","status":"413""#) })
+                #expect(try proxy.lines.contains { $0.contains(#""status":"429""#) })
+                #expect(try proxy.lines.contains { $0.contains(#""path":"/which","status":"503""#) })
+                #expect(try !proxy.lines.contains { $0.contains("SECRET") })
+            }
+        }
+    }
+}
