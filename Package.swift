@@ -185,7 +185,7 @@ let services: [Target] =
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "ServiceEngines", "SyncEngine",
+                "PartitaClient", "Postgres", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]

@@ -42,6 +42,11 @@ public actor KafkaAdmin {
                 }
                 return found
             }
+            if let wanted = topic.replicationFactor, found.copies < wanted, !configuration.embedded {
+                logger.warning(
+                    "a topic that exists has fewer copies than wanted",
+                    metadata: ["kafka.topic": "\(topic.name)", "copies": "\(found.copies)", "wanted": "\(wanted)"])
+            }
             guard found.partitions.count != topic.partitions else { continue }
             let message = "\(topic.name) has \(found.partitions.count) partitions, not \(topic.partitions)"
             guard configuration.embedded else { throw KafkaError(.partitionCount, message) }

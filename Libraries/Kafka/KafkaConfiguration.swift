@@ -7,8 +7,10 @@ public struct KafkaConfiguration: Sendable {
     /// - `embedded` (bool, optional, default: false): The broker is librdkafka's mock cluster, which has no admin API, creates
     ///   topics on their first use, and answers an idle fetch only when its wait is over.
     public var embedded: Bool
-    /// - `properties` (map, optional, default: none): librdkafka properties that win over everything set here (`security.protocol`,
-    ///   `sasl.*`, `ssl.*`, `debug`, …). An unknown name fails the client's start.
+    /// - `security` (optional, default: none): TLS, and as whom the client signs in.
+    public var security = KafkaSecurity()
+    /// - `properties` (map, optional, default: none): librdkafka properties that win over everything set here (`debug`, …). An
+    ///   unknown name fails the client's start.
     public var properties: [String: String]
 
     /// Describes the brokers; connects to nothing.
@@ -39,6 +41,7 @@ public struct KafkaConfiguration: Sendable {
             // Otherwise every idle connection that the broker closes is an error in the log.
             "log.connection.close": "false",
         ]
+        settings.merge(security.properties) { _, new in new }
         settings.merge(specific) { _, new in new }
         settings.merge(properties) { _, new in new }
         return settings

@@ -26,6 +26,8 @@ public struct KafkaTopicMetadata: Hashable, Sendable {
     public let partitions: [Int32]
     /// Partitions that no broker leads at the moment.
     public let leaderless: [Int32]
+    /// How many copies the partition with the fewest has.
+    public let copies: Int
 }
 
 /// The offsets between which a partition has messages.

@@ -10,6 +10,7 @@ struct ConnectionParameters: Sendable {
         func defaultTo(_ keyword: String, _ value: String) {
             if !values.contains(where: { $0.keyword == keyword }) { values.append((keyword, value)) }
         }
+        if let password = configuration.password { defaultTo("password", password) }
         defaultTo("application_name", configuration.applicationName)
         defaultTo("client_encoding", "UTF8")
         // A peer that vanished is noticed in half a minute.

@@ -1,7 +1,10 @@
 /// How to connect, and the limits of connections and pool.
 public struct PostgresConfiguration: Sendable {
-    /// `postgres://user:password@host:port/database?…`, or libpq's `host=… dbname=…`; handed to libpq as it is.
+    /// `postgres://user:password@host:port/database?…`, or libpq's `host=… dbname=…`; handed to libpq as it is. TLS is among its
+    /// parameters: `sslmode=verify-full` and `sslrootcert=FILE`, `sslcert=FILE` and `sslkey=FILE` for a client's certificate.
     public var url: String
+    /// For a URL that has none.
+    public var password: String?
     /// Connections of a pool.
     public var connections = 4
     /// For one attempt to connect and log in.

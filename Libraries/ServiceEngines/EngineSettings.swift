@@ -6,11 +6,19 @@ import ServiceBootstrap
 /// The keys of the engines, the same in every service that works on the store.
 public enum EngineSettings {
     static let postgresURL = ConfigurationKey<String>.string(
-        "postgres.url", isSecret: true, "The database, `postgres://user:password@host:port/database`.")
+        "postgres.url", isSecret: true,
+        "The database, `postgres://user:password@host:port/database`, with libpq's parameters: `?sslmode=verify-full&sslrootcert=FILE`."
+    )
+    static let postgresPassword = ConfigurationKey<String>.string(
+        "postgres.password", isSecret: true, "The password, where the URL has none."
+    ).optional
     static let postgresConnections = ConfigurationKey<Int>.int(
         "postgres.connections", default: 8, range: 1...200, "Connections to Postgres.")
     static let redisURL = ConfigurationKey<String>.string(
         "redis.url", isSecret: true, "Redis, `redis://[[user]:password@]host:port[/database]`.")
+    static let redisPassword = ConfigurationKey<String>.string(
+        "redis.password", isSecret: true, "The password, where the URL has none."
+    ).optional
     static let kafkaBootstrap = ConfigurationKey<String>.string(
         "kafka.bootstrap", "Brokers to begin with, `host:port`, separated by commas.")
     static let kafkaEmbedded = ConfigurationKey<Bool>.bool(
@@ -18,6 +26,33 @@ public enum EngineSettings {
     )
     static let kafkaPool = ConfigurationKey<String>.string(
         "kafka.pool", default: "main", "The pool of topics: names are `partita.<pool>.<topic>`.")
+    static let kafkaReplication = ConfigurationKey<Int>.int(
+        "kafka.replication", range: 1...16, "Copies of each topic that is made; the broker's default otherwise."
+    ).optional
+    static let kafkaTLS = ConfigurationKey<Bool>.bool(
+        "kafka.tls", default: false, "Connections to the brokers are TLS, and their certificates must name their hosts."
+    )
+    static let kafkaAuthorities = ConfigurationKey<String>.string(
+        "kafka.tls-ca",
+        "A PEM file of the authorities that brokers' certificates are checked with; otherwise the system's."
+    ).optional
+    static let kafkaCertificate = ConfigurationKey<String>.string(
+        "kafka.tls-certificate", "A PEM file of the client's own certificate, for brokers that ask for one."
+    ).optional
+    static let kafkaKey = ConfigurationKey<String>.string(
+        "kafka.tls-key", "A PEM file of the key of the client's own certificate."
+    ).optional
+    static let kafkaKeyPassword = ConfigurationKey<String>.string(
+        "kafka.tls-key-password", isSecret: true, "Opens the key."
+    ).optional
+    static let kafkaMechanism = ConfigurationKey<KafkaSecurity.Mechanism>.choice(
+        "kafka.sasl-mechanism",
+        "Signs in to the brokers with SASL; PLAIN sends the password as it is, so with kafka.tls only."
+    ).optional
+    static let kafkaUsername = ConfigurationKey<String>.string("kafka.sasl-username", "Who signs in.").optional
+    static let kafkaPassword = ConfigurationKey<String>.string(
+        "kafka.sasl-password", isSecret: true, "The password of who signs in."
+    ).optional
 
     /// For a service that carries out calls of users; not among the keys that all have.
     public static let ruleHosts = ConfigurationKey<Int>.int(
@@ -31,9 +66,11 @@ public enum EngineSettings {
 
     /// For a service without Redis.
     public static let keys: [ConfigurationKeyDescription] = [
-        postgresURL.description, postgresConnections.description, kafkaBootstrap.description, kafkaEmbedded.description,
-        kafkaPool.description,
+        postgresURL.description, postgresPassword.description, postgresConnections.description,
+        kafkaBootstrap.description, kafkaEmbedded.description, kafkaPool.description, kafkaReplication.description,
+        kafkaTLS.description, kafkaAuthorities.description, kafkaCertificate.description, kafkaKey.description,
+        kafkaKeyPassword.description, kafkaMechanism.description, kafkaUsername.description, kafkaPassword.description,
     ]
 
-    public static let keysWithRedis = keys + [redisURL.description]
+    public static let keysWithRedis = keys + [redisURL.description, redisPassword.description]
 }

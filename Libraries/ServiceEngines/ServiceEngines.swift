@@ -29,6 +29,7 @@ public final class ServiceEngines: Sendable {
     public let shutOut: ShutOutUsers
     /// This process's name in events and logs.
     public let instance: String
+    private let replication: Int?
     private let producer: KafkaProducer
     private let admin: KafkaAdmin
     private let readiness: Readiness
@@ -42,19 +43,15 @@ public final class ServiceEngines: Sendable {
         readiness = context.readiness
         readiness.set("apps", .notReady("not loaded yet"))  // at once: health is asked before anything runs
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
-        var settings = PostgresConfiguration(url: configuration[EngineSettings.postgresURL])
-        settings.connections = configuration[EngineSettings.postgresConnections]
-        settings.applicationName = context.name
-        postgres = PostgresClient(configuration: settings, on: context.loops, logger: logger)
+        postgres = PostgresClient(
+            configuration: EngineSettings.postgres(configuration, as: context.name), on: context.loops, logger: logger)
         redis =
             usesRedis
-            ? RedisClient(
-                configuration: try RedisConfiguration(url: configuration[EngineSettings.redisURL]), on: context.loops,
-                logger: logger) : nil
-        kafka = KafkaConfiguration(
-            bootstrapServers: configuration[EngineSettings.kafkaBootstrap], clientID: context.name,
-            embedded: configuration[EngineSettings.kafkaEmbedded])
-        pool = configuration[EngineSettings.kafkaPool]
+            ? RedisClient(configuration: try EngineSettings.redis(configuration), on: context.loops, logger: logger)
+            : nil
+        kafka = try EngineSettings.kafka(configuration, as: context.name)
+        pool = EngineSettings.pool(configuration)
+        replication = EngineSettings.replication(configuration)
         producer = KafkaProducer(configuration: kafka, loop: context.loops.next(), logger: logger)
         events = EventProducer(producer, pool: pool)
         admin = KafkaAdmin(configuration: kafka, logger: logger)
@@ -173,9 +170,10 @@ public final class ServiceEngines: Sendable {
             let shared = [DocumentStoreMigrations.migrations, HandledEvents.migrations, ShutOutTable.migrations]
             for migrations in shared + own { try await migrations.apply(on: postgres) }
         }
-        _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool] in
+        _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool, replication] in
             // Short, so that who waits hears why; the next attempt goes on from there.
-            try await TopicOwner.createAll(pool: pool, on: admin, timeout: .seconds(5))
+            try await TopicOwner.createAll(
+                pool: pool, on: admin, replicationFactor: replication, timeout: .seconds(5))
         }
     }
 

@@ -6,12 +6,15 @@ import Kafka
 import Lifecycle
 import Logging
 import Postgres
+import ServiceEngines
 
 /// The tool's own way to the engines: who can reach Postgres is the administrator.
 struct Tool: Sendable {
     let postgres: PostgresClient
     let kafka: KafkaConfiguration
     let pool: String
+    /// Copies of each topic; `nil` is the broker's default.
+    let replication: Int?
     let registry: AppRegistry
     let loops: LoopGroup
 
@@ -21,9 +24,9 @@ struct Tool: Sendable {
     ) async throws -> R {
         LoggingSystem.bootstrap(level: .error, format: .text)
         let loops = LoopGroup(1)
-        var settings = PostgresConfiguration(url: configuration.postgresURL)
+        let engines = try configuration.engines()
+        var settings = EngineSettings.postgres(engines, as: "partita")
         settings.connections = 2
-        settings.applicationName = "partita"
         // Somebody waits in front of the screen.
         settings.connectTimeout = .seconds(3)
         settings.leaseTimeout = .seconds(5)
@@ -50,10 +53,9 @@ struct Tool: Sendable {
         try await PostgresClient.withClient(settings, on: loops) { client in
             let tool = Tool(
                 postgres: client,
-                kafka: KafkaConfiguration(
-                    bootstrapServers: configuration.kafkaBootstrap, clientID: "partita",
-                    embedded: configuration.isEmbeddedBroker),
-                pool: configuration.pool, registry: AppRegistry(client: client), loops: loops)
+                kafka: try EngineSettings.kafka(try configuration.engines(), as: "partita"),
+                pool: configuration.pool, replication: EngineSettings.replication(try configuration.engines()),
+                registry: AppRegistry(client: client), loops: loops)
             _ = try await client.query("select 1")
             return try await body(tool)
         }

@@ -30,7 +30,8 @@ enum RDKafkaMetadata {
             let partitions = UnsafeBufferPointer(start: found.partitions, count: Int(found.partition_cnt))
             return KafkaTopicMetadata(
                 name: topic, partitions: partitions.map(\.id).sorted(),
-                leaderless: partitions.filter { $0.leader < 0 }.map(\.id).sorted())
+                leaderless: partitions.filter { $0.leader < 0 }.map(\.id).sorted(),
+                copies: partitions.map { Int($0.replica_cnt) }.min() ?? 0)
         }
         throw KafkaError(.unknownTopic, "metadata of \(topic): not among the answers", isRetriable: true)
     }

@@ -45,11 +45,20 @@ public struct Configuration: Sendable {
         for key in keys {
             var source = Source.default
             var text: String?
-            if let value = environment[key.environmentName] {
-                (text, source) = (value, .environment)
-            } else if let value = fileValues[key.name] {
-                (text, source) = (value, .file)
+            var variable = key.environmentName
+            do {
+                if key.isSecret {
+                    if let found = try SecretFile.value(of: variable, in: environment) {
+                        (text, variable, source) = (found.text, found.place, .environment)
+                    }
+                } else if let value = environment[variable] {
+                    (text, source) = (value, .environment)
+                }
+            } catch {
+                problems.append(.init(.invalid, key: key.name, error.message))
+                continue
             }
+            if source == .default, let value = fileValues[key.name] { (text, source) = (value, .file) }
             do {
                 guard let value = try key.read(text) else {
                     problems.append(.init(.missing, key: key.name, "must be set, here or as \(key.environmentName)"))
@@ -59,7 +68,7 @@ public struct Configuration: Sendable {
                 texts[key.name] = text ?? key.defaultText
                 sources[key.name] = source
             } catch {
-                let place = source == .environment ? " (from \(key.environmentName))" : ""
+                let place = source == .environment ? " (from \(variable))" : ""
                 let value = key.isSecret ? "" : ", not \"\(text ?? "")\""
                 problems.append(.init(.invalid, key: key.name, "\(error.message)\(value)\(place)"))
             }

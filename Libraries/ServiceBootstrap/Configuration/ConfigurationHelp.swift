@@ -2,7 +2,7 @@ extension Configuration {
     /// The list of keys for a terminal.
     public static func helpText(_ keys: [ConfigurationKeyDescription]) -> String {
         keys.map { key in
-            "  \(key.name) (\(facts(key).joined(separator: ", ")))\n      \(key.documentation)\n      \(key.environmentName)\n"
+            "  \(key.name) (\(facts(key).joined(separator: ", ")))\n      \(key.documentation)\n      \(variables(key).joined(separator: ", or "))\n"
         }.joined()
     }
 
@@ -10,7 +10,7 @@ extension Configuration {
     public static func markdown(_ keys: [ConfigurationKeyDescription]) -> String {
         let rows = keys.map { key in
             let cells = [
-                "`\(key.name)`", "`\(key.environmentName)`", key.type,
+                "`\(key.name)`", variables(key).map { "`\($0)`" }.joined(separator: ", "), key.type,
                 key.defaultText.map { "`\($0)`" } ?? (key.isRequired ? "required" : "–"),
                 key.range ?? "–", key.documentation,
             ]
@@ -18,6 +18,12 @@ extension Configuration {
         }
         return (["| key | environment | type | default | range | meaning |", "|---|---|---|---|---|---|"] + rows)
             .joined(separator: "\n") + "\n"
+    }
+
+    /// A secret may be in a file.
+    private static func variables(_ key: ConfigurationKeyDescription) -> [String] {
+        let name = key.environmentName
+        return key.isSecret ? [name, SecretFile.variable(of: name)] : [name]
     }
 
     private static func facts(_ key: ConfigurationKeyDescription) -> [String] {

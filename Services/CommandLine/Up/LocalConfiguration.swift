@@ -1,5 +1,7 @@
 import ChildProcesses
 import Foundation
+import ServiceBootstrap
+import ServiceEngines
 
 /// Where a system's engines are: what the services and this tool work with. `up` writes it to `partita.conf` in the data directory,
 /// where the tool's other commands find it; `PARTITA_…` variables win.
@@ -20,7 +22,13 @@ struct LocalConfiguration: Sendable {
             }
         }
         for (name, key) in Self.variables {
-            if let value = CurrentEnvironment.variables[name] { values[key] = value }
+            do {
+                if let value = try SecretFile.value(of: name, in: CurrentEnvironment.variables)?.text {
+                    values[key] = value
+                }
+            } catch {
+                throw UsageError("\(key) \(error.message)")
+            }
         }
         self.values = values
         guard values["postgres.url"] != nil else {
@@ -35,6 +43,23 @@ struct LocalConfiguration: Sendable {
         "PARTITA_KAFKA_BOOTSTRAP": "kafka.bootstrap",
         "PARTITA_KAFKA_EMBEDDED": "kafka.embedded", "PARTITA_KAFKA_POOL": "kafka.pool", "PARTITA_AUTH_URL": "auth.url",
     ]
+
+    /// How the engines are reached, by the keys that services have as well.
+    /// - Throws: `UsageError` that says which of them is wrong.
+    func engines() throws -> Configuration {
+        let keys = EngineSettings.keys
+        let known = Set(keys.map(\.name))
+        // What both the file and the environment say is among the values already.
+        let names = Set(Self.variables.keys.flatMap { [$0, SecretFile.variable(of: $0)] })
+        do {
+            return try Configuration(
+                keys: keys,
+                fileValues: ["kafka.bootstrap": ""].merging(values) { $1 }.filter { known.contains($0.key) },
+                environment: CurrentEnvironment.variables.filter { !names.contains($0.key) })
+        } catch {
+            throw UsageError("configuration: \(error)")
+        }
+    }
 
     var postgresURL: String { values["postgres.url"] ?? "" }
     /// Postgres' host and port; the URL may hold a password.

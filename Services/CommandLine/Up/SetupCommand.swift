@@ -21,7 +21,8 @@ enum SetupCommand {
             }
             // Somebody waits in front of the screen.
             try await TopicOwner.createAll(
-                pool: tool.pool, on: KafkaAdmin(configuration: tool.kafka), timeout: .seconds(30))
+                pool: tool.pool, on: KafkaAdmin(configuration: tool.kafka), replicationFactor: tool.replication,
+                timeout: .seconds(30))
         }
     }
 }

@@ -34,6 +34,36 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
         #expect(configuration.source(of: "mode") == .default)
     }
 
+    @Test func `a secret may come in a file, and nothing else may`() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: file) }  // nothing depends on the removal
+        for (text, value) in [
+            ("s3cret", "s3cret"), ("s3cret\n", "s3cret"), ("two\nlines\r\n", "two\nlines"), (" \n", " "),
+        ] {
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+            let configuration = try Configuration(
+                keys: keys, fileValues: required,
+                environment: ["PARTITA_ADMIN_TOKEN_FILE": file, "PARTITA_HTTP_PORT_FILE": file])
+            #expect(configuration[token] == value)
+            #expect(configuration[port] == 7001)
+            #expect(configuration.source(of: "adminToken") == .environment)
+            #expect(configuration.redacted["adminToken"] == "<hidden>")
+        }
+        func problem(_ environment: [String: String]) -> String {
+            do {
+                _ = try Configuration(keys: keys, fileValues: required, environment: environment)
+                return ""
+            } catch { return "\(error)" }
+        }
+        let both = problem(["PARTITA_ADMIN_TOKEN_FILE": file, "PARTITA_ADMIN_TOKEN": "x"])
+        #expect(both.contains("adminToken: is set by PARTITA_ADMIN_TOKEN and by PARTITA_ADMIN_TOKEN_FILE"), "\(both)")
+        let none = problem(["PARTITA_ADMIN_TOKEN_FILE": "/nowhere/token"])
+        #expect(none.contains("/nowhere/token") && none.contains("PARTITA_ADMIN_TOKEN_FILE"), "\(none)")
+        try String(repeating: "x", count: 70_000).write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(problem(["PARTITA_ADMIN_TOKEN_FILE": file]).contains("at most 65536 bytes"))
+        #expect(Configuration.helpText(keys).contains("PARTITA_ADMIN_TOKEN, or PARTITA_ADMIN_TOKEN_FILE"))
+    }
+
     @Test func `values have their types`() throws {
         let configuration = try Configuration(
             keys: keys,
