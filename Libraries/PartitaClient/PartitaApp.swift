@@ -36,7 +36,10 @@ public actor PartitaApp {
     ///
     /// - Throws: `PartitaError`: `refused`, with the backend's `serverCode`, or `unreachable`.
     public func logIn(_ credentials: Credentials) async throws -> Session {
-        let signIn = try await api.logIn(credentials, device: Self.device(appId: configuration.appId))
+        var device = Self.device(appId: configuration.appId)
+        device["deviceId"] = try await sessions.deviceId().map(Value.string)
+        let signIn = try await api.logIn(credentials, device: device)
+        if let id = signIn.deviceId { try await sessions.saveDeviceId(id) }
         try await close()
         try await sessions.save(
             SavedSession(

@@ -7,6 +7,8 @@ struct AccountAPI: Sendable {
         var accessToken: String
         var refreshToken: String
         var userId: String
+        /// What the device shows at its next sign-in, so that the backend knows it again.
+        var deviceId: String?
     }
 
     let appId: String
@@ -28,7 +30,7 @@ struct AccountAPI: Sendable {
         let answer = try await object("POST", "\(app)/auth/providers/\(credentials.provider)/login", body: body)
         return SignIn(
             accessToken: try string("access_token", of: answer), refreshToken: try string("refresh_token", of: answer),
-            userId: try string("user_id", of: answer))
+            userId: try string("user_id", of: answer), deviceId: answer["device_id"]?.stringValue)
     }
 
     func refresh(_ refreshToken: String) async throws -> String {

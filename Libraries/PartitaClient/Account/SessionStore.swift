@@ -21,7 +21,8 @@ struct SessionStore: Sendable {
                     user_id TEXT PRIMARY KEY, refresh_token TEXT NOT NULL, access_token TEXT NOT NULL,
                     saved_at INTEGER NOT NULL
                 ) WITHOUT ROWID
-                """
+                """,
+                "CREATE TABLE device(id TEXT NOT NULL)",
             ])
             return SessionStore(database: database)
         } catch {
@@ -43,6 +44,17 @@ struct SessionStore: Sendable {
         _ = try await database.execute(
             "REPLACE INTO sessions(user_id, refresh_token, access_token, saved_at) VALUES (?, ?, ?, ?)",
             [.text(session.userId), .text(session.refreshToken), .text(session.accessToken), .integer(now)])
+    }
+
+    /// The id that the backend gave this device at its last sign-in.
+    func deviceId() async throws -> String? {
+        try await database.query("SELECT id FROM device").first?.decode(0)
+    }
+
+    func saveDeviceId(_ id: String) async throws {
+        if try await deviceId() == id { return }
+        _ = try await database.execute("DELETE FROM device")
+        _ = try await database.execute("INSERT INTO device(id) VALUES (?)", [.text(id)])
     }
 
     func remove(_ userId: String) async throws {
