@@ -2,8 +2,8 @@ import DocumentModel
 
 /// The topic `auth-events`: what happened to accounts and sessions, in order per user.
 ///
-/// Written by auth. Read by trigger workers (authentication triggers), and by them, gateways and permissions for the users who
-/// are deleted, disabled or enabled again.
+/// Written by auth. Read by trigger workers (authentication triggers), by permissions for the users who are deleted, disabled or
+/// enabled again, and by all who take calls of users for them and for the sessions that ended.
 public struct AuthEvent: Sendable {
     /// What happened; the raw value is the part of the CloudEvents type.
     public enum Kind: String, CaseIterable, Sendable {
@@ -41,13 +41,15 @@ public struct AuthEvent: Sendable {
     public var session: String?
     /// The device, where one is concerned.
     public var device: String?
+    /// For a session that has ended: when its last access token expires, in milliseconds since 1970.
+    public var accessUntil: Int64?
     /// Milliseconds since 1970.
     public var time: Int64
 
     /// An event.
     public init(
         id: String, app: String, kind: Kind, userID: String, user: Document, providers: [String] = [],
-        session: String? = nil, device: String? = nil, time: Int64
+        session: String? = nil, device: String? = nil, accessUntil: Int64? = nil, time: Int64
     ) {
         self.id = id
         self.app = app
@@ -57,6 +59,7 @@ public struct AuthEvent: Sendable {
         self.providers = providers
         self.session = session
         self.device = device
+        self.accessUntil = accessUntil
         self.time = time
     }
 }
@@ -66,7 +69,7 @@ extension AuthEvent: EventPayload {
         "auth-events", "What happened to accounts and sessions.", partitions: 4,
         cleanup: .delete(after: .seconds(3 * 86_400)), key: "{app}/{user}",
         types: Kind.allCases.map { "partita.auth.\($0.rawValue).v1" }, writers: [.auth],
-        readers: [.triggerWorkers, .permissions, .syncGateway])
+        readers: [.triggerWorkers, .permissions, .syncGateway, .mediaOffload])
 
     public var key: String { EventKey.text(app, userID) }
     public var type: String { "partita.auth.\(kind.rawValue).v1" }
@@ -81,6 +84,7 @@ extension AuthEvent: EventPayload {
         document.append("providers", .array(providers.map(Value.string)))
         document.append("session", session.map(Value.string))
         document.append("device", device.map(Value.string))
+        document.append("accessUntil", accessUntil.map(Value.date))
         document.append("time", .date(time))
         return document
     }
@@ -94,6 +98,6 @@ extension AuthEvent: EventPayload {
             id: attributes.id, app: try reader.string("app"), kind: kind, userID: try reader.string("userId"),
             user: try reader.document("user"), providers: try reader.strings("providers"),
             session: try reader.optionalString("session"), device: try reader.optionalString("device"),
-            time: try reader.date("time"))
+            accessUntil: try reader.optionalDate("accessUntil"), time: try reader.date("time"))
     }
 }

@@ -26,7 +26,7 @@ public final class ServiceEngines: Sendable {
     public let store: DocumentStore
     public let verifier: TokenVerifier
     /// Kept up to date in a service that is made with `servesUsers`.
-    public let shutOut: ShutOutUsers
+    public let shutOut: ShutOut
     /// This process's name in events and logs.
     public let instance: String
     private let replication: Int?
@@ -59,7 +59,7 @@ public final class ServiceEngines: Sendable {
         apps = AppDirectory(registry: registry, logger: logger)
         store = DocumentStore(client: postgres, logger: logger)
         verifier = try TokenVerifier()
-        shutOut = ShutOutUsers(client: postgres, logger: logger)
+        shutOut = ShutOut(client: postgres, logger: logger)
         apps.onChange { [store] change in
             switch change {
             case .deployed(let app): store.define(AppStorage(app.definition))

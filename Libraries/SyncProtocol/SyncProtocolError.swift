@@ -41,6 +41,10 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let tokenExpired = SyncErrorCode("tokenExpired", .reauthenticate)
     /// The account is disabled or deleted.
     public static let userDisabled = SyncErrorCode("userDisabled", .reauthenticate)
+    /// The session that the access token belongs to has ended: signed out, or ended by its user, a reset or a revoked key.
+    public static let sessionEnded = SyncErrorCode("sessionEnded", .reauthenticate)
+    /// The user has as many connections as the gateway allows.
+    public static let tooManyConnections = SyncErrorCode("tooManyConnections", .retry)
     /// A renewed token is another user's.
     public static let userChanged = SyncErrorCode("userChanged", .close)
     /// A text that names no partition of this app.
@@ -85,7 +89,8 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     /// Every code of this version.
     public static let all: [SyncErrorCode] = [
         .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
-        .tokenExpired, .userDisabled, .userChanged, .unknownPartition, .notSubscribed, .alreadySubscribed,
+        .tokenExpired, .userDisabled, .sessionEnded, .tooManyConnections, .userChanged, .unknownPartition,
+        .notSubscribed, .alreadySubscribed,
         .tooManySubscriptions, .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut,
         .unavailable,
         .internalError, .notPermitted, .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition,

@@ -6,16 +6,18 @@ public import HTTPServer
 
 extension HTTPRequest {
     /// The user of an app whose access token the request shows.
-    /// - Throws: `HTTPError` 401 `InvalidSession`, also when the account is deleted; 403 `UserDisabled`; 503 `ServiceUnavailable` right
-    ///   after the start, when nobody can tell yet.
+    /// - Parameter parameter: where in the query the token may stand, for who can't set headers.
+    /// - Throws: `HTTPError` 401 `InvalidSession`, also when the session has ended or the account is deleted; 403 `UserDisabled`;
+    ///   503 `ServiceUnavailable` right after the start, when nobody can tell yet.
     public func caller(
-        of app: String, verifier: TokenVerifier, shutOut: ShutOutUsers
+        of app: String, verifier: TokenVerifier, shutOut: ShutOut, parameter: String? = nil
     ) throws(HTTPError) -> RuleUser {
         let bearer = headers["authorization"].flatMap { header in
             header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst("bearer ".count)) : nil
         }
-        guard let token = bearer else {
-            throw HTTPError(401, code: "InvalidSession", "an access token is needed: Authorization: Bearer …")
+        guard let token = bearer ?? parameter.flatMap({ query[$0] }) else {
+            let places = "Authorization: Bearer …" + (parameter.map { ", or ?\($0)=…" } ?? "")
+            throw HTTPError(401, code: "InvalidSession", "an access token is needed: \(places)")
         }
         let claims: TokenClaims
         do {
@@ -24,10 +26,11 @@ extension HTTPRequest {
             throw HTTPError(401, code: "InvalidSession", error.message)
         }
         guard shutOut.isLoaded else { throw HTTPError(503, code: "ServiceUnavailable", "accounts aren't loaded yet") }
-        switch shutOut.reason(claims.user, app: app) {
+        switch shutOut.reason(claims) {
         case nil: break
         case .disabled: throw HTTPError(403, code: "UserDisabled", "user disabled")
         case .deleted: throw HTTPError(401, code: "InvalidSession", "the account is deleted")
+        case .sessionEnded: throw HTTPError(401, code: "InvalidSession", "the session has ended")
         }
         return RuleUser(
             id: claims.user, type: claims.userType, data: claims.data, customData: claims.customData ?? [:],

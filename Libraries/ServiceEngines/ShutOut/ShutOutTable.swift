@@ -3,13 +3,16 @@ public import Postgres
 /// The table `partita.shut_out_users`: whose account is disabled or deleted. Auth writes it in the transaction that does so, before the
 /// event of `auth-events` leaves: who reads it after the event finds it.
 public struct ShutOutTable: Sendable {
+    /// Why a user is shut out.
+    public enum Reason: Sendable { case disabled, deleted }
+
     private let sql: any PostgresQuerying
 
     /// The table as a client, or a transaction, sees it.
     public init(_ sql: any PostgresQuerying) { self.sql = sql }
 
     /// Shuts a user out.
-    public func add(_ user: String, app: String, reason: ShutOutUsers.Reason) async throws {
+    public func add(_ user: String, app: String, reason: Reason) async throws {
         try await sql.execute(
             """
             insert into partita.shut_out_users (app, user_id, is_deleted) values ($1, $2, $3)
@@ -32,17 +35,22 @@ public struct ShutOutTable: Sendable {
     }
 
     /// Those who may still have an access token.
-    func withTokens() async throws -> [ShutOutUsers.User: ShutOutUsers.Reason] {
+    func withTokens() async throws -> [ShutOut.User: Reason] {
         let rows = try await sql.query(
             """
             select app, user_id, is_deleted from partita.shut_out_users
             where since > clock_timestamp() - make_interval(secs => $1)
-            """, [.double(ShutOutUsers.longestToken / .seconds(1))]
+            """, [.double(ShutOut.longestToken / .seconds(1))]
         ).decode((String, String, Bool).self)
         return Dictionary(uniqueKeysWithValues: rows.map { (.init(app: $0, id: $1), $2 ? .deleted : .disabled) })
     }
 
-    static let migrations = Migrations(owner: "shut-out", files: [(number: 1, name: "shut-out-users", sql: users)])
+    static let migrations = Migrations(
+        owner: "shut-out",
+        files: [
+            (number: 1, name: "shut-out-users", sql: users),
+            (number: 2, name: "ended-sessions", sql: EndedSessionTable.table),
+        ])
 
     private static let users = #"""
         create table partita.shut_out_users (

@@ -1,12 +1,23 @@
 import EventLoop
 import Logging
-import Redis
 
 extension AttemptThrottle {
-    init(redis: RedisClient?, configuration: AuthConfiguration, metrics: AuthMetrics, logger: Logger) {
-        self.init(redis: redis, prefix: configuration.redisPrefix, metrics: metrics, logger: logger)
-        account.free = configuration.freeAttempts
+    init(store: ThrottleStore, configuration: AuthConfiguration) {
+        self.init(store: store)
+        pair.free = configuration.freeAttempts
         address.free = configuration.freeAttemptsPerAddress
+        account.free = configuration.freeAttemptsPerAccount
+    }
+}
+
+extension CallBudget {
+    init(store: ThrottleStore, configuration: AuthConfiguration) {
+        self.init(
+            store: store,
+            anonymous: Rates(address: configuration.anonymousPerAddress, app: configuration.anonymousPerApp),
+            register: Rates(address: configuration.registrationsPerAddress, app: configuration.registrationsPerApp),
+            refresh: Rates(address: configuration.refreshesPerAddress, app: configuration.refreshesPerApp),
+            session: configuration.refreshesPerSession)
     }
 }
 

@@ -19,6 +19,15 @@ public struct AuthConfiguration: Sendable {
     public var freeAttempts = 5
     public var freeAttemptsPerAddress = 200
     public var allowsPlainKeySets = false
+    public var freeAttemptsPerAccount = 100
+    public var passwordQueue = 500
+    public var anonymousPerAddress = 120
+    public var anonymousPerApp = 6000
+    public var registrationsPerAddress = 120
+    public var registrationsPerApp = 3000
+    public var refreshesPerAddress = 3000
+    public var refreshesPerApp = 60_000
+    public var refreshesPerSession = 60
     public var functionHosts = 1
 
     /// The defaults.

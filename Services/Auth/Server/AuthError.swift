@@ -17,6 +17,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
         case invalidSession = "InvalidSession"
         case missingAuthReq = "MissingAuthReq"
         case missingParameter = "MissingParameter"
+        case sessionNotFound = "SessionNotFound"
         case serviceUnavailable = "ServiceUnavailable"
         case tooManyRequests = "TooManyRequests"
         case userAlreadyConfirmed = "UserAlreadyConfirmed"
@@ -28,7 +29,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
             switch self {
             case .authError, .invalidPassword, .invalidSession, .missingAuthReq: 401
             case .userDisabled: 403
-            case .appNotFound, .authProviderNotFound, .apiKeyNotFound, .userNotFound: 404
+            case .appNotFound, .authProviderNotFound, .apiKeyNotFound, .sessionNotFound, .userNotFound: 404
             case .accountNameInUse, .apiKeyAlreadyExists: 409
             case .tooManyRequests: 429
             case .serviceUnavailable: 503
@@ -41,7 +42,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
 
     var code: Code
     var message: String
-    /// In seconds, for `tooManyRequests`.
+    /// In seconds, for `tooManyRequests` and `serviceUnavailable`.
     var retryAfter: Int?
     /// What is behind it, for the log only.
     var cause: (any Error)?

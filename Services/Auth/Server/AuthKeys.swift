@@ -21,7 +21,7 @@ public enum AuthKeys {
         "auth.keySecret", isSecret: true, "Encrypts the signing keys in Postgres; without one they are stored plainly."
     ).optional
     static let accessTokenLifetime = ConfigurationKey<Duration>.duration(
-        "auth.accessTokenLifetime", default: .seconds(1800), range: .seconds(10)...ShutOutUsers.longestToken,
+        "auth.accessTokenLifetime", default: .seconds(1800), range: .seconds(10)...ShutOut.longestToken,
         "How long an access token is good for.")
     static let refreshTokenLifetime = ConfigurationKey<Duration>.duration(
         "auth.refreshTokenLifetime", default: .seconds(60 * 86_400), range: .seconds(60)...(.seconds(366 * 86_400)),
@@ -47,10 +47,27 @@ public enum AuthKeys {
         "auth.passwordOperations", default: 2, range: 1...10, "argon2id's passes.")
     static let passwordMemory = ConfigurationKey<Int>.bytes(
         "auth.passwordMemory", default: 19 << 20, range: (8 << 10)...(1 << 30), "argon2id's memory.")
+    static let passwordQueue = ConfigurationKey<Int>.int(
+        "auth.passwordQueue", default: 500, range: 5...100_000,
+        "Passwords that may wait for a thread: an app has half of the places at most, an address a fifth.")
     static let freeAttempts = ConfigurationKey<Int>.int(
-        "auth.freeAttempts", default: 5, range: 1...1000, "Failed attempts for an account before they are slowed down.")
+        "auth.freeAttempts", default: 5, range: 1...1000,
+        "Failed attempts for an account from one address, or from a device it knows, before they are slowed down.")
     static let freeAttemptsPerAddress = ConfigurationKey<Int>.int(
-        "auth.freeAttemptsPerAddress", default: 200, range: 1...1_000_000, "The same for an address.")
+        "auth.freeAttemptsPerAddress", default: 200, range: 1...1_000_000,
+        "The same for an address, whatever the account.")
+    static let freeAttemptsPerAccount = ConfigurationKey<Int>.int(
+        "auth.freeAttemptsPerAccount", default: 100, range: 1...1_000_000,
+        "The same for an account from all addresses together; devices that it knows aren't touched.")
+    static let anonymousPerAddress = perMinute(
+        "auth.anonymousPerAddress", 120, "Anonymous sign-ins of an address to an app")
+    static let anonymousPerApp = perMinute("auth.anonymousPerApp", 6000, "Anonymous sign-ins to an app")
+    static let registrationsPerAddress = perMinute(
+        "auth.registrationsPerAddress", 120, "Registrations of an address with an app")
+    static let registrationsPerApp = perMinute("auth.registrationsPerApp", 3000, "Registrations with an app")
+    static let refreshesPerAddress = perMinute("auth.refreshesPerAddress", 3000, "Refreshes of an address for an app")
+    static let refreshesPerApp = perMinute("auth.refreshesPerApp", 60_000, "Refreshes for an app")
+    static let refreshesPerSession = perMinute("auth.refreshesPerSession", 60, "Refreshes of a session")
     static let allowsPlainKeySets = ConfigurationKey<Bool>.bool(
         "auth.allowPlainKeySets", default: false,
         "Fetches key sets of developers' own issuers by http too: for development, since whoever is on the way can put in keys of their own."
@@ -59,6 +76,10 @@ public enum AuthKeys {
         "functions.hosts", default: 2, range: 2...64,
         "Processes that run apps' functions, at most; half of them for one app.")
 
+    private static func perMinute(_ name: String, _ rate: Int, _ what: String) -> ConfigurationKey<Int> {
+        .int(name, default: rate, range: 1...10_000_000, "\(what), per minute; beyond them 429.")
+    }
+
     /// All of them.
     public static let all: [ConfigurationKeyDescription] = [
         redisPrefix.description, publicURL.description, syncURL.description, isBehindProxy.description,
@@ -66,7 +87,10 @@ public enum AuthKeys {
         refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
         smtpURL.description,
         mailFolder.description, mailFrom.description, passwordThreads.description, passwordOperations.description,
-        passwordMemory.description, freeAttempts.description, freeAttemptsPerAddress.description,
+        passwordMemory.description, passwordQueue.description, freeAttempts.description,
+        freeAttemptsPerAddress.description, freeAttemptsPerAccount.description, anonymousPerAddress.description,
+        anonymousPerApp.description, registrationsPerAddress.description, registrationsPerApp.description,
+        refreshesPerAddress.description, refreshesPerApp.description, refreshesPerSession.description,
         allowsPlainKeySets.description, functionHosts.description,
     ]
 }
@@ -94,6 +118,15 @@ extension AuthConfiguration {
         freeAttempts = configuration[AuthKeys.freeAttempts]
         freeAttemptsPerAddress = configuration[AuthKeys.freeAttemptsPerAddress]
         allowsPlainKeySets = configuration[AuthKeys.allowsPlainKeySets]
+        freeAttemptsPerAccount = configuration[AuthKeys.freeAttemptsPerAccount]
+        passwordQueue = configuration[AuthKeys.passwordQueue]
+        anonymousPerAddress = configuration[AuthKeys.anonymousPerAddress]
+        anonymousPerApp = configuration[AuthKeys.anonymousPerApp]
+        registrationsPerAddress = configuration[AuthKeys.registrationsPerAddress]
+        registrationsPerApp = configuration[AuthKeys.registrationsPerApp]
+        refreshesPerAddress = configuration[AuthKeys.refreshesPerAddress]
+        refreshesPerApp = configuration[AuthKeys.refreshesPerApp]
+        refreshesPerSession = configuration[AuthKeys.refreshesPerSession]
         functionHosts = configuration[AuthKeys.functionHosts]
     }
 }

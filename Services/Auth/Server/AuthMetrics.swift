@@ -17,6 +17,9 @@ struct AuthMetrics: Sendable {
     let throttleFailures = Counter(label: "auth_throttle_failures_total", help: "Attempts that Redis couldn't count.")
     /// Time for hashing or verifying a password, waiting included.
     let passwordSeconds = Timer(label: "auth_password_seconds", help: "Time for a password, waiting included.")
+    /// Passwords that weren't taken because too many wait.
+    let passwordsRefused = Counter(
+        label: "auth_passwords_refused_total", help: "Passwords not taken because too many wait.")
     /// Age of the oldest event that hasn't left for the topic.
     let outboxAge = Gauge(label: "auth_outbox_oldest_seconds", help: "Age of the oldest event that hasn't left.")
     /// Events that left for the topic.

@@ -44,15 +44,17 @@ public enum AuthServer {
             threads: configuration.passwordThreads,
             costs: PasswordCosts(
                 operations: configuration.passwordOperations, memoryBytes: configuration.passwordMemory),
-            metrics: metrics)
+            queueLimit: configuration.passwordQueue, metrics: metrics)
+        let counts = ThrottleStore(
+            redis: engines.redis, prefix: configuration.redisPrefix, metrics: metrics, logger: logger)
         let hosts = FunctionHostPool(
             configuration: FunctionHostPool.Configuration(hosts: configuration.functionHosts),
             loop: context.loops.next(),
             logger: logger)
         let service = AccountService(
             apps: engines.apps, store: store, hasher: hasher,
-            throttle: AttemptThrottle(
-                redis: engines.redis, configuration: configuration, metrics: metrics, logger: logger),
+            throttle: AttemptThrottle(store: counts, configuration: configuration),
+            budget: CallBudget(store: counts, configuration: configuration),
             keys: keys,
             issuers: TokenIssuers(
                 registry: engines.registry,

@@ -52,13 +52,14 @@ public enum MediaOffloadServer {
             store: engines.store, storage: breaker, table: table, events: engines.events, publicURL: base,
             logger: logger)
         let route = MediaRoute(
-            apps: engines.apps, verifier: engines.verifier, store: engines.store, table: table, storage: breaker,
-            lifetime: configuration[linkLifetime])
+            apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
+            table: table,
+            storage: breaker, lifetime: configuration[linkLifetime])
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get(MediaRoute.template) { try await route.handle($0) }
         context.readiness.add("object-store") { try await storage.check() }
         return [
-            engines.service(migrations: [MediaOffloadMigrations.all]) {
+            engines.service(migrations: [MediaOffloadMigrations.all], servesUsers: true) {
                 [
                     ChangeConsumer(
                         pool: engines.pool, name: "media-offload", kafka: engines.kafka, postgres: engines.postgres,

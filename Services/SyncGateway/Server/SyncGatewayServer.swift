@@ -21,12 +21,16 @@ public enum SyncGatewayServer {
     static let subscriptions = ConfigurationKey<Int>.int(
         "device.subscriptions", default: 100, range: 1...10_000, "Partitions that a device may have open.")
 
+    static let connections = ConfigurationKey<Int>.int(
+        "device.connections", default: 50, range: 1...10_000, "Connections that a user may have with one gateway.")
+
     /// The service's main program.
     public static let main = ServiceMain(
         name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.",
         defaultPort: 8082,
         keys: EngineSettings.keysWithRedis + [
-            window.description, subscriptions.description, EngineSettings.presenceTTL.description,
+            window.description, subscriptions.description, connections.description,
+            EngineSettings.presenceTTL.description,
             EngineSettings.ruleHosts.description,
         ])
 
@@ -50,7 +54,9 @@ public enum SyncGatewayServer {
         }
         let gateway = GatewayContext(
             store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier,
-            shutOut: engines.shutOut, grants: grants, lease: lease, presence: presence, producer: engines.events,
+            shutOut: engines.shutOut,
+            connections: UserConnections(limit: context.configuration[connections]), grants: grants, lease: lease,
+            presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             window: context.configuration[window], instance: engines.instance, logger: logger)
         let relay = OutboxRelay(

@@ -94,7 +94,8 @@ enum Samples {
                 id: "018c-\(kind.rawValue)", app: "rchat", kind: kind, userID: "64f0c2a1",
                 user: ["id": "64f0c2a1", "type": "normal", "data": ["email": "ann@example.org"], "identities": []],
                 providers: ["local-userpass"], session: kind == .userCreated ? nil : "s1",
-                device: kind == .userCreated ? nil : "d1", time: time))
+                device: kind == .userCreated ? nil : "d1",
+                accessUntil: kind == .signedOut || kind == .sessionRevoked ? time + 1_800_000 : nil, time: time))
     }
 
     private static let grants: [Sample] = [

@@ -80,13 +80,20 @@ struct AppClient: Sendable {
             .post, "auth/providers/local-userpass/register", ["email": .string(email), "password": .string(password)])
     }
 
-    func login(_ email: String, _ password: String = "password") async throws -> Answer {
-        try await call(
+    /// - Parameters:
+    ///   - device: the id that an earlier sign-in gave.
+    ///   - address: where the call comes from, as the proxy in front says.
+    func login(
+        _ email: String, _ password: String = "password", device: String? = nil, from address: String? = nil
+    ) async throws -> Answer {
+        var description: Document = ["platform": "test"]
+        description["deviceId"] = device.map(Value.string)
+        return try await call(
             .post, "auth/providers/local-userpass/login",
             [
                 "username": .string(email), "password": .string(password), "provider": "local-userpass",
-                "options": ["device": ["platform": "test"]],
-            ])
+                "options": ["device": .document(description)],
+            ], headers: address.map { ["X-Forwarded-For": $0] } ?? [:])
     }
 
     func signIn(_ email: String, _ password: String = "password") async throws -> Tokens {

@@ -91,6 +91,9 @@ final class AuthFixture: Sendable {
             "mail.folder": mailFolder, "auth.allowPlainKeySets": "true",
             // Tests sign in a lot; how long a password takes isn't what they are about.
             "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
+            "auth.freeAttemptsPerAccount": "20",
+            // Tests say where their calls come from.
+            "http.behindProxy": "true",
             // A clock that is set forward by more than an hour would clean up what other tests need.
             "auth.refreshTokenLifetime": "40m",
         ].merging(engines.kafkaSettings) { $1 }

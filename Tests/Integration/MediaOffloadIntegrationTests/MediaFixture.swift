@@ -241,12 +241,31 @@ final class MediaFixture: Sendable {
             """, [.text(app), .text("s:conversation=\(id)"), .text(user), .text(access)])
     }
 
-    func token(_ user: String, app: String? = nil, lifetime: Int64 = 600) throws -> String {
+    func token(
+        _ user: String, app: String? = nil, session: String = "s", lifetime: Int64 = 600
+    ) throws -> String {
         let now = Int64(Date().timeIntervalSince1970)
         return try key.sign(
             TokenClaims(
-                session: "s", user: user, device: "d", app: app ?? self.app, type: .access, issuedAt: now - 10,
+                session: session, user: user, device: "d", app: app ?? self.app, type: .access, issuedAt: now - 10,
                 expiresAt: now + lifetime))
+    }
+
+    /// Says that a session has ended, as auth does: the row, then the event.
+    func end(_ session: String, of user: String) async throws {
+        let until = Int64(Date().timeIntervalSince1970 * 1000) + 600_000
+        try await EndedSessionTable(engines.postgres).add([EndedSession(app: app, id: session, until: until)])
+        try await engines.events.send(
+            AuthEvent(
+                id: ObjectId().hexString, app: app, kind: .signedOut, userID: user, user: [:], session: session,
+                accessUntil: until, time: 0))
+    }
+
+    /// Shuts a user out, as auth does: the row, then the event.
+    func disable(_ user: String) async throws {
+        try await ShutOutTable(engines.postgres).add(user, app: app, reason: .disabled)
+        try await engines.events.send(
+            AuthEvent(id: ObjectId().hexString, app: app, kind: .userDisabled, userID: user, user: [:], time: 0))
     }
 
     /// Opens a link as it stands in a document, at the port where the service is.

@@ -51,6 +51,30 @@ extension MediaOffloadTests {
             }
         }
 
+        @Test func `a link doesn't open for a session that ended, nor for a user who is disabled`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let id = try await fixture.insert(Array(repeating: 12, count: 5000))
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            let user = ObjectId().hexString, session = ObjectId().hexString
+            try await fixture.grant("read", to: user, on: id)
+            let ended = try fixture.token(user, session: session), other = try fixture.token(user)
+            #expect(try await fixture.open(link, token: ended).status == 200)
+            try await fixture.end(session, of: user)
+            try await eventually("the end is known") {
+                let answers = [
+                    try await fixture.open(link, token: ended),
+                    try await fixture.open(link, query: "?baas_at=\(ended)"),
+                ]
+                return answers.allSatisfy { $0.status == 401 && $0.text.contains("InvalidSession") }
+            }
+            #expect(try await fixture.open(link, token: other).status == 200)
+            try await fixture.disable(user)
+            try await eventually("the user is known to be disabled") {
+                let answer = try await fixture.open(link, token: other)
+                return answer.status == 403 && answer.text.contains("UserDisabled")
+            }
+        }
+
         @Test func `a link that a client wrote itself opens nothing`() async throws {
             let fixture = try await MediaFixture.shared()
             let secret = Array("secret \(UUID().uuidString)".utf8) + Array(repeating: 10, count: 5000)

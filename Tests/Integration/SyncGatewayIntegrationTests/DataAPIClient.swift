@@ -12,6 +12,7 @@ struct DataAPIClient: Sendable {
     let fixture: GatewayFixture
     let app: String
     var user: String
+    var session = "s"
 
     struct Answer: Sendable {
         let status: Int
@@ -34,7 +35,9 @@ struct DataAPIClient: Sendable {
         var request = URLRequest(url: url)
         request.httpMethod = "POST"
         request.httpBody = Data(body.utf8)
-        request.setValue("Bearer \(try token ?? fixture.token(user, app: app))", forHTTPHeaderField: "Authorization")
+        request.setValue(
+            "Bearer \(try token ?? fixture.token(user, app: app, session: session))",
+            forHTTPHeaderField: "Authorization")
         request.setValue(contentType, forHTTPHeaderField: "Content-Type")
         if let origin { request.setValue(origin, forHTTPHeaderField: "Origin") }
         if let accept { request.setValue(accept, forHTTPHeaderField: "Accept") }

@@ -52,7 +52,10 @@ final class GatewayFixture: Sendable {
     /// - Parameters:
     ///   - presenceTTL: a third of it is the time that a device has to answer a ping.
     ///   - heartbeats: how long a sign of permissions' life is good.
-    init(presenceTTL: Duration = .seconds(15), heartbeats validity: Duration = .seconds(60)) async throws {
+    ///   - connections: how many a user may have; tests have few users, and leave their devices open.
+    init(
+        presenceTTL: Duration = .seconds(15), heartbeats validity: Duration = .seconds(60), connections: Int = 1000
+    ) async throws {
         let engines = try await TestEngines.shared()
         let database = try await engines.makeDatabase()
         databaseURL = database
@@ -60,7 +63,7 @@ final class GatewayFixture: Sendable {
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool,
-            "presence.ttl": "\(presenceTTL.components.seconds)s",
+            "presence.ttl": "\(presenceTTL.components.seconds)s", "device.connections": "\(connections)",
         ].merging(engines.kafkaSettings) { $1 }
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = ServiceGroup(
@@ -128,11 +131,13 @@ final class GatewayFixture: Sendable {
 
     // MARK: Users and grants
 
-    func token(_ user: String, app: String = app, lifetime: Int64 = 600, data: Document = [:]) throws -> String {
+    func token(
+        _ user: String, app: String = app, session: String = "s", lifetime: Int64 = 600, data: Document = [:]
+    ) throws -> String {
         let now = Int64(Date().timeIntervalSince1970)
         return try key.sign(
             TokenClaims(
-                session: "s", user: user, device: "d", app: app, type: .access, issuedAt: now - 1200,
+                session: session, user: user, device: "d", app: app, type: .access, issuedAt: now - 1200,
                 expiresAt: now + lifetime, data: data))
     }
 
@@ -174,6 +179,17 @@ final class GatewayFixture: Sendable {
             AuthEvent(id: ObjectId().hexString, app: app, kind: kind, userID: user, user: [:], time: 0))
     }
 
+    /// Says that a session has ended, as auth does: the row, then the event.
+    func end(_ session: String, of user: String, app: String = app, isTold: Bool = true) async throws {
+        let until = Int64(Date().timeIntervalSince1970 * 1000) + 600_000
+        try await EndedSessionTable(postgres).add([EndedSession(app: app, id: session, until: until)])
+        guard isTold else { return }
+        try await events.send(
+            AuthEvent(
+                id: ObjectId().hexString, app: app, kind: .signedOut, userID: user, user: [:], session: session,
+                accessUntil: until, time: 0))
+    }
+
     /// What comes on a topic from now on.
     func received<Payload: EventPayload>(_ type: Payload.Type) async throws -> Locked<[Payload]> {
         let received = Locked<[Payload]>([])
@@ -195,9 +211,11 @@ final class GatewayFixture: Sendable {
     // MARK: Devices
 
     /// A device that has been welcomed.
-    func device(_ user: String, id: String = ObjectId().hexString, app: String = app) async throws -> Device {
+    func device(
+        _ user: String, id: String = ObjectId().hexString, app: String = app, session: String = "s"
+    ) async throws -> Device {
         let device = try await Device(port: port, app: app)
-        try await device.send(.hello(.init(device: id, token: token(user, app: app))))
+        try await device.send(.hello(.init(device: id, token: token(user, app: app, session: session))))
         guard case .welcome = try await device.next() else { throw Device.Unexpected(what: "no welcome") }
         return device
     }

@@ -126,6 +126,22 @@ import Testing
         }
     }
 
+    @Test func `a session that ended calls nothing, and its user's others go on`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        _ = try await deployed(app, fixture)
+        let session = ObjectId().hexString
+        let token = try fixture.token(app, session: session)
+        #expect(try await fixture.call("add", "[1, 2]", app: app.id, token: token).status == 200)
+        try await fixture.end(session, of: "ann", app: app)
+        try await eventually("the end is known") {
+            let answer = try await fixture.call("add", "[1, 2]", app: app.id, token: token)
+            return answer.status == 401 && code(answer.text) == "InvalidSession"
+        }
+        let other = try await fixture.call("add", "[1, 2]", app: app.id, token: fixture.token(app))
+        #expect(other.status == 200)
+    }
+
     @Test func `a call whose client hangs up is ended`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: Self.functions)

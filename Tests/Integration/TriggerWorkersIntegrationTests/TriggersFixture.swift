@@ -130,6 +130,16 @@ final class TriggersFixture: Sendable {
             AuthEvent(id: ObjectId().hexString, app: app.id, kind: kind, userID: user, user: [:], time: 0))
     }
 
+    /// Says that a session has ended, as auth does: the row, then the event.
+    func end(_ session: String, of user: String, app: TriggerApp) async throws {
+        let until = Int64(Date().timeIntervalSince1970 * 1000) + 600_000
+        try await EndedSessionTable(postgres).add([EndedSession(app: app.id, id: session, until: until)])
+        try await events.send(
+            AuthEvent(
+                id: ObjectId().hexString, app: app.id, kind: .sessionRevoked, userID: user, user: [:],
+                session: session, accessUntil: until, time: 0))
+    }
+
     // MARK: Looking
 
     func deadLetters(of app: TriggerApp) -> [TriggerFailure] { failures.withLock { $0.filter { $0.app == app.id } } }
@@ -154,11 +164,13 @@ final class TriggersFixture: Sendable {
 
     // MARK: Calling
 
-    func token(_ app: TriggerApp, user: String = "ann", lifetime: Int64 = 600) throws -> String {
+    func token(
+        _ app: TriggerApp, user: String = "ann", session: String = "s", lifetime: Int64 = 600
+    ) throws -> String {
         let now = Int64(Date().timeIntervalSince1970)
         return try key.sign(
             TokenClaims(
-                session: "s", user: user, device: "d", app: app.id, type: .access, issuedAt: now - 1200,
+                session: session, user: user, device: "d", app: app.id, type: .access, issuedAt: now - 1200,
                 expiresAt: now + lifetime))
     }
 

@@ -10,6 +10,7 @@ struct AccountService: Sendable {
     var store: AccountStore
     var hasher: PasswordHasher
     var throttle: AttemptThrottle
+    var budget: CallBudget
     var keys: SigningKeyRing
     var issuers: TokenIssuers
     var relay: AuthEventRelay
@@ -89,4 +90,6 @@ struct FunctionCaller: Sendable {
 struct CallOrigin: Sendable {
     /// The address of the caller, for counting attempts; empty when it isn't known.
     var address: String
+    /// What the calling program says that it is (`User-Agent`), cut after 256 bytes.
+    var agent = ""
 }

@@ -10,7 +10,8 @@ struct PasswordReset: Sendable {
     func send(email: String, app: DeployedApp, origin: CallOrigin) async throws {
         let settings = EmailPasswordSettings(try service.provider(Registration.provider, of: app))
         guard settings.reset == .mail else { throw AuthError(.badRequest, "the app doesn't reset passwords by mail") }
-        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        try await service.throttle.attempt(
+            .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         try await requireAccount(email, app: app)
         let link = try await EmailLink.make(.reset, page: settings.resetURL, email: email, app: app, service: service)
         try await service.send(
@@ -27,18 +28,31 @@ struct PasswordReset: Sendable {
                 link: link.url))
     }
 
-    /// Sets a new password with the token of a mail, or of a reset function. Every session of the account ends.
-    func reset(password: String, token: String, tokenId: String, app: DeployedApp) async throws {
+    /// Sets a new password with the token of a mail, or of a reset function. Every session of the account ends, and its API keys are
+    /// disabled.
+    func reset(
+        password: String, token: String, tokenId: String, app: DeployedApp, origin: CallOrigin
+    ) async throws {
         _ = try service.provider(Registration.provider, of: app)
         try Registration.check(password: password)
-        let hash = try await service.hasher.hash(password)
-        try await service.transaction { tables in
+        let digest = Sodium.digest(token)
+        // Asked before the password is hashed, which costs; taken after it, in the transaction that sets the password.
+        guard
+            try await service.store.tables.hasEmailToken(
+                .reset, id: tokenId, secretHash: digest, of: app.id, now: service.clock.now())
+        else { throw Self.invalidToken }
+        let hash = try await service.hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
+        let email = try await service.transaction { tables in
             let email = try await tables.takeEmailToken(
-                .reset, id: tokenId, secretHash: Sodium.digest(token), of: app.id, now: service.clock.now())
-            guard let email else { throw AuthError(.userpassTokenInvalid, "invalid token data") }
+                .reset, id: tokenId, secretHash: digest, of: app.id, now: service.clock.now())
+            guard let email else { throw Self.invalidToken }
             try await set(hash, email: email, app: app, in: tables)
+            return email
         }
+        try await service.throttle.forgive(.signIn, app: app.id, subject: email)
     }
+
+    private static let invalidToken = AuthError(.userpassTokenInvalid, "invalid token data")
 
     /// Lets the app's function decide whether the password becomes the account's.
     func call(email: String, password: String, arguments: [Value], app: DeployedApp, origin: CallOrigin) async throws {
@@ -47,7 +61,8 @@ struct PasswordReset: Sendable {
             throw AuthError(.badRequest, "the app doesn't reset passwords by a function")
         }
         try Registration.check(password: password)
-        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        try await service.throttle.attempt(
+            .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         try await requireAccount(email, app: app)
         let link = try await EmailLink.make(.reset, page: "", email: email, app: app, service: service)
         let first: Document = [
@@ -56,8 +71,9 @@ struct PasswordReset: Sendable {
         ]
         switch await service.status(of: name, app: app, arguments: [.document(first)] + arguments) {
         case .success:
-            let hash = try await service.hasher.hash(password)
+            let hash = try await service.hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
             try await service.transaction { tables in try await set(hash, email: email, app: app, in: tables) }
+            try await service.throttle.forgive(.signIn, app: app.id, subject: email)
         case .pending: return
         case .fail(let message): throw AuthError(.badRequest, "failed to reset password\(message)")
         }
@@ -74,6 +90,8 @@ struct PasswordReset: Sendable {
             let user = try await tables.user(identity.userId, of: app.id, locked: true)
         else { throw AuthError(.userNotFound, "user not found") }
         try await tables.setPasswordHash(hash, of: email, app: app.id)
-        try await Sessions(service: service).revokeAll(of: user, in: tables)
+        // Whoever had the old password may have made keys with it.
+        try await tables.disableAPIKeys(ofUser: user.id, app: app.id)
+        try await Sessions(service: service).endAll(of: user, by: .reset, in: tables)
     }
 }

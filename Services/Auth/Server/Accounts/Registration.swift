@@ -9,16 +9,23 @@ struct Registration: Sendable {
     static let provider = "local-userpass"
     private static let passwordLength = 6...128
     private static let emailBytes = 1...320
+    private static let nameInUse = AuthError(.accountNameInUse, "name already in use")
 
     /// Registers an account. Depending on the app it can be used at once, after a function's word, or after a mail's link.
     func register(email: String, password: String, app: DeployedApp, origin: CallOrigin) async throws {
         let settings = EmailPasswordSettings(try service.provider(Self.provider, of: app))
         try Self.check(email: email)
         try Self.check(password: password)
-        try await service.throttle.attempt("register", app: app.id, subject: email, address: origin.address)
-        let hash = try await service.hasher.hash(password)
+        try await service.budget.spend(.register, app: app.id, address: origin.address)
+        let caller = AttemptThrottle.Caller(address: origin.address)
+        try await service.throttle.attempt(.register, app: app.id, subject: email, caller: caller)
+        // Asked before the password is hashed, which costs; and again by the insertion.
+        guard try await service.store.tables.identity(Self.provider, email, of: app.id) == nil else {
+            throw Self.nameInUse
+        }
+        let hash = try await service.hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
         let user = try await insert(email: email, hash: hash, app: app, isPending: settings.confirmation != .automatic)
-        await service.throttle.succeeded("register", app: app.id, subject: email, address: origin.address)
+        try await service.throttle.succeeded(.register, app: app.id, subject: email, caller: caller)
         switch settings.confirmation {
         case .automatic: break
         case .mail: try await sendConfirmation(email, app: app, settings: settings)
@@ -39,7 +46,7 @@ struct Registration: Sendable {
         try await service.transaction { tables in
             try await tables.insertUser(user)
             guard try await tables.insertIdentity(identity, of: app.id, now: now) else {
-                throw AuthError(.accountNameInUse, "name already in use")
+                throw Self.nameInUse
             }
             if !isPending { try await tables.append(service.event(.userCreated, user, providers: [Self.provider])) }
         }
@@ -76,7 +83,8 @@ struct Registration: Sendable {
         guard settings.confirmation == .mail else {
             throw AuthError(.badRequest, "the app doesn't confirm accounts by mail")
         }
-        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        try await service.throttle.attempt(
+            .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         _ = try await pendingUser(email, app: app)
         try await sendConfirmation(email, app: app, settings: settings)
     }
@@ -87,7 +95,8 @@ struct Registration: Sendable {
         guard case .function(let name) = settings.confirmation else {
             throw AuthError(.badRequest, "the app doesn't confirm accounts by a function")
         }
-        try await service.throttle.attempt("mail", app: app.id, subject: email, address: origin.address)
+        try await service.throttle.attempt(
+            .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         let user = try await pendingUser(email, app: app)
         try await runConfirmation(name, email: email, user: user, app: app)
     }

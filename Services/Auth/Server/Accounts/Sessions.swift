@@ -1,6 +1,7 @@
 import AccessTokens
 import AppRegistry
 import DocumentModel
+import EventTopics
 
 /// Refresh-token lineages: begun at a sign-in, carried on by refreshing, ended by signing out, by a reset, or by a stolen token.
 ///
@@ -27,17 +28,25 @@ struct Sessions: Sendable {
     }
 
     /// Begins a session for a user whose row is locked by this transaction.
-    func begin(for user: User, provider: String, device: String, in tables: AccountTables) async throws -> Begun {
+    ///
+    /// - Parameter apiKey: the id of the key that was shown, where one was.
+    func begin(
+        for user: User, provider: String, apiKey: String? = nil, from client: SignInClient, in tables: AccountTables
+    ) async throws -> Begun {
         let now = service.clock.now()
         let session = SessionRow(
-            id: ObjectId().hexString, app: user.app, userId: user.id, device: device, provider: provider,
-            tokenId: Self.newTokenId(), advancedAt: now, expiresAt: now + service.lifetimes.refresh * 1000)
-        try await tables.insertSession(session, now: now)
+            id: ObjectId().hexString, app: user.app, userId: user.id, device: client.device, provider: provider,
+            apiKeyId: apiKey, tokenId: Self.newTokenId(), advancedAt: now,
+            expiresAt: now + service.lifetimes.refresh * 1000, accessExpiresAt: accessExpiry())
+        try await tables.insertSession(session, from: client, now: now)
         try await tables.noteSignIn(user: user.id, of: user.app, now: now)
         try await tables.append(
-            service.event(.signedIn, user, providers: [provider], session: session.id, device: device))
+            service.event(.signedIn, user, providers: [provider], session: session.id, device: client.device))
         return Begun(user: user, session: session)
     }
+
+    /// When an access token of now expires, in milliseconds since 1970: a whole second, as tokens count.
+    private func accessExpiry() -> Int64 { (service.clock.seconds + service.lifetimes.access) * 1000 }
 
     /// Makes the tokens of a session. Outside of its transaction, because the user's custom data is read from elsewhere.
     func grant(_ begun: Begun) async throws -> Grant {
@@ -51,7 +60,7 @@ struct Sessions: Sendable {
     /// Exchanges a refresh token.
     ///
     /// - Throws: `invalidSession` for a session that is over, and for a token that was superseded (which ends the session).
-    func refresh(_ claims: TokenClaims) async throws -> Grant {
+    func refresh(_ claims: TokenClaims, origin: CallOrigin) async throws -> Grant {
         guard let tokenId = claims.tokenId else { throw AuthError(.invalidSession, "invalid session") }
         // The end of a session for a superseded token must be committed, so it is no error inside the transaction.
         let outcome = try await service.transaction { tables -> Result<Begun, AuthError> in
@@ -65,9 +74,8 @@ struct Sessions: Sendable {
             }
             switch standing(of: tokenId, parent: claims.parentTokenId, in: session) {
             case .superseded:
-                _ = try await tables.revokeSession(session.id, now: service.clock.now())
-                try await tables.append(
-                    service.event(.sessionRevoked, user, session: session.id, device: session.device))
+                let ended = try await tables.endSession(session.id, by: .stolen, now: service.clock.now())
+                try await tell([ended].compactMap(\.self), .sessionRevoked, of: user, in: tables)
                 service.logger.warning(
                     "a superseded refresh token was shown; the session ends",
                     metadata: ["app": "\(user.app)", "user.id": "\(user.id)", "session.id": "\(session.id)"])
@@ -77,18 +85,19 @@ struct Sessions: Sendable {
                     session.id, to: tokenId, from: session.tokenId, now: service.clock.now())
             case .current: break
             }
-            return .success(try await carryOn(session, user, parent: tokenId, in: tables))
+            return .success(try await carryOn(session, user, parent: tokenId, origin: origin, in: tables))
         }
         return try await grant(try outcome.get())
     }
 
     private func carryOn(
-        _ session: SessionRow, _ user: User, parent: String, in tables: AccountTables
+        _ session: SessionRow, _ user: User, parent: String, origin: CallOrigin, in tables: AccountTables
     ) async throws -> Begun {
         var next = session
         next.tokenId = Self.newTokenId()
         next.expiresAt = service.clock.now() + service.lifetimes.refresh * 1000
-        try await tables.extendSession(session.id, to: next.expiresAt)
+        next.accessExpiresAt = accessExpiry()
+        try await tables.extendSession(next, from: origin, now: service.clock.now())
         return Begun(user: user, session: next, parent: parent)
     }
 
@@ -126,18 +135,48 @@ struct Sessions: Sendable {
         try await service.transaction { tables in
             guard let user = try await tables.user(claims.user, of: claims.app, locked: true),
                 let session = try await tables.session(claims.session), session.userId == user.id,
-                try await tables.revokeSession(session.id, now: service.clock.now())
+                let ended = try await tables.endSession(session.id, by: .signedOut, now: service.clock.now())
             else { return }
-            try await tables.append(
-                service.event(
-                    .signedOut, user, providers: [session.provider], session: session.id, device: session.device))
+            try await tell([ended], .signedOut, of: user, in: tables)
+        }
+    }
+
+    /// Ends one of a user's sessions, from whichever of them.
+    ///
+    /// - Throws: `sessionNotFound` when the user has no such session, or it is over.
+    func end(_ id: String, of user: User) async throws {
+        try await service.transaction { tables in
+            guard let user = try await tables.user(user.id, of: user.app, locked: true),
+                let session = try await tables.session(id), session.userId == user.id, session.app == user.app,
+                let ended = try await tables.endSession(id, by: .user, now: service.clock.now())
+            else { throw AuthError(.sessionNotFound, "session not found, or it is over") }
+            try await tell([ended], .sessionRevoked, of: user, in: tables)
         }
     }
 
     /// Ends all sessions of a user whose row is locked by this transaction.
-    func revokeAll(of user: User, in tables: AccountTables) async throws {
-        for session in try await tables.revokeSessions(ofUser: user.id, app: user.app, now: service.clock.now()) {
-            try await tables.append(service.event(.sessionRevoked, user, session: session.id, device: session.device))
+    func endAll(of user: User, by end: SessionEnd, in tables: AccountTables) async throws {
+        let ended = try await tables.endSessions(
+            ofUser: user.id, app: user.app, by: end, now: service.clock.now())
+        try await tell(ended, .sessionRevoked, of: user, in: tables)
+    }
+
+    /// Ends the sessions that began with an API key of a user whose row is locked by this transaction.
+    func endAll(ofAPIKey key: String, of user: User, in tables: AccountTables) async throws {
+        let ended = try await tables.endSessions(
+            ofAPIKey: key, user: user.id, app: user.app, now: service.clock.now())
+        try await tell(ended, .sessionRevoked, of: user, in: tables)
+    }
+
+    private func tell(
+        _ ended: [EndedRow], _ kind: AuthEvent.Kind, of user: User, in tables: AccountTables
+    ) async throws {
+        for session in ended {
+            var event = service.event(
+                kind, user, providers: kind == .signedOut ? [session.provider] : [], session: session.id,
+                device: session.device)
+            event.accessUntil = session.accessUntil
+            try await tables.append(event)
         }
     }
 
@@ -148,7 +187,9 @@ struct Sessions: Sendable {
         return try service.keys.sign(
             TokenClaims(
                 session: session.id, user: user.id, device: session.device, app: user.app, type: .access, issuedAt: now,
-                expiresAt: now + service.lifetimes.access, userType: user.type, data: user.data, customData: custom,
+                // As the row has it: until then the end of the session is remembered.
+                expiresAt: (session.accessExpiresAt ?? accessExpiry()) / 1000, userType: user.type, data: user.data,
+                customData: custom,
                 identities: user.identityDocuments))
     }
 

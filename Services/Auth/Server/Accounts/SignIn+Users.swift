@@ -10,20 +10,20 @@ extension SignIn {
     /// - Parameter refreshesProfile: whether a known user's profile takes over what the identity says now.
     func enter(
         _ provider: String, subject: String, profile: Document, refreshesProfile: Bool, app: DeployedApp,
-        linking: TokenClaims?, credentials: Document
+        linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         try await service.transaction { tables in
             let known = try await tables.identity(provider, subject, of: app.id)
             if let linking {
                 guard let known else {
                     return try await attach(
-                        provider, subject, profile: profile, to: linking, credentials, in: tables)
+                        provider, subject, profile: profile, to: linking, client, in: tables)
                 }
-                return try await link(provider, subject, ofUser: known.userId, to: linking, credentials, in: tables)
+                return try await link(provider, subject, ofUser: known.userId, to: linking, client, in: tables)
             }
             guard let known else {
                 let user = try await create(provider: provider, subject: subject, data: profile, app: app, in: tables)
-                return try await begin(for: user, provider: provider, credentials, in: tables)
+                return try await begin(for: user, provider: provider, client, in: tables)
             }
             var user = try await usable(known.userId, app: app, in: tables)
             if refreshesProfile {
@@ -33,13 +33,13 @@ extension SignIn {
                     try await tables.setData(user.data, user: user.id, of: app.id)
                 }
             }
-            return try await begin(for: user, provider: provider, credentials, in: tables)
+            return try await begin(for: user, provider: provider, client, in: tables)
         }
     }
 
     /// Gives the linking user an identity that nobody has had.
     private func attach(
-        _ provider: String, _ subject: String, profile: Document, to claims: TokenClaims, _ credentials: Document,
+        _ provider: String, _ subject: String, profile: Document, to claims: TokenClaims, _ client: SignInClient,
         in tables: AccountTables
     ) async throws -> Sessions.Begun {
         guard var user = try await tables.user(claims.user, of: claims.app, locked: true), !user.isDisabled else {
@@ -52,7 +52,7 @@ extension SignIn {
         user.identities.append(User.Identity(id: identity.id, provider: provider))
         try await fill(&user, with: profile, in: tables)
         try await tables.append(service.event(.identityLinked, user, providers: [provider]))
-        return try await begin(for: user, provider: provider, credentials, in: tables)
+        return try await begin(for: user, provider: provider, client, in: tables)
     }
 
     /// Adds to a user's profile what it doesn't have yet.
@@ -89,26 +89,15 @@ extension SignIn {
     }
 
     func begin(
-        for user: User, provider: String, _ credentials: Document, in tables: AccountTables
+        for user: User, provider: String, apiKey: String? = nil, _ client: SignInClient, in tables: AccountTables
     ) async throws -> Sessions.Begun {
         try await Sessions(service: service).begin(
-            for: user, provider: provider, device: Self.device(in: credentials), in: tables)
-    }
-
-    /// The device's id where it brings one, else a new one.
-    static func device(in credentials: Document) -> String {
-        if case .document(let options)? = credentials["options"],
-            let text = options["device"]?["deviceId"]?.stringValue, let id = ObjectId(hexString: text),
-            id.high != 0 || id.low != 0
-        {
-            return id.hexString
-        }
-        return ObjectId().hexString
+            for: user, provider: provider, apiKey: apiKey, from: client, in: tables)
     }
 
     /// Moves an identity to another user. Its own must never have been used, and disappears.
     func link(
-        _ provider: String, _ subject: String, ofUser owner: String, to claims: TokenClaims, _ credentials: Document,
+        _ provider: String, _ subject: String, ofUser owner: String, to claims: TokenClaims, _ client: SignInClient,
         in tables: AccountTables
     ) async throws -> Sessions.Begun {
         guard var user = try await tables.user(claims.user, of: claims.app, locked: true), !user.isDisabled else {
@@ -125,6 +114,6 @@ extension SignIn {
             user.identities = try await tables.user(user.id, of: claims.app)?.identities ?? user.identities
             try await tables.append(service.event(.identityLinked, user, providers: [provider]))
         }
-        return try await begin(for: user, provider: provider, credentials, in: tables)
+        return try await begin(for: user, provider: provider, client, in: tables)
     }
 }

@@ -7,7 +7,7 @@ import DocumentModel
 extension SignIn {
     /// The app's function says who it is: a string, or a document with `id` and what goes into the profile (`name`, …).
     func byFunction(
-        _ provider: AuthProvider, _ credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
+        _ provider: AuthProvider, _ credentials: Document, app: DeployedApp, linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         guard case .string(let function)? = provider.config["authFunctionName"] else {
             throw AuthError(.authProviderNotFound, "the provider has no function")
@@ -15,7 +15,8 @@ extension SignIn {
         var payload = credentials
         payload["options"] = nil
         let subjectOfAttempt = payload.description
-        try await service.throttle.attempt("function", app: app.id, subject: subjectOfAttempt, address: origin.address)
+        let caller = AttemptThrottle.Caller(address: client.origin.address)
+        try await service.throttle.attempt(.function, app: app.id, subject: subjectOfAttempt, caller: caller)
         let answer: Value
         do {
             answer = try await service.functions.call(app, function, [.document(payload)])
@@ -26,28 +27,29 @@ extension SignIn {
         guard let subject = answer.stringValue ?? answer["id"]?.stringValue, !subject.isEmpty else {
             throw AuthError(.authError, "the function \(function) returned no id")
         }
-        await service.throttle.succeeded("function", app: app.id, subject: subjectOfAttempt, address: origin.address)
+        try await service.throttle.succeeded(.function, app: app.id, subject: subjectOfAttempt, caller: caller)
         var profile = answer.documentValue ?? Document()
         profile["id"] = nil
         return try await enter(
             "custom-function", subject: subject, profile: profile, refreshesProfile: false, app: app, linking: linking,
-            credentials: credentials)
+            client: client)
     }
 
     /// A token of the developer's issuer says who it is; the claims that the app names go into the profile at each sign-in.
     func byToken(
-        _ provider: AuthProvider, _ credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
+        _ provider: AuthProvider, _ credentials: Document, app: DeployedApp, linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         let token = try credentials.requiredString("token")
-        try await service.throttle.attempt("token", app: app.id, subject: token, address: origin.address)
+        let caller = AttemptThrottle.Caller(address: client.origin.address)
+        try await service.throttle.attempt(.token, app: app.id, subject: token, caller: caller)
         let claims = try await service.issuers.claims(
             of: token, settings: CustomTokenSettings(provider), app: app, now: service.clock.seconds)
         guard let subject = claims["sub"]?.stringValue, let profile = provider.metadata(of: claims) else {
             throw AuthError(.authError, "the token lacks a field that the app requires")
         }
-        await service.throttle.succeeded("token", app: app.id, subject: token, address: origin.address)
+        try await service.throttle.succeeded(.token, app: app.id, subject: token, caller: caller)
         return try await enter(
             "custom-token", subject: subject, profile: profile, refreshesProfile: true, app: app, linking: linking,
-            credentials: credentials)
+            client: client)
     }
 }

@@ -19,15 +19,16 @@ struct SignIn: Sendable {
         do {
             let provider = try service.provider(providerName, of: app)
             try service.keys.check()
+            let client = SignInClient(credentials: credentials, origin: origin)
             let begun =
                 switch provider.type {
-                case "local-userpass": try await byPassword(credentials, app: app, linking: linking, origin: origin)
-                case "anon-user": try await anonymously(app: app, linking: linking, credentials: credentials)
-                case "api-key": try await byAPIKey(credentials, app: app, linking: linking, origin: origin)
+                case "local-userpass": try await byPassword(credentials, app: app, linking: linking, client: client)
+                case "anon-user": try await anonymously(app: app, linking: linking, client: client)
+                case "api-key": try await byAPIKey(credentials, app: app, linking: linking, client: client)
                 case "custom-function":
-                    try await byFunction(provider, credentials, app: app, linking: linking, origin: origin)
+                    try await byFunction(provider, credentials, app: app, linking: linking, client: client)
                 case "custom-token":
-                    try await byToken(provider, credentials, app: app, linking: linking, origin: origin)
+                    try await byToken(provider, credentials, app: app, linking: linking, client: client)
                 default:
                     throw AuthError(.authProviderNotFound, "the auth provider '\(provider.type)' isn't supported")
                 }
@@ -49,57 +50,85 @@ struct SignIn: Sendable {
     // MARK: Providers
 
     private func byPassword(
-        _ credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
+        _ credentials: Document, app: DeployedApp, linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         let email = try credentials.requiredString("username")
         let password = try credentials.requiredString("password")
         // Beyond these lengths nobody can have registered; hashing them would only cost.
         guard email.utf8.count <= 320, password.utf8.count <= 1024 else { throw Self.invalidPassword }
-        try await service.throttle.attempt("sign-in", app: app.id, subject: email, address: origin.address)
         let identity = try await service.store.tables.identity("local-userpass", email, of: app.id)
-        let result = try await service.hasher.verify(password, hash: identity?.passwordHash)
+        let caller = try await caller(client, user: identity?.userId, app: app)
+        try await service.throttle.attempt(.signIn, app: app.id, subject: email, caller: caller)
+        let share = PasswordCaller(app: app.id, origin: client.origin)
+        let result = try await service.hasher.verify(password, hash: identity?.passwordHash, for: share)
         guard let identity, result.matches else { throw Self.invalidPassword }
-        await service.throttle.succeeded("sign-in", app: app.id, subject: email, address: origin.address)
-        let rehashed = result.needsRehash ? try await service.hasher.hash(password) : nil
+        try await service.throttle.succeeded(.signIn, app: app.id, subject: email, caller: caller)
+        let rehashed = result.needsRehash ? try await service.hasher.hash(password, for: share) : nil
         return try await service.transaction { tables in
-            if let rehashed { try await tables.setPasswordHash(rehashed, of: email, app: app.id) }
+            let begun: Sessions.Begun
             if let linking {
-                return try await link(
-                    "local-userpass", email, ofUser: identity.userId, to: linking, credentials, in: tables)
+                begun = try await link(
+                    "local-userpass", email, ofUser: identity.userId, to: linking, client, in: tables)
+            } else {
+                let user = try await usable(identity.userId, app: app, in: tables)
+                begun = try await begin(for: user, provider: "local-userpass", client, in: tables)
             }
-            let user = try await usable(identity.userId, app: app, in: tables)
-            return try await begin(for: user, provider: "local-userpass", credentials, in: tables)
+            // The user's row is locked: had the password been reset since it was read, the session would outlive it.
+            guard try await tables.identity("local-userpass", email, of: app.id)?.passwordHash == identity.passwordHash
+            else { throw Self.invalidPassword }
+            if let rehashed { try await tables.setPasswordHash(rehashed, of: email, app: app.id) }
+            return begun
         }
     }
 
     private static let invalidPassword = AuthError(.invalidPassword, "invalid username/password")
 
+    /// As whom an attempt counts: a device that has signed in to the account before is let through whatever strangers do.
+    private func caller(
+        _ client: SignInClient, user: String?, app: DeployedApp
+    ) async throws -> AttemptThrottle.Caller {
+        var caller = AttemptThrottle.Caller(address: client.origin.address)
+        // Asked for nobody too, so that nobody learns by the time whether an account exists.
+        if !client.isNewDevice,
+            try await service.store.tables.knows(
+                device: client.device, ofUser: user ?? "", app: app.id, now: service.clock.now())
+        {
+            caller.knownDevice = client.device
+        }
+        return caller
+    }
+
     /// Each anonymous sign-in is a new user.
     private func anonymously(
-        app: DeployedApp, linking: TokenClaims?, credentials: Document
+        app: DeployedApp, linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         guard linking == nil else { throw AuthError(.badRequest, "an anonymous identity can't be linked") }
+        try await service.budget.spend(.anonymous, app: app.id, address: client.origin.address)
         return try await service.transaction { tables in
             let user = try await create(
                 provider: "anon-user", subject: ObjectId().hexString, data: [:], app: app, in: tables)
-            return try await begin(for: user, provider: "anon-user", credentials, in: tables)
+            return try await begin(for: user, provider: "anon-user", client, in: tables)
         }
     }
 
     private func byAPIKey(
-        _ credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
+        _ credentials: Document, app: DeployedApp, linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         guard linking == nil else { throw AuthError(.badRequest, "an API key is its user's, and can't be linked") }
         let key = try credentials.requiredString("key")
-        try await service.throttle.attempt("api-key", app: app.id, subject: key, address: origin.address)
+        let caller = AttemptThrottle.Caller(address: client.origin.address)
+        try await service.throttle.attempt(.apiKey, app: app.id, subject: key, caller: caller)
+        let digest = Sodium.digest(key)
         let begun = try await service.transaction { tables in
-            guard let id = try await tables.userId(ofAPIKey: Sodium.digest(key), of: app.id) else {
-                throw AuthError(.apiKeyNotFound, "no such API key, or it is disabled")
-            }
-            let user = try await usable(id, app: app, in: tables)
-            return try await begin(for: user, provider: "api-key", credentials, in: tables)
+            guard let row = try await tables.apiKey(hash: digest, of: app.id) else { throw Self.keyNotFound }
+            let user = try await usable(row.user, app: app, in: tables)
+            // The user's row is locked: had the key been disabled since it was read, the session would outlive it.
+            guard try await tables.apiKey(hash: digest, of: app.id) != nil else { throw Self.keyNotFound }
+            return try await begin(for: user, provider: "api-key", apiKey: row.id, client, in: tables)
         }
-        await service.throttle.succeeded("api-key", app: app.id, subject: key, address: origin.address)
+        try await service.throttle.succeeded(.apiKey, app: app.id, subject: key, caller: caller)
         return begun
     }
+
+    private static let keyNotFound = AuthError(.apiKeyNotFound, "no such API key, or it is disabled")
 }

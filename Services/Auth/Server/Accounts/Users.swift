@@ -17,7 +17,7 @@ struct Users: Sendable {
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
-            try await Sessions(service: service).revokeAll(of: user, in: tables)
+            try await Sessions(service: service).endAll(of: user, by: .administrator, in: tables)
             try await tables.append(service.event(.userDeleted, user, providers: user.identities.map(\.provider)))
             try await tables.deleteUser(id, of: app)
         }
@@ -33,7 +33,7 @@ struct Users: Sendable {
                 throw AuthError(.userNotFound, "user not found")
             }
             try await tables.setDisabled(isDisabled, user: id, of: app)
-            if isDisabled { try await Sessions(service: service).revokeAll(of: user, in: tables) }
+            if isDisabled { try await Sessions(service: service).endAll(of: user, by: .administrator, in: tables) }
             try await tables.append(service.event(isDisabled ? .userDisabled : .userEnabled, user))
         }
     }
@@ -46,7 +46,7 @@ struct Users: Sendable {
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
-            try await Sessions(service: service).revokeAll(of: user, in: tables)
+            try await Sessions(service: service).endAll(of: user, by: .administrator, in: tables)
         }
     }
 
@@ -79,9 +79,43 @@ struct Users: Sendable {
         guard
             let row = try await service.store.tables.apiKeys(user: user.id, of: user.app).first(where: { $0.id == id })
         else {
-            throw AuthError(.apiKeyNotFound, "API key not found")
+            throw Self.keyNotFound
         }
         return row
+    }
+
+    /// Keeps a key from signing in, which ends the sessions that began with it; or lets it sign in again.
+    ///
+    /// - Throws: `apiKeyNotFound`.
+    func setAPIKey(_ id: String, isDisabled: Bool, user: User) async throws {
+        try await change(user) { tables in
+            guard try await tables.setAPIKey(id, disabled: isDisabled, user: user.id, of: user.app) else {
+                throw Self.keyNotFound
+            }
+            if isDisabled { try await Sessions(service: service).endAll(ofAPIKey: id, of: user, in: tables) }
+        }
+    }
+
+    /// Deletes a key, which ends the sessions that began with it.
+    ///
+    /// - Throws: `apiKeyNotFound`.
+    func deleteAPIKey(_ id: String, user: User) async throws {
+        try await change(user) { tables in
+            guard try await tables.deleteAPIKey(id, user: user.id, of: user.app) else { throw Self.keyNotFound }
+            try await Sessions(service: service).endAll(ofAPIKey: id, of: user, in: tables)
+        }
+    }
+
+    private static let keyNotFound = AuthError(.apiKeyNotFound, "API key not found")
+
+    /// A transaction that has the user's row, as sign-ins have: none of them begins a session meanwhile.
+    private func change(
+        _ user: User, _ body: nonisolated(nonsending) (AccountTables) async throws -> Void
+    ) async throws {
+        try await service.transaction { tables in
+            _ = try await tables.user(user.id, of: user.app, locked: true)
+            try await body(tables)
+        }
     }
 }
 

@@ -98,6 +98,6 @@ extension AccountStore {
                 );
                 INSERT INTO partita.auth_relay_lease (owner, until) VALUES ('', '-infinity');
                 """
-            )
+            ), (2, "session-origins", sessionOrigins),
         ])
 }

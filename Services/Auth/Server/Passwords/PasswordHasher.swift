@@ -4,30 +4,38 @@ import EventLoop
 /// which neither an event loop nor the cooperative pool may lose.
 final class PasswordHasher: Sendable {
     private let workers: [HashingWorker]
-    private let state = Locked(State())
-    private let queueLimit: Int
+    private let state: Locked<State>
     private let costs: PasswordCosts
     private let metrics: AuthMetrics
 
+    private typealias Queue = PasswordQueue<CheckedContinuation<Void, Never>>
+
     private struct State {
-        var waiting = 0
+        var queue: Queue
         var next = 0
+        /// How long one takes on a thread, in seconds, the latest counting most.
+        var seconds = 0.05
     }
 
-    init(threads: Int, costs: PasswordCosts, queueLimit: Int = 500, metrics: AuthMetrics) {
+    /// - Parameter queueLimit: how many may wait.
+    init(threads: Int, costs: PasswordCosts, queueLimit: Int, metrics: AuthMetrics) {
         self.costs = costs
-        self.queueLimit = queueLimit
         self.metrics = metrics
         workers = (0..<max(1, threads)).map { HashingWorker(name: "password-\($0)") }
+        // An app alone gets half of the places: a thread for each.
+        state = Locked(State(queue: PasswordQueue(places: 2 * workers.count, limit: queueLimit)))
     }
 
-    /// - Throws: `serviceUnavailable` when too many wait already, or memory is short.
-    func hash(_ password: String) async throws -> String {
+    /// - Throws: `serviceUnavailable` when too many wait already, or memory is short; `tooManyRequests` when too many of the app or the
+    ///   address do.
+    func hash(_ password: String, for caller: PasswordCaller) async throws -> String {
         let costs = costs
-        let hash = try await work {
+        let hash = try await work(for: caller) {
             Sodium.hashPassword(password, operations: costs.operations, memoryBytes: costs.memoryBytes)
         }
-        guard let hash else { throw AuthError(.serviceUnavailable, "the password can't be hashed now") }
+        guard let hash else {
+            throw AuthError(.serviceUnavailable, "the password can't be hashed now", retryAfter: 1)
+        }
         return hash
     }
 
@@ -35,9 +43,12 @@ final class PasswordHasher: Sendable {
     /// whether an account exists.
     ///
     /// - Returns: also whether the hash should be made anew, with today's costs.
-    func verify(_ password: String, hash: String?) async throws -> (matches: Bool, needsRehash: Bool) {
+    /// - Throws: as `hash`.
+    func verify(
+        _ password: String, hash: String?, for caller: PasswordCaller
+    ) async throws -> (matches: Bool, needsRehash: Bool) {
         let costs = costs
-        return try await work {
+        return try await work(for: caller) {
             guard let hash else {
                 _ = Sodium.hashPassword(password, operations: costs.operations, memoryBytes: costs.memoryBytes)
                 return (false, false)
@@ -53,19 +64,58 @@ final class PasswordHasher: Sendable {
     /// Ends the threads; nothing may be asked for after that.
     func stop() { for worker in workers { worker.executor.stop() } }
 
-    private func work<Result: Sendable>(_ body: @Sendable () -> Result) async throws -> Result {
-        let worker: HashingWorker? = state.withLock { state in
-            guard state.waiting < queueLimit else { return nil }
-            state.waiting += 1
+    private func work<Result: Sendable>(
+        for caller: PasswordCaller, _ body: @Sendable () -> Result
+    ) async throws -> Result {
+        let start = ContinuousClock.now
+        try await begin(caller)
+        let worker = state.withLock { state in
             state.next += 1
             return workers[state.next % workers.count]
         }
-        guard let worker else { throw AuthError(.serviceUnavailable, "too many sign-ins at once") }
-        defer { state.withLock { $0.waiting -= 1 } }
-        let start = ContinuousClock.now
-        let result = await worker.run(body)
+        let (result, took) = await worker.run(body)
+        end(caller, took: took)
         metrics.passwordSeconds.record(ContinuousClock.now - start)
         return result
+    }
+
+    /// Returns when it is the caller's turn.
+    private func begin(_ caller: PasswordCaller) async throws {
+        var refusal: Queue.Refusal?
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if state.queue.take(caller.app) { return true }
+                do throws(Queue.Refusal) {
+                    try state.queue.append(continuation, of: caller)
+                    return false
+                } catch {
+                    refusal = error
+                    return true
+                }
+            }
+            if isOver { continuation.resume() }
+        }
+        guard let refusal else { return }
+        metrics.passwordsRefused.increment()
+        let seconds = state.withLock { Double($0.queue.count) * $0.seconds } / Double(workers.count)
+        let pause = max(1, min(30, Int(seconds.rounded(.up))))
+        switch refusal {
+        case .full: throw AuthError(.serviceUnavailable, "too many passwords to check at once", retryAfter: pause)
+        case .share:
+            throw AuthError(
+                .tooManyRequests, "too many passwords from here at once; try again in \(pause) s", retryAfter: pause)
+        }
+    }
+
+    private func end(_ caller: PasswordCaller, took: Duration) {
+        let next = state.withLock { state in
+            state.seconds = 0.9 * state.seconds + 0.1 * (took / .seconds(1))
+            state.queue.release(caller.app)
+            var next: [CheckedContinuation<Void, Never>] = []
+            while let waiting = state.queue.next() { next.append(waiting) }
+            return next
+        }
+        for continuation in next { continuation.resume() }
     }
 }
 
@@ -82,5 +132,10 @@ private actor HashingWorker {
 
     init(name: String) { executor = ThreadExecutor(name: name) }
 
-    func run<Result: Sendable>(_ body: @Sendable () -> Result) -> Result { body() }
+    /// - Returns: also how long it took on the thread.
+    func run<Result: Sendable>(_ body: @Sendable () -> Result) -> (Result, Duration) {
+        let start = ContinuousClock.now
+        let result = body()
+        return (result, ContinuousClock.now - start)
+    }
 }

@@ -93,7 +93,8 @@ struct AccountRoutes: Sendable {
         let body = try support.body(request)
         try await PasswordReset(service: service).reset(
             password: try body.requiredString("password"), token: try body.requiredString("token"),
-            tokenId: try body.requiredString("tokenId"), app: try support.app(request))
+            tokenId: try body.requiredString("tokenId"), app: try support.app(request),
+            origin: support.origin(request))
         return RouteSupport.json([:])
     }
 

@@ -2,7 +2,8 @@ import AccessTokens
 import DocumentModel
 import HTTPServer
 
-/// What needs a session, whose token also says the app: profile, refresh, signing out, deleting, API keys (app-services.md §5.1).
+/// What needs a session, whose token also says the app: profile, refresh, signing out, the user's sessions, deleting, API keys
+/// (app-services.md §5.1; the list of sessions is ours).
 struct SessionRoutes: Sendable {
     let support: RouteSupport
 
@@ -14,6 +15,8 @@ struct SessionRoutes: Sendable {
         router.get("/profile") { try await profile($0) }
         router.post("/session", bodyLimit: limit) { try await refresh($0) }
         router.delete("/session") { try await signOut($0) }
+        router.get("/sessions") { try await sessions($0) }
+        router.delete("/sessions/:session") { try await endSession($0) }
         router.delete("/delete") { try await delete($0) }
         router.post("/api_keys", bodyLimit: limit) { try await makeKey($0) }
         router.get("/api_keys") { try await keys($0) }
@@ -38,7 +41,11 @@ struct SessionRoutes: Sendable {
 
     private func refresh(_ request: HTTPRequest) async throws -> HTTPResponse {
         do {
-            let grant = try await Sessions(service: service).refresh(try support.claims(request, .refresh))
+            let claims = try support.claims(request, .refresh)
+            let origin = support.origin(request)
+            try await service.budget.spend(
+                .refresh, app: claims.app, address: origin.address, session: claims.session)
+            let grant = try await Sessions(service: service).refresh(claims, origin: origin)
             service.metrics.refreshes["ok"].increment()
             return RouteSupport.json(
                 ["access_token": .string(grant.accessToken), "refresh_token": .string(grant.refreshToken)], status: 201)
@@ -50,6 +57,40 @@ struct SessionRoutes: Sendable {
 
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
         try await Sessions(service: service).end(try support.claims(request, .refresh))
+        return .noContent
+    }
+
+    // MARK: The user's sessions
+
+    /// How many are shown.
+    private static let sessionLimit = 100
+
+    /// As API keys, sessions are seen and ended with the refresh token, which stays on the device.
+    private func sessions(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let claims = try support.claims(request, .refresh)
+        let user = try await Sessions(service: service).user(of: claims)
+        let rows = try await service.store.tables.liveSessions(
+            ofUser: user.id, app: user.app, now: service.clock.now(), limit: Self.sessionLimit)
+        return RouteSupport.response(
+            .array(rows.map { .document(Self.document($0, isCurrent: $0.id == claims.session)) }))
+    }
+
+    private static func document(_ row: SessionListing, isCurrent: Bool) -> Document {
+        [
+            "_id": .string(row.id), "device": .string(deviceName(row.device)), "provider_type": .string(row.provider),
+            "platform": .string(row.platform), "user_agent": .string(row.agent), "address": .string(row.address),
+            "created_at": .date(row.createdAt), "last_used_at": .date(row.seenAt), "expires_at": .date(row.expiresAt),
+            "current": .bool(isCurrent),
+        ]
+    }
+
+    /// Tells the sessions of one device from another's. The id itself is known to the device alone: it is what a sign-in proves with
+    /// that it comes from there.
+    private static func deviceName(_ id: String) -> String { hexadecimal(Array(Sodium.digest(id).prefix(6))) }
+
+    private func endSession(_ request: HTTPRequest) async throws -> HTTPResponse {
+        let user = try await user(request, .refresh)
+        try await Sessions(service: service).end(try request.parameters.require("session"), of: user)
         return .noContent
     }
 
@@ -95,19 +136,14 @@ struct SessionRoutes: Sendable {
 
     private func deleteKey(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
-        let id = try request.parameters.require("key")
-        guard try await service.store.tables.deleteAPIKey(id, user: user.id, of: user.app) else {
-            throw AuthError(.apiKeyNotFound, "API key not found")
-        }
+        try await Users(service: service).deleteAPIKey(try request.parameters.require("key"), user: user)
         return .noContent
     }
 
     private func setKey(_ request: HTTPRequest, disabled: Bool) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
-        let id = try request.parameters.require("key")
-        guard try await service.store.tables.setAPIKey(id, disabled: disabled, user: user.id, of: user.app) else {
-            throw AuthError(.apiKeyNotFound, "API key not found")
-        }
+        try await Users(service: service).setAPIKey(
+            try request.parameters.require("key"), isDisabled: disabled, user: user)
         return .noContent
     }
 }

@@ -27,12 +27,19 @@ extension AccountTables {
         return rows.map { APIKeyRow(id: $0.0, name: $0.1, isDisabled: $0.2) }
     }
 
-    /// The user whose key it is; `nil` for an unknown or disabled key.
-    func userId(ofAPIKey hash: [UInt8], of app: String) async throws -> String? {
+    /// The key and the user whose it is; `nil` for an unknown or disabled key.
+    func apiKey(hash: [UInt8], of app: String) async throws -> (id: String, user: String)? {
         try await sql.query(
-            "SELECT user_id FROM partita.auth_api_keys WHERE app = $1 AND key_hash = $2 AND NOT is_disabled",
+            "SELECT id, user_id FROM partita.auth_api_keys WHERE app = $1 AND key_hash = $2 AND NOT is_disabled",
             [.text(app), .bytea(hash)]
-        ).decode(String.self).first
+        ).decode((String, String).self).first.map { (id: $0.0, user: $0.1) }
+    }
+
+    /// Disables all keys of a user.
+    func disableAPIKeys(ofUser user: String, app: String) async throws {
+        try await sql.execute(
+            "UPDATE partita.auth_api_keys SET is_disabled = true WHERE app = $1 AND user_id = $2",
+            [.text(app), .text(user)])
     }
 
     /// - Returns: whether the user has such a key.

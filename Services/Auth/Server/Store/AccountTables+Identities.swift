@@ -1,4 +1,5 @@
 import Postgres
+import ServiceEngines
 
 /// A row of `auth_identities`.
 struct IdentityRow: Sendable {
@@ -73,6 +74,18 @@ extension AccountTables {
             [.text(app), .text(id), .text(kind.rawValue), .text(subject), .bytea(secretHash), .int(expiresAt)])
     }
 
+    /// Whether a token would be taken.
+    func hasEmailToken(
+        _ kind: EmailTokenKind, id: String, secretHash: [UInt8], of app: String, now: Int64
+    ) async throws -> Bool {
+        try await !sql.query(
+            """
+            SELECT FROM partita.auth_email_tokens
+            WHERE app = $1 AND id = $2 AND kind = $3 AND secret_hash = $4 AND expires_at > $5
+            """, [.text(app), .text(id), .text(kind.rawValue), .bytea(secretHash), .int(now)]
+        ).isEmpty
+    }
+
     /// Takes a token out, so that it works once.
     ///
     /// - Returns: the subject that it was for; `nil` when there is no such token, or it has expired.
@@ -90,6 +103,9 @@ extension AccountTables {
 
     func deleteExpired(now: Int64) async throws {
         try await sql.execute("DELETE FROM partita.auth_email_tokens WHERE expires_at <= $1", [.int(now)])
-        try await sql.execute("DELETE FROM partita.auth_sessions WHERE expires_at <= $1", [.int(now)])
+        // As long as an access token lives, its session can be ended.
+        try await sql.execute(
+            "DELETE FROM partita.auth_sessions WHERE greatest(expires_at, access_expires_at) <= $1", [.int(now)])
+        try await EndedSessionTable(sql).deleteExpired()
     }
 }

@@ -1,4 +1,6 @@
+import DocumentModel
 import Postgres
+import ServiceEngines
 
 /// A row of `auth_sessions`: a refresh-token lineage on one device.
 struct SessionRow: Sendable {
@@ -7,6 +9,8 @@ struct SessionRow: Sendable {
     var userId: String
     var device: String
     var provider: String
+    /// The key that it began with, where it did.
+    var apiKeyId: String?
     /// The refresh token that was shown last.
     var tokenId: String
     /// The one before it.
@@ -15,35 +19,67 @@ struct SessionRow: Sendable {
     var advancedAt: Int64
     /// Milliseconds since 1970.
     var expiresAt: Int64
+    /// When its newest access token expires, in milliseconds since 1970; `nil` for one of before this was kept.
+    var accessExpiresAt: Int64?
     /// Milliseconds since 1970; `nil` while it lives.
     var revokedAt: Int64?
 }
 
+/// Why a session ended before its time.
+enum SessionEnd: String, Sendable {
+    /// Its own device signed out.
+    case signedOut = "signed-out"
+    /// Its user ended it from elsewhere.
+    case user
+    /// The account has a new password.
+    case reset
+    /// The API key that it began with is disabled or deleted.
+    case apiKey = "api-key"
+    /// A superseded refresh token was shown.
+    case stolen
+    /// An administrator ended it, or the account was disabled or deleted.
+    case administrator
+}
+
+/// A session that has been ended.
+struct EndedRow: Sendable {
+    var id: String
+    var device: String
+    var provider: String
+    /// When its last access token expires, in milliseconds since 1970.
+    var accessUntil: Int64
+}
+
 extension AccountTables {
-    func insertSession(_ session: SessionRow, now: Int64) async throws {
+    func insertSession(_ session: SessionRow, from client: SignInClient, now: Int64) async throws {
         try await sql.execute(
             """
             INSERT INTO partita.auth_sessions
-                (id, app, user_id, device, provider, token_id, advanced_at, created_at, expires_at)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)
+                (id, app, user_id, device, provider, api_key_id, token_id, advanced_at, created_at, expires_at,
+                 access_expires_at, platform, agent, address, seen_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9, $10, $11, $12, $13, $8)
             """,
             [
                 .text(session.id), .text(session.app), .text(session.userId), .text(session.device),
-                .text(session.provider), .text(session.tokenId), .int(now), .int(session.expiresAt),
+                .text(session.provider), PostgresValue(session.apiKeyId), .text(session.tokenId), .int(now),
+                .int(session.expiresAt), session.accessExpiresAt.map { .int($0) } ?? .null, .text(client.platform),
+                .text(client.origin.agent), .text(client.origin.address),
             ])
     }
 
     func session(_ id: String, locked: Bool = false) async throws -> SessionRow? {
         let rows = try await sql.query(
             """
-            SELECT id, app, user_id, device, provider, token_id, previous_token_id, advanced_at, expires_at, revoked_at
+            SELECT id, app, user_id, device, provider, api_key_id, token_id, previous_token_id, advanced_at, expires_at,
+                access_expires_at, revoked_at
             FROM partita.auth_sessions WHERE id = $1\(locked ? " FOR UPDATE" : "")
             """, [.text(id)]
-        ).decode((String, String, String, String, String, String, String?, Int64, Int64, Int64?).self)
+        ).decode(
+            (String, String, String, String, String, String?, String, String?, Int64, Int64, Int64?, Int64?).self)
         return rows.first.map {
             SessionRow(
-                id: $0.0, app: $0.1, userId: $0.2, device: $0.3, provider: $0.4, tokenId: $0.5, previousTokenId: $0.6,
-                advancedAt: $0.7, expiresAt: $0.8, revokedAt: $0.9)
+                id: $0.0, app: $0.1, userId: $0.2, device: $0.3, provider: $0.4, apiKeyId: $0.5, tokenId: $0.6,
+                previousTokenId: $0.7, advancedAt: $0.8, expiresAt: $0.9, accessExpiresAt: $0.10, revokedAt: $0.11)
         }
     }
 
@@ -55,29 +91,56 @@ extension AccountTables {
             """, [.text(id), .text(tokenId), .text(previous), .int(now)])
     }
 
-    func extendSession(_ id: String, to expiresAt: Int64) async throws {
+    /// A session is carried on: new tokens are about to be made.
+    func extendSession(_ session: SessionRow, from origin: CallOrigin, now: Int64) async throws {
         try await sql.execute(
-            "UPDATE partita.auth_sessions SET expires_at = greatest(expires_at, $2) WHERE id = $1",
-            [.text(id), .int(expiresAt)])
+            """
+            UPDATE partita.auth_sessions SET expires_at = greatest(expires_at, $2),
+                access_expires_at = greatest(access_expires_at, $3), agent = $4, address = $5, seen_at = $6
+            WHERE id = $1
+            """,
+            [
+                .text(session.id), .int(session.expiresAt), session.accessExpiresAt.map { .int($0) } ?? .null,
+                .text(origin.agent), .text(origin.address), .int(now),
+            ])
     }
 
-    /// - Returns: whether it lived until now.
-    func revokeSession(_ id: String, now: Int64) async throws -> Bool {
-        try await sql.execute(
-            "UPDATE partita.auth_sessions SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
-            [.text(id), .int(now)]) > 0
-    }
-
-    /// Revokes all sessions of a user.
+    /// Ends a session, and lets all services know that its access tokens are void.
     ///
-    /// - Returns: id and device of those that lived until now.
-    func revokeSessions(ofUser user: String, app: String, now: Int64) async throws -> [(id: String, device: String)] {
+    /// - Returns: `nil` when it had ended before.
+    func endSession(_ id: String, by end: SessionEnd, now: Int64) async throws -> EndedRow? {
+        try await endSessions("id = $3", [.text(id)], by: end, now: now).first
+    }
+
+    /// Ends all sessions of a user.
+    ///
+    /// - Returns: those that lived until now.
+    func endSessions(ofUser user: String, app: String, by end: SessionEnd, now: Int64) async throws -> [EndedRow] {
+        try await endSessions("app = $3 AND user_id = $4", [.text(app), .text(user)], by: end, now: now)
+    }
+
+    /// Ends the sessions that began with an API key; of those that began before keys were noted, all of the user's.
+    func endSessions(ofAPIKey key: String, user: String, app: String, now: Int64) async throws -> [EndedRow] {
+        try await endSessions(
+            """
+            app = $3 AND user_id = $4 AND (api_key_id = $5 OR api_key_id IS NULL AND provider = 'api-key')
+            """, [.text(app), .text(user), .text(key)], by: .apiKey, now: now)
+    }
+
+    private func endSessions(
+        _ condition: String, _ values: [PostgresValue], by end: SessionEnd, now: Int64
+    ) async throws -> [EndedRow] {
         let rows = try await sql.query(
             """
-            UPDATE partita.auth_sessions SET revoked_at = $3
-            WHERE app = $1 AND user_id = $2 AND revoked_at IS NULL AND expires_at > $3 RETURNING id, device
-            """, [.text(app), .text(user), .int(now)]
-        ).decode((String, String).self)
-        return rows.map { (id: $0.0, device: $0.1) }
+            UPDATE partita.auth_sessions SET revoked_at = $1, ended_by = $2
+            WHERE revoked_at IS NULL AND greatest(expires_at, access_expires_at) > $1 AND \(condition)
+            RETURNING id, app, device, provider, access_expires_at
+            """, [.int(now), .text(end.rawValue)] + values
+        ).decode((String, String, String, String, Int64?).self)
+        let longest = Int64(ShutOut.longestToken / .milliseconds(1))
+        let ended = rows.map { EndedRow(id: $0.0, device: $0.2, provider: $0.3, accessUntil: $0.4 ?? now + longest) }
+        try await EndedSessionTable(sql).add(
+            zip(rows, ended).map { EndedSession(app: $0.1, id: $1.id, until: $1.accessUntil) })
+        return ended
     }
 }

@@ -1,13 +1,30 @@
-import Logging
 import Redis
 
-/// Slows down who guesses: attempts are counted in Redis per account and per address, and beyond a free number each one makes the
-/// next wait twice as long. A success clears the account's count.
+/// Slows down who guesses: attempts are counted, and beyond a free number each one makes the next wait twice as long. A success takes
+/// back what it counted.
 ///
-/// An attempt is counted before it is made, so that many at once don't slip through together. When Redis is away, attempts go
-/// on uncounted (and are counted as such): signing in matters more, and the hashing threads bound the rate.
+/// An attempt counts for the account and the address together, for the address, and for the account. The first is what slows a guesser
+/// down, and touches nobody elsewhere; the last has a larger free number, and is for who guesses from many addresses. A device that has
+/// signed in to the account before is counted by itself alone, so that no stranger keeps it out.
+///
+/// An attempt is counted before it is made, so that many at once don't slip through together.
 struct AttemptThrottle: Sendable {
-    /// The limits for one kind of subject.
+    /// What is attempted; counts of different kinds are apart.
+    enum Kind: String, Sendable {
+        case signIn = "sign-in"
+        case register, function, token, mail
+        case apiKey = "api-key"
+    }
+
+    /// Who attempts.
+    struct Caller: Sendable {
+        /// Empty when it isn't known.
+        var address: String
+        /// The device's id, if it has signed in to this account before.
+        var knownDevice: String?
+    }
+
+    /// The limits for one kind of count.
     struct Limits: Sendable {
         /// Attempts that cost nothing.
         var free: Int
@@ -17,56 +34,58 @@ struct AttemptThrottle: Sendable {
         var memory: Int
     }
 
-    /// `nil` counts nothing.
-    var redis: RedisClient?
-    var prefix: String
-    var account = Limits(free: 5, longest: 900, memory: 3600)
+    var store: ThrottleStore
+    /// For an account and an address, or an account and a known device.
+    var pair = Limits(free: 5, longest: 900, memory: 3600)
     var address = Limits(free: 200, longest: 60, memory: 900)
-    var metrics: AuthMetrics
-    var logger: Logger
+    var account = Limits(free: 100, longest: 900, memory: 3600)
 
     /// Counts an attempt.
     ///
-    /// - Parameters:
-    ///   - kind: what is attempted; counts of different kinds are apart.
-    ///   - subject: the account; only a digest of it is stored.
-    ///   - address: where the attempt comes from; empty when that isn't known.
+    /// - Parameter subject: the account; only a digest of it is stored.
     /// - Throws: `tooManyRequests` with the seconds to wait.
-    func attempt(_ kind: String, app: String, subject: String, address: String) async throws {
-        guard let redis else { return }
-        do {
-            let reply = try await redis.eval(
-                Self.script, keys: keys(kind, app: app, subject: subject, address: address),
-                arguments: [
-                    "\(account.free)", "\(account.longest)", "\(account.memory)", "\(self.address.free)",
-                    "\(self.address.longest)", "\(self.address.memory)",
-                ])
-            guard case .integer(let wait) = reply, wait > 0 else { return }
-            metrics.throttled.increment()
-            let seconds = Int((wait + 999) / 1000)
-            throw AuthError(.tooManyRequests, "too many attempts; try again in \(seconds) s", retryAfter: seconds)
-        } catch let error as RedisError {
-            metrics.throttleFailures.increment()
-            logger.warning("attempts can't be counted", metadata: ["error": "\(error)"])
-        }
+    func attempt(_ kind: Kind, app: String, subject: String, caller: Caller) async throws {
+        let counts = counts(kind, app: app, subject: subject, caller: caller)
+        try await store.require(
+            Self.script, keys: counts.map(\.key),
+            arguments: counts.flatMap { ["\($0.limits.free)", "\($0.limits.longest)", "\($0.limits.memory)"] },
+            "too many attempts")
     }
 
-    /// Clears what was counted for an attempt that succeeded.
-    func succeeded(_ kind: String, app: String, subject: String, address: String) async {
-        guard let redis else { return }
-        let keys = keys(kind, app: app, subject: subject, address: address)
-        do {
-            try await redis.eval(Self.successScript, keys: keys)
-        } catch {
-            metrics.throttleFailures.increment()
-            logger.warning("a count of attempts can't be cleared", metadata: ["error": "\(error)"])
-        }
+    /// Takes back what was counted for an attempt that succeeded.
+    func succeeded(_ kind: Kind, app: String, subject: String, caller: Caller) async throws {
+        try await store.run(
+            Self.successScript, keys: counts(kind, app: app, subject: subject, caller: caller).map(\.key))
     }
 
-    private func keys(_ kind: String, app: String, subject: String, address: String) -> [String] {
-        let account = hexadecimal(Array(Sodium.digest(subject).prefix(16)))
-        return ["\(prefix)\(app):\(kind):account:\(account)", "\(prefix)\(app):\(kind):address:\(address)"]
+    /// Forgets what was counted for an account from everywhere: its owner has proven otherwise who they are.
+    func forgive(_ kind: Kind, app: String, subject: String) async throws {
+        try await store.run(Self.forgiveScript, keys: [accountKey(kind, app, subject)])
     }
+
+    private func accountKey(_ kind: Kind, _ app: String, _ subject: String) -> String {
+        "\(app):\(kind.rawValue):account:\(Self.digest(subject))"
+    }
+
+    /// The count that is the attempt's own first.
+    private func counts(
+        _ kind: Kind, app: String, subject: String, caller: Caller
+    ) -> [(key: String, limits: Limits)] {
+        let base = "\(app):\(kind.rawValue)"
+        if let device = caller.knownDevice {
+            return [("\(base):device:\(Self.digest(subject)):\(Self.digest(device))", pair)]
+        }
+        let network = ClientNetwork(caller.address).text
+        var account = account
+        // Mails reach the account's owner wherever they were asked for.
+        if kind == .mail { account.free = min(account.free, pair.free) }
+        return [
+            ("\(base):pair:\(Self.digest(subject)):\(network)", pair), ("\(base):address:\(network)", address),
+            (accountKey(kind, app, subject), account),
+        ]
+    }
+
+    private static func digest(_ text: String) -> String { hexadecimal(Array(Sodium.digest(text).prefix(16))) }
 
     /// Each key holds `n`, the attempts, and `u`, the moment (Redis' clock, milliseconds) until which the next is refused.
     private static let script = RedisScript(
@@ -74,12 +93,12 @@ struct AttemptThrottle: Sendable {
         local time = redis.call('TIME')
         local now = time[1] * 1000 + math.floor(time[2] / 1000)
         local wait = 0
-        for i = 1, 2 do
+        for i = 1, #KEYS do
           local until_ = tonumber(redis.call('HGET', KEYS[i], 'u') or '0')
           if until_ - now > wait then wait = until_ - now end
         end
         if wait > 0 then return wait end
-        for i = 1, 2 do
+        for i = 1, #KEYS do
           local free, longest, memory = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
           local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
           if n >= free then
@@ -91,13 +110,18 @@ struct AttemptThrottle: Sendable {
         return 0
         """)
 
+    /// The first count is the caller's own and is cleared; of the others only this attempt is taken back.
     private static let successScript = RedisScript(
         """
         redis.call('DEL', KEYS[1])
-        if tonumber(redis.call('HGET', KEYS[2], 'n') or '0') > 0 then
-          redis.call('HINCRBY', KEYS[2], 'n', -1)
-          redis.call('HDEL', KEYS[2], 'u')
+        for i = 2, #KEYS do
+          if tonumber(redis.call('HGET', KEYS[i], 'n') or '0') > 0 then
+            redis.call('HINCRBY', KEYS[i], 'n', -1)
+            redis.call('HDEL', KEYS[i], 'u')
+          end
         end
         return 0
         """)
+
+    private static let forgiveScript = RedisScript("redis.call('DEL', KEYS[1]) return 0")
 }

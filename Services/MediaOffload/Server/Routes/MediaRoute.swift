@@ -15,6 +15,7 @@ struct MediaRoute: Sendable {
 
     let apps: AppDirectory
     let verifier: TokenVerifier
+    let shutOut: ShutOut
     let store: DocumentStore
     let table: MediaTable
     let storage: any ObjectStorage
@@ -42,7 +43,8 @@ struct MediaRoute: Sendable {
                 database: try request.parameters.require("database"),
                 collection: try request.parameters.require("collection")),
             id: try request.parameters.require("id"), digest: try request.parameters.require("digest"))
-        let user = try caller(request, app: link.app)
+        // An `img` element has to put the token into the URL.
+        let user = try request.caller(of: link.app, verifier: verifier, shutOut: shutOut, parameter: "baas_at").id
         // What isn't there and what the user may not know of aren't told apart.
         guard let partition = try await partition(of: link), let object = try await table.object(of: link) else {
             throw HTTPError(404, code: "MediaNotFound", "no document refers to this")
@@ -89,22 +91,6 @@ struct MediaRoute: Sendable {
         else { return nil }
         // Without a value it is in an internal partition, which nobody is granted.
         return key.flatMap { document[$0] }.flatMap { Partition(value: $0) } ?? Partition(text: "i:")
-    }
-
-    /// The user of the access token, which an `img` element has to put into the URL.
-    private func caller(_ request: HTTPRequest, app: String) throws -> String {
-        let header = request.headers["authorization"].flatMap { header in
-            header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst(7)) : nil
-        }
-        guard let token = header ?? request.query["baas_at"] else {
-            throw HTTPError(
-                401, code: "InvalidSession", "an access token is needed: Authorization: Bearer …, or ?baas_at=…")
-        }
-        do {
-            return try verifier.verify(token, app: app, now: MediaClock.now() / 1000).user
-        } catch {
-            throw HTTPError(401, code: "InvalidSession", error.message)
-        }
     }
 
     private static func isTransient(_ error: any Error) -> Bool {

@@ -22,6 +22,8 @@ final class DeviceSession: @unchecked Sendable {
     private var subscriptions: [Partition: PartitionSubscription] = [:]
     private var timer: LoopTimer?
     private(set) var claims: TokenClaims?
+    /// Among the user's connections, from `hello` to the end.
+    private var place: UserConnections.Place?
     private var clock = HybridClock()
     /// Whether documents are queued that the kernel hasn't taken.
     private var holdsData = false
@@ -108,6 +110,12 @@ final class DeviceSession: @unchecked Sendable {
         }
         guard let claims = verify(hello.token) else { return }
         let identity = ConnectionIdentity(app: app, user: claims.user, device: hello.device)
+        if place == nil { place = context.connections.take(app: app, user: claims.user) }
+        guard place != nil else {
+            let limit = context.connections.limit
+            return fail(
+                .init(code: .tooManyConnections, message: "a user has at most \(limit) connections; close another one"))
+        }
         try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
         self.claims = claims
         scheduleCheck()
@@ -127,7 +135,7 @@ final class DeviceSession: @unchecked Sendable {
     private func verify(_ token: String) -> TokenClaims? {
         do {
             let claims = try context.verifier.verify(token, app: app, now: context.wallTime / 1000)
-            return refusesShutOut(claims.user) ? nil : claims
+            return refusesShutOut(claims) ? nil : claims
         } catch {
             fail(
                 .init(
@@ -136,17 +144,21 @@ final class DeviceSession: @unchecked Sendable {
         }
     }
 
-    /// Ends the connection of a user whose account is disabled or deleted.
-    private func refusesShutOut(_ user: String) -> Bool {
-        guard let reason = context.shutOut.reason(user, app: app) else { return false }
-        fail(.init(code: .userDisabled, message: "the account is \(reason)"))
+    /// Ends the connection of a user whose account is disabled or deleted, and of a session that has ended.
+    private func refusesShutOut(_ claims: TokenClaims) -> Bool {
+        switch context.shutOut.reason(claims) {
+        case nil: return false
+        case .disabled: fail(.init(code: .userDisabled, message: "the account is disabled"))
+        case .deleted: fail(.init(code: .userDisabled, message: "the account is deleted"))
+        case .sessionEnded: fail(.init(code: .sessionEnded, message: "the session has ended; sign in again"))
+        }
         return true
     }
 
-    /// Somebody has been shut out.
+    /// Somebody has been shut out, or a session has ended.
     func shutOutChanged() {
-        guard let user = identity?.user, socket.isOpen else { return }
-        _ = refusesShutOut(user)
+        guard let claims, socket.isOpen else { return }
+        _ = refusesShutOut(claims)
     }
 
     /// The token's end on the clock of the state machine.
@@ -309,6 +321,8 @@ final class DeviceSession: @unchecked Sendable {
         // Of a gateway that stops, the device comes back, here or elsewhere: nobody has left.
         context.presence.leave(session: self, keepsLease: socket.ownCloseCode == .serviceRestart)
         machine.close()
+        if let place { context.connections.release(place) }
+        place = nil
         onEnd(self)
         // The callbacks hold this session.
         socket.onMessage = nil

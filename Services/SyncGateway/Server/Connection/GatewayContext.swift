@@ -13,7 +13,8 @@ final class GatewayContext: Sendable {
     let committer: GroupCommitter
     let apps: AppDirectory
     let verifier: TokenVerifier
-    let shutOut: ShutOutUsers
+    let shutOut: ShutOut
+    let connections: UserConnections
     let grants: GrantBook
     let lease: GrantLease
     let presence: PresenceKeeper
@@ -27,7 +28,8 @@ final class GatewayContext: Sendable {
 
     init(
         store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, verifier: TokenVerifier,
-        shutOut: ShutOutUsers, grants: GrantBook, lease: GrantLease, presence: PresenceKeeper, producer: EventProducer,
+        shutOut: ShutOut, connections: UserConnections, grants: GrantBook, lease: GrantLease, presence: PresenceKeeper,
+        producer: EventProducer,
         limits: ConnectionLimits, window: Int, instance: String, logger: Logger
     ) {
         self.store = store
@@ -35,6 +37,7 @@ final class GatewayContext: Sendable {
         self.apps = apps
         self.verifier = verifier
         self.shutOut = shutOut
+        self.connections = connections
         self.grants = grants
         self.lease = lease
         self.presence = presence

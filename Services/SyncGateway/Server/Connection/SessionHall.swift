@@ -61,13 +61,15 @@ final class SessionHall: Sendable {
     /// The gateway's lease has run out, or is there again.
     func leaseChanged() { forEach { $0.leaseChanged() } }
 
-    /// Somebody has been shut out.
+    /// Somebody has been shut out, or a session has ended.
     func shutOutChanged() { forEach { $0.shutOutChanged() } }
 
     /// Calls back with each session, on its loop.
     private func forEach(_ body: @escaping @Sendable (DeviceSession) -> Void) {
-        for session in state.withLock({ Array($0.sessions.values) }) {
-            session.shard.loop.execute { body(session) }
+        let sessions = state.withLock { Array($0.sessions.values) }
+        for (_, sessions) in Dictionary(grouping: sessions, by: { ObjectIdentifier($0.shard.loop) }) {
+            // Together: sessions end all the time, and each time all connections are looked at.
+            sessions.first?.shard.loop.execute { for session in sessions { body(session) } }
         }
     }
 

@@ -18,7 +18,7 @@ struct DataAPIRoute: Sendable {
 
     let apps: AppDirectory
     let verifier: TokenVerifier
-    let shutOut: ShutOutUsers
+    let shutOut: ShutOut
     let store: DocumentStore
     let rules: RuleFunctions
 

@@ -12,7 +12,7 @@ import ServiceEngines
 struct FunctionCallRoute: Sendable {
     let apps: AppDirectory
     let verifier: TokenVerifier
-    let shutOut: ShutOutUsers
+    let shutOut: ShutOut
     let store: DocumentStore
     let functions: ClientFunctions
 

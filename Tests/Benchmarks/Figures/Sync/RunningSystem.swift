@@ -42,6 +42,8 @@ struct RunningSystem: Sendable {
         environment["PARTITA_KAFKA_EMBEDDED"] = "\(broker.isEmbedded)"
         // Otherwise sockets that only receive would be pinged, and given up: what reads them in a measurement doesn't answer.
         environment["PARTITA_PRESENCE_TTL"] = "600s"
+        // All devices are of one user.
+        environment["PARTITA_DEVICE_CONNECTIONS"] = "10000"
         let directory = try await machine.directory() + "/system"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         let port = try LocalPort.free(5)

@@ -1,0 +1,76 @@
+public import Postgres
+
+/// A session that is over, while an access token of it may still be good.
+public struct EndedSession: Hashable, Sendable {
+    public var app: String
+    public var id: String
+    /// When its last access token expires, in milliseconds since 1970: nobody needs to know of it afterwards.
+    public var until: Int64
+
+    public init(app: String, id: String, until: Int64) {
+        self.app = app
+        self.id = id
+        self.until = until
+    }
+}
+
+/// The table `partita.ended_sessions`. Auth writes it in the transaction that ends a session, before the event of `auth-events`
+/// leaves: who reads it after the event finds it.
+public struct EndedSessionTable: Sendable {
+    private let sql: any PostgresQuerying
+    /// How far the clocks of services may differ, in milliseconds.
+    static let leeway: Int64 = 60_000
+
+    /// The table as a client, or a transaction, sees it.
+    public init(_ sql: any PostgresQuerying) { self.sql = sql }
+
+    /// Remembers sessions. Telling it again changes nothing but a later end.
+    public func add(_ sessions: [EndedSession]) async throws {
+        guard !sessions.isEmpty else { return }
+        try await sql.execute(
+            """
+            insert into partita.ended_sessions (app, id, until)
+            select distinct on (app, id) app, id, until from unnest($1::text[], $2::text[], $3::bigint[]) as e (app, id, until)
+            order by app, id, until desc
+            on conflict (app, id) do update set until = greatest(ended_sessions.until, excluded.until)
+            """,
+            [
+                .textArray(sessions.map(\.app)), .textArray(sessions.map(\.id)), .int8Array(sessions.map(\.until)),
+            ])
+    }
+
+    /// Forgets those that have no access token any more.
+    public func deleteExpired() async throws {
+        try await sql.execute(
+            "delete from partita.ended_sessions where until < \(Self.now) - $1",
+            [.int(Self.leeway)])
+    }
+
+    /// Those that may still have an access token.
+    /// - Parameter age: how long ago they ended at most; `nil` for all of them.
+    func withTokens(endedWithin age: Duration?) async throws -> [EndedSession] {
+        let rows = try await sql.query(
+            """
+            select app, id, until from partita.ended_sessions
+            where until >= \(Self.now) - $1
+                and ($2::float8 is null or ended_at > clock_timestamp() - make_interval(secs => $2::float8))
+            """, [.int(Self.leeway), age.map { .double($0 / .seconds(1)) } ?? .null]
+        ).decode((String, String, Int64).self)
+        return rows.map { EndedSession(app: $0.0, id: $0.1, until: $0.2) }
+    }
+
+    private static let now = "(extract(epoch from clock_timestamp()) * 1000)::bigint"
+
+    static let table = #"""
+        create table partita.ended_sessions (
+            app text collate "C" not null,
+            id text collate "C" not null,
+            -- When its last access token expires, milliseconds since 1970.
+            until bigint not null,
+            ended_at timestamptz not null default clock_timestamp(),
+            primary key (app, id)
+        );
+        create index ended_sessions_by_time on partita.ended_sessions (ended_at);
+        create index ended_sessions_by_end on partita.ended_sessions (until);
+        """#
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// Sessions that are over, each until its last access token has expired.
+struct EndedSessions: Sendable {
+    private struct Key: Hashable {
+        var app: String
+        var id: String
+    }
+
+    private var untils: [Key: Int64] = [:]
+
+    func contains(_ id: String, app: String) -> Bool { !untils.isEmpty && untils[Key(app: app, id: id)] != nil }
+
+    /// - Returns: whether one of them is news.
+    mutating func add(_ sessions: [EndedSession]) -> Bool {
+        let now = Self.oldest
+        var isNews = false
+        for session in sessions where session.until >= now {
+            let key = Key(app: session.app, id: session.id)
+            isNews = untils.updateValue(max(session.until, untils[key] ?? 0), forKey: key) == nil || isNews
+        }
+        return isNews
+    }
+
+    /// Forgets those whose tokens have all expired.
+    mutating func prune() {
+        let now = Self.oldest
+        untils = untils.filter { $0.value >= now }
+    }
+
+    private static var oldest: Int64 {
+        Int64(Date().timeIntervalSince1970 * 1000) - EndedSessionTable.leeway
+    }
+}

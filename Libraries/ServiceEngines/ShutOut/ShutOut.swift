@@ -1,0 +1,163 @@
+public import AccessTokens
+import EventLoop
+import EventStream
+import EventTopics
+import Kafka
+public import Lifecycle
+import Logging
+import Postgres
+
+/// Whose access tokens are refused though they haven't expired: users whose account is disabled or deleted, and sessions that
+/// ended. In the memory of a service that takes calls of users.
+///
+/// Read from Postgres at the start. `auth-events` tells what comes after that (see `announcements`), and a poll makes up for lost
+/// events. A service that can't reach Postgres goes on with what it has. A session is remembered until its last access token has
+/// expired.
+public final class ShutOut: Service {
+    /// Why a token is refused.
+    public enum Reason: Sendable { case disabled, deleted, sessionEnded }
+
+    struct User: Hashable, Sendable {
+        var app: String
+        var id: String
+    }
+
+    /// How long an access token may be good, whatever the settings say: so long a user is remembered.
+    public static let longestToken = Duration.seconds(86_400)
+    /// How late a lost event is noticed at most.
+    private static let pollInterval = Duration.seconds(30)
+    /// Between attempts while Postgres is away, whose return no event tells.
+    private static let pause = Duration.seconds(1)
+    /// How long the transaction that ended a session may have been open, before anybody else could see its row.
+    private static let longestTransaction = Duration.seconds(60)
+
+    private struct State {
+        var users: [User: ShutOutTable.Reason] = [:]
+        var sessions = EndedSessions()
+        /// Before the last look at Postgres.
+        var lookedAt: ContinuousClock.Instant?
+    }
+
+    private let users: ShutOutTable
+    private let sessions: EndedSessionTable
+    private let logger: Logger
+    private let state = Locked(State())
+    private let observer = Locked<(@Sendable () -> Void)?>(nil)
+    private let loaded = Milestone()
+    private let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
+
+    init(client: PostgresClient, logger: Logger) {
+        users = ShutOutTable(client)
+        sessions = EndedSessionTable(client)
+        self.logger = logger
+        // One pending wake-up is as good as many: each look sees everything.
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Whether they were loaded since the start: before, nobody can tell.
+    public var isLoaded: Bool { loaded.isReached }
+
+    /// Returns when they were loaded for the first time.
+    /// - Throws: `CancellationError`.
+    public func waitUntilLoaded() async throws { try await loaded.wait() }
+
+    /// Why a token that holds otherwise is refused; `nil` for one that isn't. Costs a lock.
+    public func reason(_ claims: TokenClaims) -> Reason? {
+        state.withLock { state in
+            switch state.users.isEmpty ? nil : state.users[User(app: claims.app, id: claims.user)] {
+            case .disabled: .disabled
+            case .deleted: .deleted
+            case nil: state.sessions.contains(claims.session, app: claims.app) ? .sessionEnded : nil
+            }
+        }
+    }
+
+    /// Calls back, on any thread, when somebody has been shut out or a session has ended.
+    public func onShutOut(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0 = observer } }
+
+    /// Keeps them up to date until graceful shutdown or cancellation.
+    public func run() async throws {
+        do {
+            try await cancelWhenGracefulShutdown { try await self.follow() }
+        } catch is CancellationError {
+            // The way it ends.
+        }
+    }
+
+    private func follow() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                while true {
+                    self.wakeUp.yield()
+                    try await Task.sleep(for: Self.pollInterval)
+                }
+            }
+            for await _ in wakeUps {
+                while await !look() { try await Task.sleep(for: Self.pause) }
+            }
+            group.cancelAll()
+        }
+        try Task.checkCancellation()
+    }
+
+    private func look() async -> Bool {
+        do {
+            let start = ContinuousClock.now
+            let before = state.withLock { $0.lookedAt }
+            let users = try await users.withTokens()
+            // Sessions end all the time: only what is new since the last look.
+            let ended = try await sessions.withTokens(
+                endedWithin: before.map { start - $0 + Self.longestTransaction })
+            let isMore = state.withLock { state in
+                let isMore = users.keys.contains { state.users[$0] == nil }
+                state.users = users
+                state.lookedAt = start
+                state.sessions.prune()
+                return state.sessions.add(ended) || isMore
+            }
+            loaded.reach()
+            if isMore { observer.withLock { $0 }?() }
+            return true
+        } catch {
+            if !(error is CancellationError) {
+                logger.warning("who is shut out can't be looked up", metadata: ["error": "\(error)"])
+            }
+            return false
+        }
+    }
+
+    /// The service that reads `auth-events`: ended sessions are taken from there, for users it lets this look at once.
+    func announcements(pool: String, kafka: KafkaConfiguration) -> some Service {
+        EventTail<AuthEvent>(
+            pool: pool, kafka: kafka, logger: logger,
+            // What was committed before isn't told any more.
+            onPositioned: { [wakeUp] _ in wakeUp.yield() }
+        ) { [self] events in
+            var ended: [EndedSession] = []
+            for event in events {
+                do {
+                    let payload = try event.decoded().payload
+                    switch payload.kind {
+                    case .userDeleted, .userDisabled, .userEnabled: wakeUp.yield()
+                    case .signedOut, .sessionRevoked: if let session = EndedSession(payload) { ended.append(session) }
+                    case .userCreated, .signedIn, .identityLinked: break
+                    }
+                } catch {
+                    logger.error("an auth event could not be read", metadata: ["error": "\(error)"])
+                }
+            }
+            if state.withLock({ $0.sessions.add(ended) }) { observer.withLock { $0 }?() }
+        }
+    }
+}
+
+extension EndedSession {
+    /// What an event says; events of versions that didn't say until when are taken for the longest tokens.
+    fileprivate init?(_ event: AuthEvent) {
+        guard let session = event.session else { return nil }
+        self.init(
+            app: event.app, id: session,
+            until: event.accessUntil ?? event.time + Int64(ShutOut.longestToken / .milliseconds(1)))
+    }
+}

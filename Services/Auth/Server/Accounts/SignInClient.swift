@@ -1,0 +1,34 @@
+import DocumentModel
+
+/// The device that signs in, as it describes itself (`options.device`), and where it is.
+struct SignInClient: Sendable {
+    /// The device's id where it brings one, else a new one. Nobody guesses it, and only the device is told: so a device that brings
+    /// the id of an earlier sign-in is that device.
+    var device: String
+    var isNewDevice: Bool
+    /// Such as `android`; empty when it doesn't say.
+    var platform: String
+    var origin: CallOrigin
+
+    init(credentials: Document, origin: CallOrigin) {
+        self.origin = origin
+        let description = credentials["options"]?["device"]
+        platform = description?["platform"]?.stringValue.map { $0.shortened(to: 64) } ?? ""
+        if let text = description?["deviceId"]?.stringValue, let id = ObjectId(hexString: text),
+            id.high != 0 || id.low != 0
+        {
+            device = id.hexString
+            isNewDevice = false
+        } else {
+            device = hexadecimal(Sodium.randomBytes(12))
+            isNewDevice = true
+        }
+    }
+}
+
+extension String {
+    /// Its first bytes, without control characters.
+    func shortened(to bytes: Int) -> String {
+        String(decoding: utf8.lazy.filter { $0 >= 0x20 && $0 != 0x7F }.prefix(bytes), as: UTF8.self)
+    }
+}

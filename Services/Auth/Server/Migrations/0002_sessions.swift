@@ -1,0 +1,14 @@
+extension AccountStore {
+    /// What tells a session's user and all services about it: where it is, how it began and ended, until when its access tokens live.
+    static let sessionOrigins = """
+        ALTER TABLE partita.auth_sessions
+            ADD COLUMN api_key_id text,
+            -- When its newest access token expires. NULL: of before this was kept.
+            ADD COLUMN access_expires_at bigint,
+            ADD COLUMN ended_by text,
+            ADD COLUMN platform text NOT NULL DEFAULT '',
+            ADD COLUMN agent text NOT NULL DEFAULT '',
+            ADD COLUMN address text NOT NULL DEFAULT '',
+            ADD COLUMN seen_at bigint;
+        """
+}

@@ -1,0 +1,51 @@
+import Postgres
+
+/// A session that lives, as its user sees it.
+struct SessionListing: Sendable {
+    var id: String
+    var device: String
+    var provider: String
+    /// What the device said of itself at the sign-in; empty for nothing.
+    var platform: String
+    /// Where it was used last, and by which program; empty when that isn't known.
+    var address: String
+    var agent: String
+    /// Milliseconds since 1970.
+    var createdAt: Int64
+    /// When it last got tokens, in milliseconds since 1970.
+    var seenAt: Int64
+    /// Milliseconds since 1970.
+    var expiresAt: Int64
+}
+
+extension AccountTables {
+    /// The sessions of a user that live, the one that was used last first.
+    func liveSessions(ofUser user: String, app: String, now: Int64, limit: Int) async throws -> [SessionListing] {
+        let rows = try await sql.query(
+            """
+            SELECT id, device, provider, platform, address, agent, created_at, coalesce(seen_at, created_at), expires_at
+            FROM partita.auth_sessions
+            WHERE app = $1 AND user_id = $2 AND revoked_at IS NULL AND expires_at > $3
+            ORDER BY coalesce(seen_at, created_at) DESC, id LIMIT $4
+            """, [.text(app), .text(user), .int(now), .int(Int64(limit))]
+        ).decode((String, String, String, String, String, String, Int64, Int64, Int64).self)
+        return rows.map {
+            SessionListing(
+                id: $0.0, device: $0.1, provider: $0.2, platform: $0.3, address: $0.4, agent: $0.5, createdAt: $0.6,
+                seenAt: $0.7, expiresAt: $0.8)
+        }
+    }
+
+    /// Whether a device has a session of that user, or had one and signed out, and its refresh token would still be good. A session
+    /// that somebody else ended (a reset, its user from elsewhere, a stolen token) proves nothing.
+    func knows(device: String, ofUser user: String, app: String, now: Int64) async throws -> Bool {
+        try await !sql.query(
+            """
+            SELECT FROM partita.auth_sessions
+            WHERE app = $1 AND user_id = $2 AND device = $3 AND expires_at > $4
+                AND (revoked_at IS NULL OR ended_by = 'signed-out')
+            LIMIT 1
+            """, [.text(app), .text(user), .text(device), .int(now)]
+        ).isEmpty
+    }
+}

@@ -1,0 +1,57 @@
+import Redis
+
+/// How often calls may be made that anybody can make and that leave something behind: so many a minute, all at once or spread.
+struct CallBudget: Sendable {
+    /// What is counted; each kind by itself.
+    enum Kind: String, Sendable { case anonymous, register, refresh }
+
+    /// Calls a minute.
+    struct Rates: Sendable {
+        var address: Int
+        var app: Int
+    }
+
+    var store: ThrottleStore
+    var anonymous = Rates(address: 120, app: 6000)
+    var register = Rates(address: 120, app: 3000)
+    var refresh = Rates(address: 3000, app: 60_000)
+    /// Refreshes of one session.
+    var session = 60
+
+    /// Counts a call.
+    ///
+    /// - Parameter session: whose token is refreshed, so that one session doesn't use up what all have.
+    /// - Throws: `tooManyRequests` with the seconds to wait; then nothing is counted.
+    func spend(_ kind: Kind, app: String, address: String, session: String? = nil) async throws {
+        let rates =
+            switch kind {
+            case .anonymous: anonymous
+            case .register: register
+            case .refresh: refresh
+            }
+        let base = "\(app):budget:\(kind.rawValue)"
+        var counts = [
+            (key: "\(base):address:\(ClientNetwork(address).text)", rate: rates.address),
+            (key: "\(base):app", rate: rates.app),
+        ]
+        if let session { counts.append((key: "\(base):session:\(session)", rate: self.session)) }
+        try await store.require(
+            Self.script, keys: counts.map(\.key), arguments: counts.map { "\($0.rate)" }, "too many calls")
+    }
+
+    /// Each key holds the moment (Redis' clock, milliseconds) at which the calls so far are paid off; it may be a minute ahead.
+    private static let script = RedisScript(
+        """
+        local time = redis.call('TIME')
+        local now = time[1] * 1000 + time[2] / 1000
+        local paid = {}
+        local wait = 0
+        for i = 1, #KEYS do
+          paid[i] = math.max(tonumber(redis.call('GET', KEYS[i]) or '0'), now) + 60000 / tonumber(ARGV[i])
+          wait = math.max(wait, paid[i] - now - 60001)
+        end
+        if wait > 0 then return math.ceil(wait) end
+        for i = 1, #KEYS do redis.call('SET', KEYS[i], string.format('%.3f', paid[i]), 'PX', 120000) end
+        return 0
+        """)
+}
