@@ -21,12 +21,12 @@ package struct TimeLimit: Sendable {
     /// Runs work that evaluates filters, expressions or pipelines; what takes too long there ends with MongoDB's 50.
     package func run<R>(_ body: () async throws -> R) async throws -> R {
         guard let deadline else { return try await body() }
-        let outer = Interruption.check
-        return try await Interruption.$check.withValue(
-            {
-                guard ContinuousClock.now >= deadline else { return outer?() }
-                return QueryError(code: 50, message: "operation exceeded time limit")
-            }, operation: body)
+        let outer = Interruption.current
+        let interruption = Interruption {
+            guard ContinuousClock.now >= deadline else { return outer?.check() }
+            return QueryError(code: 50, message: "operation exceeded time limit")
+        }
+        return try await Interruption.$current.withValue(interruption, operation: body)
     }
 
     /// Whether there is none.

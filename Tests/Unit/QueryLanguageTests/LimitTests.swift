@@ -141,14 +141,13 @@ import Testing
         let pipeline = try Pipeline(stages)
         let looks = Locked(0)
         let error = await #expect(throws: QueryError.self) {
-            try await Interruption.$check.withValue(
-                {
-                    let count = looks.withLock {
-                        $0 += 1; return $0
-                    }
-                    return count < 5 ? nil : QueryError(code: 50, message: "enough")
+            let interruption = Interruption {
+                let count = looks.withLock {
+                    $0 += 1; return $0
                 }
-            ) {
+                return count < 5 ? nil : QueryError(code: 50, message: "enough")
+            }
+            try await Interruption.$current.withValue(interruption) {
                 _ = try await pipeline.run([document], context: PipelineContext())
             }
         }
