@@ -25,18 +25,9 @@ final class SigningKey {
     private let key: OpaquePointer
 
     init(pem: [UInt8], isPrivate: Bool) throws(HostCrypto.Failure) {
-        guard let source = BIO_new_mem_buf(pem, Int32(pem.count)) else { throw HostCrypto.Failure("no memory") }
-        defer { BIO_free(source) }
         // The old form of public keys (`BEGIN RSA PUBLIC KEY`) is none that the general reader knows.
         let isOld = !isPrivate && String(decoding: pem, as: UTF8.self).contains("BEGIN RSA PUBLIC KEY")
-        let found: OpaquePointer?
-        if isPrivate {
-            found = PEM_read_bio_PrivateKey(source, nil, nil, nil)
-        } else if isOld {
-            found = Self.oldPublicKey(pem)
-        } else {
-            found = PEM_read_bio_PUBKEY(source, nil, nil, nil)
-        }
+        let found = isOld ? Self.oldPublicKey(pem) : Self.read(pem, isPrivate: isPrivate)
         guard let found else {
             throw HostCrypto.Failure("the key is no \(isPrivate ? "private" : "public") key in PEM")
         }
@@ -44,6 +35,16 @@ final class SigningKey {
     }
 
     deinit { EVP_PKEY_free(key) }
+
+    private static func read(_ pem: [UInt8], isPrivate: Bool) -> OpaquePointer? {
+        // The reader reads from these bytes until it is freed, so they are held until then.
+        pem.withUnsafeBytes { bytes in
+            guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
+            defer { BIO_free(source) }
+            return isPrivate
+                ? PEM_read_bio_PrivateKey(source, nil, nil, nil) : PEM_read_bio_PUBKEY(source, nil, nil, nil)
+        }
+    }
 
     private static func oldPublicKey(_ pem: [UInt8]) -> OpaquePointer? {
         let lines = String(decoding: pem, as: UTF8.self).split(whereSeparator: \.isNewline)
