@@ -8,14 +8,26 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny")
 ]
 
+/// Modules whose internals a test looks at (`@testable`). They are built so in release too, by whoever builds them, so that tests
+/// run what ships. What `PartitaClient` depends on can't be among them: no app may depend on a target with flags of this kind.
+let testable: Set<String> = [
+    "AccessTokens", "AppDefinition", "Auth", "ChildProcesses", "EventStream", "Kafka", "LocalEngines", "MediaOffload",
+    "Permissions", "SyncGateway", "TriggerWorkers",
+]
+
+func settings(of module: String) -> [SwiftSetting] {
+    testable.contains(module)
+        ? settings + [.unsafeFlags(["-enable-testing"], .when(configuration: .release))] : settings
+}
+
 func clibrary(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
     .systemLibrary(name: name, path: "Libraries/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Libraries/\(name)", exclude: excluded("Libraries/\(name)"),
-        resources: resources, swiftSettings: settings)
+        name: name, dependencies: dependencies, path: "Libraries/\(name)",
+        resources: resources, swiftSettings: settings(of: name))
 }
 
 /// A service is a module (`Server/`) and an executable (`Run/`).
@@ -23,7 +35,7 @@ func service(_ name: String, executable: String, _ dependencies: [Target.Depende
     [
         .target(
             name: name, dependencies: dependencies, path: "Services/\(name)/Server",
-            resources: migrations[name].map { _ in [.embedInCode("Migrations")] }, swiftSettings: settings),
+            swiftSettings: settings(of: name)),
         .executableTarget(
             name: executable, dependencies: [.init(stringLiteral: name), "ServiceBootstrap"],
             path: "Services/\(name)/Run", swiftSettings: settings),
@@ -36,9 +48,6 @@ func tests(_ tier: String, _ name: String, _ dependencies: [Target.Dependency], 
         name: name, dependencies: dependencies, path: "Tests/\(tier)/\(name)", resources: resources,
         swiftSettings: settings)
 }
-
-func excluded(_ path: String) -> [String] { [] }
-let migrations: [String: Bool] = [:]
 
 let clibraries: [Target] = [
     clibrary("CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev"),

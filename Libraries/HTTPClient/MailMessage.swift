@@ -37,7 +37,7 @@ public struct MailMessage: Sendable {
     }
 
     /// RFC 2047: text that isn't plain ASCII in words of Base64, each within the 75 characters that one may have.
-    static func encodedWords(_ text: String) -> String {
+    package static func encodedWords(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }), text.utf8.count <= 900, !text.contains("=?") {
             return text
         }
@@ -54,6 +54,19 @@ public struct MailMessage: Sendable {
         }
         words.append(Data(word).base64EncodedString())
         return words.map { "=?utf-8?B?\($0)?=" }.joined(separator: "\r\n ")
+    }
+
+    /// A line break without its CR ends the line on some servers and not on others, which is how mails are smuggled.
+    package static func withLineEnds(_ message: [UInt8]) -> [UInt8] {
+        var lines: [UInt8] = []
+        lines.reserveCapacity(message.count + 64)
+        let (lf, cr) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
+        for (index, byte) in message.enumerated() {
+            if byte == lf, lines.last != cr { lines.append(cr) }
+            lines.append(byte)
+            if byte == cr, index + 1 == message.count || message[index + 1] != lf { lines.append(lf) }
+        }
+        return lines
     }
 
     private static func dateText(_ date: Date) -> String {

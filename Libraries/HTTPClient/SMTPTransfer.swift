@@ -18,7 +18,7 @@ final class SMTPTransfer: CurlTransfer, @unchecked Sendable {
         guard !to.isEmpty else { throw HTTPClientError(.invalidRequest, "a mail without recipient") }
         for address in to { try MailAddress.check(address) }
         easy = try CurlEasy()
-        self.message = easy.keep(Self.withLineEnds(message))
+        self.message = easy.keep(MailMessage.withLineEnds(message))
 
         let scheme = configuration.security == .tls ? "smtps" : "smtp"
         try easy.set(CURLOPT_PROTOCOLS_STR, scheme)
@@ -82,18 +82,5 @@ final class SMTPTransfer: CurlTransfer, @unchecked Sendable {
         try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
             if let result { continuation.resume(with: result) } else { waiting = continuation }
         }
-    }
-
-    /// A line break without its CR ends the line on some servers and not on others, which is how mails are smuggled.
-    static func withLineEnds(_ message: [UInt8]) -> [UInt8] {
-        var lines: [UInt8] = []
-        lines.reserveCapacity(message.count + 64)
-        let (lf, cr) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
-        for (index, byte) in message.enumerated() {
-            if byte == lf, lines.last != cr { lines.append(cr) }
-            lines.append(byte)
-            if byte == cr, index + 1 == message.count || message[index + 1] != lf { lines.append(lf) }
-        }
-        return lines
     }
 }

@@ -16,6 +16,21 @@ public struct LogEvent: Sendable {
     public let function: String
     /// The line in the file.
     public let line: UInt
+
+    package init(
+        time: LogTime, level: Logger.Level, label: String, message: Logger.Message, metadata: Logger.Metadata,
+        file: String,
+        function: String, line: UInt
+    ) {
+        self.time = time
+        self.level = level
+        self.label = label
+        self.message = message
+        self.metadata = metadata
+        self.file = file
+        self.function = function
+        self.line = line
+    }
 }
 
 /// Takes events and puts them somewhere. Called on the thread that logs: it must be quick and must not block.

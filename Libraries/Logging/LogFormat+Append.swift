@@ -1,6 +1,6 @@
 extension LogFormat {
     /// Appends the event as one line, with the line break. No text of an event can break out of its line.
-    func append(_ event: LogEvent, to bytes: inout [UInt8]) {
+    package func append(_ event: LogEvent, to bytes: inout [UInt8]) {
         switch self {
         case .json: appendJSON(event, to: &bytes)
         case .text: appendText(event, to: &bytes)

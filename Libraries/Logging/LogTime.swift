@@ -16,7 +16,7 @@ public struct LogTime: Sendable, Hashable {
     }
 
     /// Appends `2026-01-31T23:59:59.123456Z`. By hand: `strftime` and Foundation cost more than the rest of the line.
-    func append(to bytes: inout [UInt8]) {
+    package func append(to bytes: inout [UInt8]) {
         let (seconds, fraction) = floorDivide(microseconds, by: 1_000_000)
         let (days, second) = floorDivide(seconds, by: 86_400)
         let date = civil(fromDays: days)

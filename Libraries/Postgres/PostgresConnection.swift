@@ -40,6 +40,8 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     enum Mode { case connecting, pipeline, copy, listening, closed }
 
     /// Nothing is sent before `connect`.
+    // Swift 6.3 with -O fails to read this body from another module: "circular reference".
+    @_semantics("optimize.no.crossmodule")
     public init(configuration: PostgresConfiguration, on loop: EventLoop, logger: Logger = Logger(label: "postgres")) {
         self.loop = loop
         self.configuration = configuration

@@ -1,12 +1,12 @@
 /// The command line of a service.
-struct ServiceArguments: Equatable {
-    enum Help: Equatable { case text, markdown }
+package struct ServiceArguments: Equatable {
+    package enum Help: Equatable { case text, markdown }
 
-    var configurationFile: String?
-    var help: Help?
+    package var configurationFile: String?
+    package var help: Help?
 
     /// - Parameter arguments: Without the program's name.
-    init(_ arguments: [String]) throws(StartFailure) {
+    package init(_ arguments: [String]) throws(StartFailure) {
         var rest = arguments[...]
         while let argument = rest.popFirst() {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

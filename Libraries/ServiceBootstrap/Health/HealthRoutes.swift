@@ -35,7 +35,7 @@ extension Readiness.Report {
     }
 
     /// The report as JSON, keys in order.
-    func json() throws -> [UInt8] {
+    package func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let components = components.map { name, status, _ -> (String, Body.Component) in

@@ -1,8 +1,7 @@
 import EventLoop
 import Foundation
+import HTTPClient
 import Testing
-
-@testable import HTTPClient
 
 @Suite struct SMTPClientTests {
     let loop = EventLoop(name: "smtp-client")
@@ -92,7 +91,7 @@ import Testing
         ("a\nb", "a\r\nb"), ("a\r\nb\r\n", "a\r\nb\r\n"), ("a\rb", "a\r\nb"), ("\n\n", "\r\n\r\n"), ("a\r", "a\r\n"),
     ])
     func `every line of a message ends with CR LF`(message: String, expected: String) {
-        #expect(SMTPTransfer.withLineEnds(Array(message.utf8)) == Array(expected.utf8))
+        #expect(MailMessage.withLineEnds(Array(message.utf8)) == Array(expected.utf8))
     }
 
     private func expect(

@@ -1,8 +1,7 @@
 import EventLoop
 import Foundation
+import Logging
 import Testing
-
-@testable import Logging
 
 @Suite struct StreamLogHandlerTests {
     @Test func `a JSON line holds everything and is one line`() throws {

@@ -1,9 +1,8 @@
 import EventLoop
 import Lifecycle
 import Logging
+import ServiceBootstrap
 import Testing
-
-@testable import ServiceBootstrap
 
 @Suite struct ReadinessTests {
     struct Unreachable: Error, CustomStringConvertible { let description: String }

@@ -3,9 +3,8 @@ import HTTPClient
 import HTTPServer
 import Lifecycle
 import Metrics
+import ServiceBootstrap
 import Testing
-
-@testable import ServiceBootstrap
 
 @Suite struct ServiceMainTests {
     struct Waiting: Service {
