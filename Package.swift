@@ -72,7 +72,9 @@ let libraries: [Target] = [
     library("EventLoop", ["Cuv"]),
     library("Logging", ["EventLoop"]),
     library("Metrics", ["EventLoop"]),
-    library("Lifecycle", ["EventLoop", "Logging"]),
+    // what a signal handler may do
+    .target(name: "Ccrash", path: "Libraries/C/Ccrash"),
+    library("Lifecycle", ["Ccrash", "EventLoop", "Logging"]),
     library("WebSocket", ["Cwslay", "Ccrypto", "Cssl", "Czlib", "EventLoop"]),
     library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
     library("HTTPClient", ["Ccurl", "EventLoop"]),

@@ -380,6 +380,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 return
             }
         }
+        let crashWork = CrashReport.Work("events of \(topic) from \(events.first?.attributes.id ?? "none")")
+        defer { crashWork.end() }
         do {
             try await handler.handle(events)
             finish(work)

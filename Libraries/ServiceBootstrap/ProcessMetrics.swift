@@ -5,11 +5,15 @@ import Metrics
 
 /// What is known of the process itself, under the names that Prometheus' own client libraries use.
 enum ProcessMetrics {
-    static func register(loops: LoopGroup, registry: MetricsRegistry) {
+    static func register(loops: LoopGroup, crashes: Int, registry: MetricsRegistry) {
         let start = Date().timeIntervalSince1970
         ObservedMetric.gauge(
             label: "process_start_time_seconds", help: "When the process began, since 1970.", registry: registry
         ) { start }
+        ObservedMetric.counter(
+            label: "process_crashes_total", help: "How often the process died of a signal under its supervisor.",
+            registry: registry
+        ) { Double(crashes) }
         ObservedMetric.gauge(
             label: "process_resident_memory_bytes", help: "Memory that is in use.", registry: registry
         ) { residentBytes() }

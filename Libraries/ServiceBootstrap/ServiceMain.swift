@@ -57,6 +57,7 @@ public struct ServiceMain: Sendable {
             let configuration = try load(arguments, environment)
             let settings = ServiceSettings(configuration, defaultPort: defaultPort)
             LoggingSystem.bootstrap(level: settings.logLevel, format: settings.logFormat)
+            CrashReport.install(name: name, format: settings.logFormat)
             DescriptorLimit.raise()
             try await run(configuration, signals: [.sigterm, .sigint], make: make)
             ProcessExit.now(0)
@@ -82,7 +83,7 @@ public struct ServiceMain: Sendable {
         let settings = ServiceSettings(configuration, defaultPort: defaultPort)
         let logger = Logger(label: name)
         let loops = LoopGroup(settings.loops)
-        ProcessMetrics.register(loops: loops, registry: registry)
+        ProcessMetrics.register(loops: loops, crashes: settings.crashes, registry: registry)
         var context = ServiceContext(
             name: name, configuration: configuration, settings: settings, logger: logger, loops: loops,
             registry: registry, readiness: Readiness(), router: HTTPRouter(),
@@ -95,6 +96,10 @@ public struct ServiceMain: Sendable {
                 "pid": .stringConvertible(getpid()),
                 "configuration": .dictionary(configuration.redacted.mapValues { .string($0) }),
             ])
+        if settings.crashes > 0 {
+            logger.error(
+                "started again after a crash", metadata: ["crashes": .stringConvertible(settings.crashes)])
+        }
         do {
             let services = try await make(&context)
             let server = HTTPServer(

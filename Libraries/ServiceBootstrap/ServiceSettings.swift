@@ -16,6 +16,11 @@ public struct ServiceSettings: Sendable {
         "shutdown.timeout", default: .seconds(25), range: .seconds(1)...(.seconds(3600)),
         "Time to finish what is under way after SIGTERM or SIGINT; then it is cancelled.")
 
+    static let crashes = ConfigurationKey<Int>.int(
+        "process.crashes", default: 0, range: 0...Int.max,
+        "How often the service has died of a signal and was started again. The supervisor (`partita run`, `partita up`) sets it."
+    )
+
     static func port(default port: Int) -> ConfigurationKey<Int> {
         .int("http.port", default: port, range: 0...65_535, "The port to listen on; 0 takes a free one.")
     }
@@ -32,6 +37,8 @@ public struct ServiceSettings: Sendable {
     public let loops: Int
     /// Time for the graceful shutdown.
     public let shutdownTimeout: Duration
+    /// How often its supervisor has started it again after a crash.
+    public let crashes: Int
 
     init(_ configuration: Configuration, defaultPort: Int) {
         logLevel = configuration[Self.logLevel]
@@ -40,13 +47,14 @@ public struct ServiceSettings: Sendable {
         port = configuration[Self.port(default: defaultPort)]
         loops = configuration[Self.loops]
         shutdownTimeout = configuration[Self.shutdownTimeout]
+        crashes = configuration[Self.crashes]
     }
 
     /// The keys that every service has, for a service of the port.
     public static func keys(defaultPort: Int) -> [ConfigurationKeyDescription] {
         [
             port(default: defaultPort).description, address.description, logLevel.description, logFormat.description,
-            loops.description, shutdownTimeout.description,
+            loops.description, shutdownTimeout.description, crashes.description,
         ]
     }
 }

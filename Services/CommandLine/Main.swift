@@ -5,7 +5,8 @@ import Lifecycle
 enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] = [
-        UpCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command, AppListCommand.command,
+        UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command,
+        AppListCommand.command,
         SecretCommands.set, SecretCommands.list, SecretCommands.remove,
         IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
         ExportDumpCommand.command, UsersCommand.command,

@@ -10,6 +10,8 @@ public struct HTTPRequest: Sendable {
     public let query: HTTPQuery
     /// All header fields, names in lower case.
     public let headers: HTTPHeaders
+    /// Names the request in logs and crash reports; the client's or a proxy's `X-Request-Id`, if there is one.
+    public let id: String
     /// The body; chunks are put together.
     public internal(set) var body: [UInt8]
     /// What the route's template took from the path.
@@ -36,6 +38,7 @@ public struct HTTPRequest: Sendable {
             query = HTTPQuery("")
         }
         self.headers = headers
+        id = RequestID.of(headers)
         self.body = body
         self.parameters = parameters
         self.remoteAddress = remoteAddress

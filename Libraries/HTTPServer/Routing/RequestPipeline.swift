@@ -1,3 +1,4 @@
+import Lifecycle
 import Logging
 import Metrics
 
@@ -61,6 +62,8 @@ final class RequestPipeline: Sendable {
     /// Runs the handler; what it throws has become an answer.
     nonisolated(nonsending) func respond(to request: HTTPRequest, _ routed: Routed) async -> HTTPResponse {
         let start = ContinuousClock.now
+        let work = CrashReport.Work("request \(request.id) \(request.method.rawValue) \(request.path)")
+        defer { work.end() }
         var response: HTTPResponse
         do { response = try await routed.handler(request) } catch { response = Self.answer(to: error, request, logger) }
         if response.upgrade == nil, !(200...599).contains(response.status) {
@@ -73,7 +76,8 @@ final class RequestPipeline: Sendable {
         logger.debug(
             "request",
             metadata: [
-                "http.method": "\(request.method.rawValue)", "http.route": "\(routed.template ?? "NotFound")",
+                "request.id": "\(request.id)", "http.method": "\(request.method.rawValue)",
+                "http.route": "\(routed.template ?? "NotFound")",
                 "http.status": "\(status)", "remote.address": "\(request.remoteAddress)",
                 "duration.ms": "\(duration / .milliseconds(1))",
             ])
@@ -113,12 +117,20 @@ final class RequestPipeline: Sendable {
             let answer = known.httpError
             if answer.status >= 500 {
                 logger.error(
-                    "request failed", metadata: ["http.route": "\(request.route ?? "NotFound")", "error": "\(error)"])
+                    "request failed",
+                    metadata: [
+                        "request.id": "\(request.id)", "http.route": "\(request.route ?? "NotFound")",
+                        "error": "\(error)",
+                    ])
             }
             return answer.response
         }
         if error is CancellationError { return HTTPError.unavailable.response }
-        logger.error("request failed", metadata: ["http.route": "\(request.route ?? "NotFound")", "error": "\(error)"])
+        logger.error(
+            "request failed",
+            metadata: [
+                "request.id": "\(request.id)", "http.route": "\(request.route ?? "NotFound")", "error": "\(error)",
+            ])
         return HTTPError.internalError.response
     }
 }

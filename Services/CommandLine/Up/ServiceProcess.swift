@@ -13,9 +13,7 @@ actor ServiceProcess {
     private let arguments: [String]
     private var environment: [String: String] = [:]
     private let pidFile: String
-    private var child: ChildProcess?
-    private var watching: Task<Void, Never>?
-    private var isStopping = false
+    private var supervisor: Supervisor?
 
     /// - Parameter executable: the one of the service's name by default.
     init(name: String, port: Int, places: Places, executable: String? = nil, arguments: [String] = []) {
@@ -30,11 +28,24 @@ actor ServiceProcess {
     nonisolated var url: String { "http://127.0.0.1:\(port)" }
 
     /// - Throws: `ChildProcessError` when the executable can't be started.
-    func start(environment: [String: String]) throws {
+    func start(environment: [String: String]) async throws {
         self.environment = environment.merging(["PARTITA_HTTP_PORT": "\(port)"]) { $1 }
-        let child = try spawn()
-        self.child = child
-        watching = Task { await watch(child) }  // owned by this actor, ended by `stop`
+        let (name, logFile) = (name, logFile)
+        let supervisor = Supervisor(
+            spawn: { [executable, arguments, pidFile, environment = self.environment] crashes in
+                let own = environment.merging(["PARTITA_PROCESS_CRASHES": "\(crashes)"]) { $1 }
+                let child = try ChildProcess.spawn(
+                    executable, arguments, environment: CurrentEnvironment.variables.merging(own) { $1 },
+                    output: .file(logFile))
+                try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
+                return child
+            },
+            decide: { status in
+                Progress.line("\(name) ended (\(status)); starting it again. Its log: \(logFile)")
+                return .startAgain
+            })
+        try await supervisor.start()
+        self.supervisor = supervisor
     }
 
     /// Waits until the service says that it is ready.
@@ -77,42 +88,5 @@ actor ServiceProcess {
             .map { "\($0.key) (\($0.value.reason ?? $0.value.status))" }.joined(separator: ", ")
     }
 
-    func stop() async {
-        isStopping = true
-        watching?.cancel()
-        await child?.terminate(grace: .seconds(15))
-        await watching?.value
-    }
-
-    private func spawn() throws -> ChildProcess {
-        let child = try ChildProcess.spawn(
-            executable, arguments,
-            environment: CurrentEnvironment.variables.merging(environment) { _, own in own }, output: .file(logFile))
-        try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
-        return child
-    }
-
-    /// Starts it again at growing intervals, which a run of a minute resets.
-    private func watch(_ first: ChildProcess) async {
-        var current = first
-        var pause = Duration.milliseconds(200)
-        while true {
-            let started = ContinuousClock.now
-            let status = await current.wait()
-            if isStopping { return }
-            if ContinuousClock.now - started > .seconds(60) { pause = .milliseconds(200) }
-            Progress.line("\(name) ended (\(status)); starting it again. Its log: \(logFile)")
-            do {
-                try await Task.sleep(for: pause)
-                if isStopping { return }
-                current = try spawn()
-                child = current
-            } catch is CancellationError {
-                return
-            } catch {
-                return Progress.line("\(name) can't be started again: \(error)")
-            }
-            pause = min(pause * 2, .seconds(10))
-        }
-    }
+    func stop() async { await supervisor?.stop(grace: .seconds(15)) }
 }

@@ -2,6 +2,7 @@ import AccessTokens
 import DocumentModel
 import EventLoop
 import Foundation
+import Lifecycle
 import Logging
 import Presence
 import SyncEngine
@@ -25,6 +26,8 @@ final class DeviceSession: @unchecked Sendable {
     /// Among the user's connections, from `hello` to the end.
     private var place: UserConnections.Place?
     private var clock = HybridClock()
+    /// What a crash report calls it.
+    private var workText = "session"
     /// Whether documents are queued that the kernel hasn't taken.
     private var holdsData = false
     private var waitsForDrain: [() -> Void] = []
@@ -67,6 +70,8 @@ final class DeviceSession: @unchecked Sendable {
 
     private func received(_ opcode: WebSocketFrame.Opcode, _ bytes: UnsafeRawBufferPointer) {
         machine.heard(now: context.time)
+        let work = CrashReport.Work(workText)
+        defer { work.end() }
         do {
             guard opcode == .text else {
                 throw SyncProtocolError(code: .badFrame, message: "frames are text messages")
@@ -118,6 +123,7 @@ final class DeviceSession: @unchecked Sendable {
         }
         try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
         self.claims = claims
+        workText = "session \(id) app=\(app) user=\(claims.user) device=\(hello.device)"
         scheduleCheck()
         context.presence.join(PresenceMember(app: app, user: claims.user, device: hello.device), session: self)
         send(

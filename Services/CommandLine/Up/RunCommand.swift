@@ -1,0 +1,43 @@
+import ChildProcesses
+import Glibc
+import Lifecycle
+
+/// `partita run SERVICE`: one service under a supervisor, as containers start it.
+enum RunCommand {
+    static let command = Command(
+        name: "run", summary: "Run one service, and start it again within a second when it crashes",
+        parameters: ["service"],
+        options: [.init("grace", value: "SECONDS", "how long it may take to end after SIGTERM (default: 30)")]
+    ) { arguments in
+        let service = arguments.parameter("service") ?? ""
+        guard LocalSystem.serviceNames.contains(service) else {
+            throw UsageError("no service \(service); there are: \(LocalSystem.serviceNames.joined(separator: ", "))")
+        }
+        let grace = try arguments.int("grace", in: 1...3600) ?? 30
+        let signals = StopSignals()
+        let supervisor = Supervisor(
+            spawn: { crashes in
+                try ChildProcess.spawn(
+                    CurrentEnvironment.sibling(service),
+                    environment: CurrentEnvironment.variables.merging(["PARTITA_PROCESS_CRASHES": "\(crashes)"]) { $1 },
+                    deathSignal: SIGTERM)
+            },
+            decide: { status in
+                guard case .signaled(let number) = status else { return .end }
+                Progress.line("\(service) died of signal \(number); starting it again")
+                return .startAgain
+            })
+        try await supervisor.start()
+        async let stopped: ChildProcess.ExitStatus? = {
+            await signals.wait()
+            return await supervisor.stop(grace: .seconds(grace))
+        }()
+        let status = if let ended = await supervisor.end() { ended } else { await stopped }
+        // Its status is the service's, as if there were no supervisor between; 137 and the like say the signal, as a shell does.
+        switch status {
+        case .exited(let code): ProcessExit.now(code)
+        case .signaled(let number): ProcessExit.now(128 + number)
+        case nil: throw ToolError("\(service) can't be started")
+        }
+    }
+}

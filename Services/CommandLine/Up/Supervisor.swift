@@ -1,0 +1,77 @@
+import ChildProcesses
+
+/// Keeps a child process running: starts it again when it ends by itself, and counts its crashes.
+actor Supervisor {
+    /// What is to happen when the child has ended by itself.
+    enum Decision: Sendable {
+        case startAgain
+        /// Its status is the supervisor's.
+        case end
+    }
+
+    /// Starts the child.
+    /// - Parameter crashes: how often it has died of a signal so far.
+    typealias Spawn = @Sendable (_ crashes: Int) throws -> ChildProcess
+    typealias Decide = @Sendable (ChildProcess.ExitStatus) -> Decision
+
+    private let spawn: Spawn
+    private let decide: Decide
+    private var child: ChildProcess?
+    private var watching: Task<ChildProcess.ExitStatus?, Never>?
+    private var isStopping = false
+    private var crashes = 0
+
+    /// The first pause before a new start; it doubles with each further end, up to ten seconds, and a run of a minute resets it.
+    private static let firstPause = Duration.milliseconds(100)
+
+    /// - Parameter decide: asked each time that the child ends by itself; says so to whoever watches.
+    init(spawn: @escaping Spawn, decide: @escaping Decide) {
+        self.spawn = spawn
+        self.decide = decide
+    }
+
+    /// - Throws: what `spawn` throws.
+    func start() throws {
+        let child = try spawn(crashes)
+        self.child = child
+        watching = Task { await watch(child) }  // owned by this actor, ended by `stop`
+    }
+
+    /// The child's last status, once it isn't started again; `nil` when that was because of `stop` or because it can't be started.
+    func end() async -> ChildProcess.ExitStatus? { await watching?.value }
+
+    /// Ends the child, and returns its status.
+    @discardableResult
+    func stop(grace: Duration) async -> ChildProcess.ExitStatus? {
+        isStopping = true
+        watching?.cancel()
+        let status = await child?.terminate(grace: grace)
+        _ = await watching?.value
+        return status
+    }
+
+    private func watch(_ first: ChildProcess) async -> ChildProcess.ExitStatus? {
+        var current = first
+        var pause = Self.firstPause
+        while true {
+            let started = ContinuousClock.now
+            let status = await current.wait()
+            if isStopping { return nil }
+            if case .signaled = status { crashes += 1 }
+            if case .end = decide(status) { return status }
+            if ContinuousClock.now - started > .seconds(60) { pause = Self.firstPause }
+            do {
+                try await Task.sleep(for: pause)
+                if isStopping { return nil }
+                current = try spawn(crashes)
+                child = current
+            } catch is CancellationError {
+                return nil
+            } catch {
+                Progress.line("\(current.name) can't be started again: \(error)")
+                return status
+            }
+            pause = min(pause * 2, .seconds(10))
+        }
+    }
+}
