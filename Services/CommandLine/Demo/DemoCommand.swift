@@ -74,6 +74,9 @@ struct Demo: Sendable {
         Output.line("\nA device of Cleo's is killed")
         try await presenceScene(ada, cleo)
 
+        Output.line("\nBen reads the conversation over HTTP, and Cleo tries")
+        try await DemoReads(configuration: configuration, loop: loop).play(ben, cleo, benTalk)
+
         Output.line("\nAda removes Ben from the conversation")
         try await removeScene(id, ada, ben, benTalk)
 
@@ -191,15 +194,8 @@ struct Demo: Sendable {
     }
 
     private func fetch(_ link: String, as device: DemoDevice) async throws -> HTTPClient.Response {
+        let token = try await device.accessToken(authURL: configuration.authURL, loop: loop)
         let http = HTTPClient(loop: loop)
-        let credentials: Document = ["username": .string(device.email), "password": .string(device.password)]
-        let login = try await http.send(
-            .init(
-                method: "POST",
-                url: configuration.authURL + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
-                headers: [.init("Content-Type", "application/json")], body: Array(ExtendedJSON.print(credentials).utf8))
-        )
-        let token = try ExtendedJSON.parseDocument(login.body)["access_token"]?.stringValue ?? ""
         let response = try await http.send(
             .init(
                 method: "GET", url: link, headers: [.init("Authorization", "Bearer \(token)")],

@@ -1,6 +1,7 @@
 import DocumentModel
 import EventLoop
 import Foundation
+import HTTPClient
 import PartitaClient
 
 /// One person's device in the demo: prints what it does and what it sees.
@@ -90,6 +91,22 @@ final class DemoDevice: Sendable {
         }
         say("sees “\(message["text"]?.stringValue ?? "")”")
         return message
+    }
+
+    /// An access token of a sign-in of its own, as a client over HTTP has it.
+    func accessToken(authURL: String, loop: EventLoop) async throws -> String {
+        let http = HTTPClient(loop: loop)
+        let credentials: Document = ["username": .string(email), "password": .string(password)]
+        let login = try await http.send(
+            .init(
+                method: "POST", url: authURL + "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login",
+                headers: [.init("Content-Type", "application/json")], body: Array(ExtendedJSON.print(credentials).utf8))
+        )
+        await http.shutDown()
+        guard let token = try ExtendedJSON.parseDocument(login.body)["access_token"]?.stringValue else {
+            throw DemoFailure(description: "the sign-in of \(name) answered \(login.status): \(login.text)")
+        }
+        return token
     }
 
     func close() async throws { try await app.close() }
