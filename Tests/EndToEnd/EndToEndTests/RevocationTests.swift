@@ -52,15 +52,19 @@ extension EndToEnd {
             for device in [ada, ben, cleo] { try await device.close() }
         }
 
-        /// The median of several: one that a busy machine holds up says nothing about the others.
+        /// The median of several: one that a busy machine holds up says nothing about the others. Where an ordinary change of the same
+        /// minute takes longer than 50 ms to its receiver, the machine is busy, and the second is that much longer.
         @Test func `the device knows within a second of the write that takes the right away`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let ben = try await TestDevice.register("ben", on: system)
             var times: [Duration] = []
+            var ordinary: [Duration] = []
             for _ in 0..<5 {
                 let conversation = try await ada.beginConversation(with: [ben])
                 let talk = try await ben.open(conversation)
+                let adaTalk = try await ada.open(conversation)
+                ordinary.append(try await Self.wayOfAMessage(from: ada, adaTalk, to: talk))
                 let start = ContinuousClock.now
                 try await remove(ben, from: conversation, by: ada)
                 for await state in try await talk.states() where state.revoked != nil { break }
@@ -68,7 +72,8 @@ extension EndToEnd {
             }
             let list = times.map { $0.formatted(.units(allowed: [.milliseconds])) }.joined(separator: ", ")
             print("revoked after \(list)")
-            #expect(times.sorted()[2] < .seconds(1), "revoked after \(list)\n\(system.logEnds())")
+            let limit = max(.seconds(1), ordinary.sorted()[2] * 20)
+            #expect(times.sorted()[2] < limit, "revoked after \(list), of \(limit)\n\(system.logEnds())")
             for device in [ada, ben] { try await device.close() }
         }
 
@@ -161,6 +166,26 @@ extension EndToEnd {
                 default: false
                 }
             }
+        }
+
+        /// How long a message takes from one device to another.
+        private static func wayOfAMessage(
+            from sender: TestDevice, _ talk: PartitionHandle, to receiver: PartitionHandle
+        ) async throws -> Duration {
+            let id = UUID().uuidString
+            let start = ContinuousClock.now
+            try await talk.write {
+                $0.insert(
+                    "ChatMessage",
+                    [
+                        "_id": .string(id), "partition": talk.partition.value ?? .null, "text": "ordinary",
+                        "author": .string(sender.email), "timestamp": .date(0),
+                    ])
+            }
+            try await eventually("the message is there", within: .seconds(20), every: .milliseconds(2)) {
+                try await receiver.document("ChatMessage", id: .string(id)) != nil
+            }
+            return ContinuousClock.now - start
         }
 
         /// What tells of a partition after its `revoked`.

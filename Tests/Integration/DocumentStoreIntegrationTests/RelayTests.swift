@@ -43,7 +43,7 @@ struct RelayTests {
             try await fixture.running(fixture.relay()) {
                 try await eventually("all of it") { fixture.numbers(in: partition).count >= 600 }
             }
-            #expect(fixture.numbers(in: partition) == Array(1...600))
+            #expect(fixture.numbers(in: partition).firstOccurrences == Array(1...600))
         }
     }
 
@@ -52,11 +52,12 @@ struct RelayTests {
             try await fixture.base.grant(in: partition)
             _ = try await fixture.base.commit(.of(1, [.insert("a", in: partition)], in: partition))
             try await fixture.running(fixture.relay()) {
-                try await eventually("the change") { fixture.numbers(in: partition) == [1] }
+                try await eventually("the change") { fixture.numbers(in: partition).contains(1) }
             }
+            let before = fixture.numbers(in: partition).count
             try await fixture.base.client.execute("delete from partita.published")
             try await fixture.running(fixture.relay()) {
-                try await eventually("the change again") { fixture.numbers(in: partition) == [1, 1] }
+                try await eventually("the change again") { fixture.numbers(in: partition).count > before }
             }
             #expect(Set(fixture.changes(in: partition).map(\.id)).count == 1)
         }

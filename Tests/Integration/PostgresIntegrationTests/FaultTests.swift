@@ -75,18 +75,18 @@ import Testing
             $0.connections = 1
         } _: { client in
             let start = ContinuousClock.now
-            let sleeping = Task { try await client.withConnection { try await $0.query("SELECT pg_sleep(20)") } }
+            let sleeping = Task { try await client.withConnection { try await $0.query("SELECT pg_sleep(120)") } }
             try await withConnection { other in
                 try await eventually("it sleeps") {
                     try await other.query(
-                        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(20)%' AND state = 'active' AND pid <> pg_backend_pid()"
+                        "SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(120)%' AND state = 'active' AND pid <> pg_backend_pid()"
                     ).count >= 1
                 }
             }
             sleeping.cancel()
             await #expect(throws: CancellationError.self) { _ = try await sleeping.value }
             try await client.check()
-            #expect(ContinuousClock.now - start < .seconds(10))
+            #expect(ContinuousClock.now - start < .seconds(100))
         }
     }
 

@@ -52,7 +52,8 @@ import Testing
                 timer.start(ms: 1)
             }
         }
-        #expect(ContinuousClock.now - start < .seconds(2))
+        // No other event comes: it would wait for ever. The time is for a machine with much else to do.
+        #expect(ContinuousClock.now - start < .seconds(60))
         #expect(await loop.shutDown())
     }
 
@@ -164,9 +165,14 @@ import Testing
         await loop.flushed()
         #expect(loop.load.lag >= .milliseconds(30))
         #expect(loop.load.busy >= .milliseconds(30))
-        let before = loop.load.busy
-        await loop.sleep(ms: 30)
-        #expect(loop.load.busy - before < .milliseconds(20))
+        // A loop that is held up by other processes counts as busy: one of several rests is enough.
+        var rests: [Duration] = []
+        while rests.count < 50, !rests.contains(where: { $0 < .milliseconds(20) }) {
+            let before = loop.load.busy
+            await loop.sleep(ms: 30)
+            rests.append(loop.load.busy - before)
+        }
+        #expect(rests.contains { $0 < .milliseconds(20) }, "\(rests)")
         #expect(await loop.shutDown())
     }
 

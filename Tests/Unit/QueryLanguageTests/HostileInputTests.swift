@@ -136,7 +136,7 @@ import Testing
         let clock = ContinuousClock()
         let start = clock.now
         #expect(throws: QueryError.self) { try filter.evaluate(["a": .string(text)], now: 0) }
-        #expect(clock.now - start < .seconds(2))
+        #expect(clock.now - start < .seconds(60))  // it would take 2^40 steps
         #expect(!filter.matches(["a": .string(text)], now: 0))
     }
 
