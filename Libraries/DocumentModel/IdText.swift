@@ -8,7 +8,7 @@ extension Value {
         default: break
         }
         let value = representative
-        return value.keyText ?? "e:" + ExtendedJSON.print(value, mode: .canonical)
+        return value.keyText ?? "e:" + ExtendedJSON.print(value, mode: .exact)
     }
 
     /// A value that equals the one of this text, or `nil` when the text is none of an `_id`.

@@ -46,7 +46,7 @@ public enum EventEnvelope {
         ]
         if let traceparent { headers.append((name: Header.traceparent, value: traceparent)) }
         var value: [UInt8] = []
-        ExtendedJSON.append(payload.encoded(), to: &value)
+        ExtendedJSON.append(payload.encoded(), mode: .exact, to: &value)
         return EncodedEvent(key: payload.key, headers: headers, value: value)
     }
 

@@ -12,7 +12,7 @@ public struct FrameBuffer: Sendable {
 
     public static func encode(_ document: Document) -> [UInt8] {
         var frame: [UInt8] = [0, 0, 0, 0]
-        ExtendedJSON.append(document, to: &frame)
+        ExtendedJSON.append(document, mode: .exact, to: &frame)
         let count = UInt32(frame.count - 4)
         for index in 0..<4 { frame[index] = UInt8(truncatingIfNeeded: count >> (24 - 8 * UInt32(index))) }
         return frame

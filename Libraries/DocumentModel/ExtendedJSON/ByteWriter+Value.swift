@@ -47,7 +47,8 @@ extension ByteWriter {
         if mode == .relaxed, number.isFinite { appendText(of: number); return }
         append("{\"$numberDouble\":\"")
         if number.isFinite {
-            appendText(of: number)
+            // What is kept stays as it has always been written.
+            appendText(of: number, exponent: mode == .exact ? "e" : "E")
         } else if number.isNaN {
             append("NaN")
         } else if number < 0 {
@@ -58,14 +59,15 @@ extension ByteWriter {
         append("\"}")
     }
 
-    private mutating func appendText(of number: Double) {
+    private mutating func appendText(of number: Double, exponent: Character = "E") {
         // Numbers that are whole or have few decimals are the common ones, and an integer is printed ten times as fast.
         if let whole = Int32(exactly: number), whole != 0 || number.sign == .plus {
             append(Int64(whole))
             append(".0")
             return
         }
-        append(number.description)
+        let text = number.description
+        append(exponent == "E" && text.utf8.contains(UInt8(ascii: "e")) ? text.uppercased() : text)
     }
 
     private mutating func append(date milliseconds: Int64, mode: ExtendedJSON.Mode) {
@@ -106,7 +108,7 @@ extension ByteWriter {
             append("\"}}")
         case .decimal128(let number):
             append("{\"$numberDecimal\":\"")
-            append(number.description)
+            append(mode == .exact ? number.exactText : number.description)
             append("\"}")
         case .regex(let expression):
             append("{\"$regularExpression\":{\"pattern\":")

@@ -6,6 +6,10 @@ public enum ExtendedJSON {
     public enum Mode: Sendable {
         /// Every type is kept.
         case canonical
+        /// As canonical, and every bit of a decimal: for what is kept, digested, or goes from one part of the system to another. A decimal
+        /// whose text stands for other bits (a NaN with a payload, a coefficient beyond 34 digits) has them behind the text, as
+        /// `NaN:7c000000000000000000000000000012`.
+        case exact
         /// Numbers are plain and dates readable; what a plain number can't hold stays wrapped.
         case relaxed
     }

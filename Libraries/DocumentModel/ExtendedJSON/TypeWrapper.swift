@@ -79,7 +79,8 @@ struct TypeWrapper {
     }
 
     private func decimal(_ value: Value) throws(ExtendedJSONError) -> Decimal128 {
-        guard let number = Decimal128(try text(value)) else { throw fault("$numberDecimal") }
+        let text = try text(value)
+        guard let number = Decimal128(text) ?? Decimal128(exactText: text) else { throw fault("$numberDecimal") }
         return number
     }
 

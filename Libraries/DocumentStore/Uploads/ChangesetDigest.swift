@@ -9,15 +9,15 @@ extension Changeset {
         var bytes: [UInt8] = []
         for operation in operations {
             ExtendedJSON.append(string: operation.collection, to: &bytes)
-            ExtendedJSON.append(operation.id, mode: .canonical, to: &bytes)
+            ExtendedJSON.append(operation.id, mode: .exact, to: &bytes)
             switch operation.kind {
             case .insert(let document):
                 bytes.append(UInt8(ascii: "i"))
-                ExtendedJSON.append(document, mode: .canonical, to: &bytes)
+                ExtendedJSON.append(document, mode: .exact, to: &bytes)
             case .update(let operators, let arrayFilters):
                 bytes.append(UInt8(ascii: "u"))
-                ExtendedJSON.append(operators, mode: .canonical, to: &bytes)
-                ExtendedJSON.append(.array(arrayFilters.map(Value.document)), mode: .canonical, to: &bytes)
+                ExtendedJSON.append(operators, mode: .exact, to: &bytes)
+                ExtendedJSON.append(.array(arrayFilters.map(Value.document)), mode: .exact, to: &bytes)
             case .delete:
                 bytes.append(UInt8(ascii: "d"))
             }

@@ -93,7 +93,7 @@ struct ChangesetRun {
                 targets.append(partition)
             }
             var body: [UInt8] = []
-            ExtendedJSON.append(stored.document, mode: .canonical, to: &body)
+            ExtendedJSON.append(stored.document, mode: .exact, to: &body)
             if body.count > DocumentStore.maximumDocumentBytes {
                 throw .rejected(.init(code: .documentTooLarge, reason: "a document has at most 16 MiB"))
             }

@@ -26,7 +26,7 @@ extension Document {
     /// The text of the column `body`.
     func storedBody() throws(DocumentStoreError) -> [UInt8] {
         var body: [UInt8] = []
-        ExtendedJSON.append(self, mode: .canonical, to: &body)
+        ExtendedJSON.append(self, mode: .exact, to: &body)
         if body.count > DocumentStore.maximumDocumentBytes {
             throw DocumentStoreError(.documentTooLarge, "a document has at most 16 MiB", mongoCode: 10334)
         }

@@ -85,7 +85,8 @@ private struct StoreCommit {
 
     private func row(_ key: DocumentKey, _ change: DocumentChange) -> [SQLiteValue] {
         [
-            name, .text(key.collection), .text(key.idText), SQLiteValue(change.document.map { ExtendedJSON.print($0) }),
+            name, .text(key.collection), .text(key.idText),
+            SQLiteValue(change.document.map { ExtendedJSON.print($0, mode: .exact) }),
             .text(change.revision.description), .text(change.incarnation.description),
         ]
     }
@@ -137,7 +138,7 @@ private struct StoreCommit {
         let document = LocalView.document(server: server, operations: operations)
         _ = try database.execute(
             "REPLACE INTO shown(partition, collection, id, body) VALUES (?, ?, ?, ?)",
-            place + [SQLiteValue(document.map { ExtendedJSON.print($0) })])
+            place + [SQLiteValue(document.map { ExtendedJSON.print($0, mode: .exact) })])
     }
 
     // MARK: The bookkeeping

@@ -19,11 +19,11 @@ extension Changeset {
             switch operation.kind {
             case .insert(let document):
                 append("insert")
-                ExtendedJSON.append(document, to: &bytes)
+                ExtendedJSON.append(document, mode: .exact, to: &bytes)
             case .update(let operators, let arrayFilters):
                 append("update")
-                ExtendedJSON.append(operators, to: &bytes)
-                for filter in arrayFilters { ExtendedJSON.append(filter, to: &bytes) }
+                ExtendedJSON.append(operators, mode: .exact, to: &bytes)
+                for filter in arrayFilters { ExtendedJSON.append(filter, mode: .exact, to: &bytes) }
             case .delete:
                 append("delete")
             }

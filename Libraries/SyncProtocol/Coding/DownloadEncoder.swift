@@ -119,7 +119,7 @@ public struct DownloadEncoder: Sendable {
             let idText = change.id.idText ?? ""
             if let document = change.document {
                 var body: [UInt8] = []
-                ExtendedJSON.append(document, to: &body)
+                ExtendedJSON.append(document, mode: .exact, to: &body)
                 encoder.appendUpsert(
                     collection: change.collection, idText: idText, revision: change.revision,
                     incarnation: change.incarnation, origin: change.origin, body: body)

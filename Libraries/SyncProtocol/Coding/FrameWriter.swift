@@ -40,12 +40,12 @@ struct FrameWriter {
 
     mutating func field(_ name: String, _ value: Value) {
         key(name)
-        ExtendedJSON.append(value, to: &bytes)
+        ExtendedJSON.append(value, mode: .exact, to: &bytes)
     }
 
     mutating func field(_ name: String, _ document: Document) {
         key(name)
-        ExtendedJSON.append(document, to: &bytes)
+        ExtendedJSON.append(document, mode: .exact, to: &bytes)
     }
 
     /// A value that is text already.

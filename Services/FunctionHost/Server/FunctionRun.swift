@@ -46,13 +46,13 @@ final class FunctionRun {
     var nextTimer: ContinuousClock.Instant? { timers.map(\.due).min() }
 
     func start() {
-        step("__run", [ExtendedJSON.print(HostRequest.call(call).document)])
+        step("__run", [ExtendedJSON.print(HostRequest.call(call).document, mode: .exact)])
     }
 
     func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>) {
         guard waiting.remove(ordinal) != nil else { return }
         switch result {
-        case .success(let value): step("__answer", ["\(ordinal)", ExtendedJSON.print(value), ""])
+        case .success(let value): step("__answer", ["\(ordinal)", ExtendedJSON.print(value, mode: .exact), ""])
         case .failure(let failure): step("__answer", ["\(ordinal)", "", ExtendedJSON.print(failure.document)])
         }
     }

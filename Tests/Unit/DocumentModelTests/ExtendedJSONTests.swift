@@ -29,6 +29,38 @@ import Testing
         #expect(ExtendedJSON.print(try ExtendedJSON.parse(input), mode: .relaxed) == output)
     }
 
+    @Test(
+        arguments: [
+            (0x7C00_0000_0000_0000, 0x12, "NaN"), (0xFC00_0000_0000_0000, 0, "NaN"), (0x7E00_0000_0000_0000, 0, "NaN"),
+            (0xF800_0000_0000_0000, 5, "-Infinity"), (0x3041_FFFF_FFFF_FFFF, .max, "0"),
+            (0x6C10_0000_0000_0000, 1, "0E+3"),
+            (0x7C00_0000_0000_0000, 0, "NaN"), (0xB046_0000_0000_0000, 0, "-0E+3"),
+            (0x303C_0000_0000_0000, 100, "1.00"),
+        ] as [(UInt64, UInt64, String)])
+    func `canonical text of a decimal is the specification's, exact text keeps all bits`(
+        high: UInt64, low: UInt64, text: String
+    ) throws {
+        let number = Decimal128(high: high, low: low)
+        #expect(number.description.hasPrefix(text.prefix(1)))
+        let document: Document = ["d": .decimal128(number)]
+        #expect(ExtendedJSON.print(document) == #"{"d":{"$numberDecimal":"\#(number.description)"}}"#)
+        let exact = ExtendedJSON.print(document, mode: .exact)
+        #expect(try ExtendedJSON.parseDocument(exact).isIdentical(to: document), "\(exact)")
+        #expect(try BSON.decode(BSON.encode(document)).isIdentical(to: document))
+        #expect(exact.contains(":7c") == (high >> 56 == 0x7C && low != 0))
+    }
+
+    @Test(arguments: ["NaN:7c", "1:30400000000000000000000000000001", "NaN:7c00000000000000000000000000001G", "1:NaN"])
+    func `bits behind a decimal's text are its own, or refused`(text: String) {
+        #expect(throws: ExtendedJSONError.self) { try ExtendedJSON.parse(#"{"$numberDecimal":"\#(text)"}"#) }
+    }
+
+    @Test func `the exponents of doubles are written as the specification's corpus has them`() {
+        #expect(ExtendedJSON.print(.double(1.2345678921232e18)) == #"{"$numberDouble":"1.2345678921232E+18"}"#)
+        #expect(ExtendedJSON.print(.double(-1e-7), mode: .relaxed) == "-1E-07")
+        #expect(ExtendedJSON.print(.double(1e18), mode: .exact) == #"{"$numberDouble":"1e+18"}"#)
+    }
+
     @Test(arguments: [
         (#"{"$date":1356351330501}"#, #"{"$date":{"$numberLong":"1356351330501"}}"#),
         (#"{"$binary":"AQID","$type":"00"}"#, #"{"$binary":{"base64":"AQID","subType":"00"}}"#),

@@ -117,7 +117,9 @@ extension Prelude {
           toEJSON() { return { $numberLong: String(this.value) }; },
         }, { fromNumber: value => new Long(value), fromString: value => new Long(value), fromBigInt: value => new Long(value) });
         const Decimal128 = define("Decimal128", (self, text) => hidden(self, "value", String(text)), {
-          toString() { return this.value; }, toJSON() { return this.value; }, toEJSON() { return { $numberDecimal: this.value }; },
+          // Behind a text that stands for other bits than the number's stand those.
+          toString() { return this.value.split(":", 1)[0]; }, toJSON() { return this.toString(); },
+          toEJSON() { return { $numberDecimal: this.value }; },
         }, { fromString: text => new Decimal128(text) });
         const Timestamp = define("Timestamp", (self, t = 0, i = 0) => { self.t = t; self.i = i; }, {
           toEJSON() { return { $timestamp: { t: this.t, i: this.i } }; },
