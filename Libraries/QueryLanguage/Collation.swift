@@ -113,7 +113,7 @@ public struct Collation: Sendable {
     }
 
     /// The form that is equal for values that this collation holds equal; for hashing.
-    func key(of value: Value) -> Value {
+    public func key(of value: Value) -> Value {
         switch value {
         case .string(let text), .symbol(let text): .string(key(of: text))
         case .array(let elements): .array(elements.map { key(of: $0) })

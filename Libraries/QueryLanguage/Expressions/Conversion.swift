@@ -38,6 +38,25 @@ enum Conversion {
         }
     }
 
+    /// What is said to a target that nothing is converted to: a type that `onError` may stand for, or no type at all.
+    static func refusal(of value: Value, to target: Value?) -> QueryError {
+        switch target {
+        case .string(let name)?:
+            guard name != "number", (try? TypeSet(.string(name))) != nil else {
+                return .badValue("Unknown type name: \(name)")
+            }
+            return unsupported(value, name)
+        case let code? where code.isNumber:
+            guard let number = code.int64Value, (try? TypeSet(.int64(number))) != nil else {
+                return .failedToParse(
+                    "In $convert, numeric value for 'to' does not correspond to a BSON type: \(code)")
+            }
+            return unsupported(value, "the type \(number)")
+        default:
+            return .failedToParse("$convert's 'to' argument must be a string or number, but is \(target.typeName)")
+        }
+    }
+
     private static func failed(_ message: String) -> QueryError { QueryError(code: 241, message: message) }
 
     private static func unsupported(_ value: Value, _ target: String) -> QueryError {

@@ -197,10 +197,8 @@ extension ExpressionNode {
         case .array(let elements)?:
             return .array(
                 elements.compactMap { element in
-                    switch element {
-                    case .document, .array: Self.value(at: path, of: element)
-                    default: nil
-                    }
+                    // An array directly inside an array is not entered.
+                    if case .document = element { Self.value(at: path, of: element) } else { nil }
                 })
         default: return nil
         }

@@ -70,17 +70,7 @@ struct ExpressionParser {
                 code: isVariable ? 9 : 16872,
                 message: isVariable ? "empty variable names are not allowed" : "'$' by itself is not a valid FieldPath")
         }
-        var components = Path(String(rest)).components
-        for component in components {
-            guard !component.name.isEmpty else {
-                throw QueryError(code: 15998, message: "FieldPath field names may not be empty strings.")
-            }
-            guard component.name.utf8.first != UInt8(ascii: "$") else {
-                throw QueryError(
-                    code: 16410,
-                    message: "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
-            }
-        }
+        var components = try Path(field: rest).components
         guard isVariable else { return .path(variable: "CURRENT", path: components) }
         let name = components.removeFirst().name
         if !variables.contains(name), ["CLUSTER_TIME", "USER_ROLES", "SEARCH_META"].contains(name) {
@@ -250,7 +240,7 @@ struct ExpressionParser {
         return .choice(branches, default: otherwise)
     }
 
-    private func check(variable name: String) throws(QueryError) {
+    static func check(variable name: String) throws(QueryError) {
         let isName = name.utf8.allSatisfy {
             $0 | 0x20 >= 0x61 && $0 | 0x20 <= 0x7A || $0 &- 0x30 < 10 || $0 == 0x5F || $0 >= 0x80
         }
@@ -274,7 +264,7 @@ struct ExpressionParser {
         }
         var bound: [ExpressionNode.Field] = []
         for field in definitions.fields {
-            try check(variable: field.key)
+            try Self.check(variable: field.key)
             bound.append(ExpressionNode.Field(name: field.key, value: try parse(field.value)))
         }
         return .binding(bound, in: try parse(document["in"] ?? .null, defining: definitions.keys))
@@ -283,7 +273,7 @@ struct ExpressionParser {
     private func variable(_ document: Document) throws(QueryError) -> String {
         guard let value = document["as"] else { return "this" }
         guard case .string(let name) = value else { throw .typeMismatch("'as' must be a string") }
-        try check(variable: name)
+        try Self.check(variable: name)
         return name
     }
 

@@ -43,7 +43,11 @@ public struct BitTest: Sendable {
         switch value {
         case .binary(let binary):
             return check { $0 / 8 < binary.bytes.count && binary.bytes[$0 / 8] >> ($0 % 8) & 1 == 1 }
-        case .int32, .int64, .double, .decimal128:
+        // As MongoDB reads a decimal: to the nearest integer, and what is none to the least.
+        case .decimal128(let number):
+            let integer = number.rounded(toPlace: 0, .toNearestOrEven).int64Value ?? .min
+            return check { integer >> min($0, 63) & 1 == 1 }
+        case .int32, .int64, .double:
             guard let number = value.int64Value else { return false }
             // Beyond the sign bit an integer is its sign, without end.
             return check { number >> min($0, 63) & 1 == 1 }

@@ -10,11 +10,19 @@ public struct Filter: Sendable {
     public private(set) var collation: Collation?
     /// What `$near` orders the results by, if the filter has one.
     public let nearness: (path: Path, condition: GeoCondition)?
+    /// What `$expr` knows as `$$name` for every document.
+    private let constants: [String: Value]
 
     /// Parses a filter. Operators that are unknown or not supported are refused by name.
-    /// - Parameter variables: the names of variables that `$expr` may use, without `$$`.
-    public init(_ document: Document, collation: Collation? = nil, variables: Set<String> = []) throws(QueryError) {
-        var parser = FilterParser(variables: variables)
+    /// - Parameters:
+    ///   - variables: the names of variables that `$expr` may use, without `$$`.
+    ///   - constants: further ones with their values.
+    public init(
+        _ document: Document, collation: Collation? = nil, variables: Set<String> = [],
+        constants: [String: Value] = [:]
+    ) throws(QueryError) {
+        self.constants = constants
+        var parser = FilterParser(variables: variables.union(constants.keys))
         node = try parser.parse(document)
         self.document = document
         self.collation = collation
@@ -29,6 +37,7 @@ public struct Filter: Sendable {
         document = Document()
         collation = nil
         nearness = nil
+        constants = [:]
     }
 
     /// The same filter with strings compared by a collation.
@@ -53,6 +62,7 @@ public struct Filter: Sendable {
     public func evaluate(_ document: Document, variables: [String: Value] = [:], now: Int64) throws(QueryError) -> Bool
     {
         var position: Int?
+        let variables = constants.isEmpty ? variables : constants.merging(variables) { $1 }
         return try FilterMatcher(collation: collation, variables: variables, now: now).matches(
             node, document, &position)
     }
@@ -61,7 +71,8 @@ public struct Filter: Sendable {
     /// match, or matches without searching an array.
     func positionalIndex(in document: Document, now: Int64) throws(QueryError) -> Int? {
         var position: Int?
-        return try FilterMatcher(collation: collation, now: now).matches(node, document, &position) ? position : nil
+        return try FilterMatcher(collation: collation, variables: constants, now: now)
+            .matches(node, document, &position) ? position : nil
     }
 
     /// Whether a value satisfies conditions such as `{$gt: 5}`, as `$pull` tests the elements of an array: as if it stood in a field, so

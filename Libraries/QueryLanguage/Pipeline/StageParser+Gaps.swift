@@ -9,9 +9,6 @@ extension StageParser {
         }
         guard case .string(let field)? = document["field"] else { throw .missingField("$densify.field") }
         guard case .document(let range)? = document["range"] else { throw .missingField("$densify.range") }
-        guard !field.isEmpty, !field.hasPrefix("$") else {
-            throw QueryError(code: 16410, message: "FieldPath field names may not start with '$' or be empty.")
-        }
         for option in range.fields where !["bounds", "step", "unit"].contains(option.key) {
             throw .unknownField("$densify.range.\(option.key)")
         }
@@ -37,7 +34,8 @@ extension StageParser {
             }
         }
         return DensifySpecification(
-            field: Path(field), partition: partition, step: step, unit: unit, bounds: try self.bounds(bounds, unit))
+            field: try Path(field: field), partition: partition, step: step, unit: unit,
+            bounds: try self.bounds(bounds, unit))
     }
 
     private func bounds(_ value: Value, _ unit: String?) throws(QueryError) -> DensifySpecification.Bounds {

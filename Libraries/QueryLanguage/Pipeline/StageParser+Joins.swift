@@ -62,7 +62,8 @@ extension StageParser {
         var fields: (local: Path, foreign: Path)?
         if document["localField"] != nil || document["foreignField"] != nil || inner == nil {
             fields = (
-                Path(try text("$lookup", "localField", document)), Path(try text("$lookup", "foreignField", document))
+                try Path(field: text("$lookup", "localField", document)),
+                try Path(field: text("$lookup", "foreignField", document))
             )
         }
         // A pipeline that begins with `$documents` needs no collection.
@@ -70,7 +71,7 @@ extension StageParser {
         return LookupSpecification(
             collection: begins && document["from"] == nil ? nil : try text("$lookup", "from", document), fields: fields,
             variables: variables, pipeline: inner,
-            output: Path(try text("$lookup", "as", document)))
+            output: try Path(field: text("$lookup", "as", document)))
     }
 
     private func graphLookup(_ value: Value) throws(QueryError) -> GraphLookupSpecification {
@@ -105,9 +106,9 @@ extension StageParser {
         }
         return GraphLookupSpecification(
             collection: try text("$graphLookup", "from", document), start: try expression(start),
-            connectFrom: Path(try text("$graphLookup", "connectFromField", document)),
-            connectTo: Path(try text("$graphLookup", "connectToField", document)),
-            output: Path(try text("$graphLookup", "as", document)),
+            connectFrom: try Path(field: text("$graphLookup", "connectFromField", document)),
+            connectTo: try Path(field: text("$graphLookup", "connectToField", document)),
+            output: try Path(field: text("$graphLookup", "as", document)),
             maximumDepth: maximumDepth, depthField: document["depthField"]?.stringValue.map { Path($0) },
             restriction: restriction)
     }
@@ -170,7 +171,7 @@ extension StageParser {
         var filter: Document = [key: .document(condition)]
         if case .document(let query)? = document["query"] { filter = ["$and": [.document(query), .document(filter)]] }
         return GeoNearSpecification(
-            filter: try Filter(filter), distanceField: Path(distance),
+            filter: try Filter(filter), distanceField: try Path(field: distance),
             locationField: document["includeLocs"]?.stringValue.map { Path($0) },
             multiplier: document["distanceMultiplier"]?.doubleValue ?? 1)
     }

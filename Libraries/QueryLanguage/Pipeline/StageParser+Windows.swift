@@ -62,7 +62,7 @@ extension StageParser {
             }
         }
         return WindowSpecification.Output(
-            path: Path(field.key), function: function, window: try window(of: document, sort))
+            path: try Path(field: field.key), function: function, window: try window(of: document, sort))
     }
 
     /// The functions of the place alone: without arguments, without a window.

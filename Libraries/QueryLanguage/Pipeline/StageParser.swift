@@ -112,13 +112,10 @@ struct StageParser {
         }
         var paths: [String] = []
         for element in elements {
-            guard case .string(let path) = element, !path.isEmpty else {
+            guard case .string(let path) = element else {
                 throw QueryError(
                     code: 31120,
                     message: "$unset specification must be a string or an array containing only string values")
-            }
-            guard !path.hasPrefix("$") else {
-                throw QueryError(code: 16410, message: "FieldPath field names may not start with '$'.")
             }
             paths.append(path)
         }
@@ -168,7 +165,7 @@ struct StageParser {
                             message:
                                 "includeArrayIndex option to $unwind stage should not be prefixed with a '$': \(name)")
                     }
-                    indexField = Path(name)
+                    indexField = try Path(field: name)
                 case "preserveNullAndEmptyArrays":
                     guard case .bool(let flag) = field.value else {
                         throw QueryError(
@@ -191,7 +188,8 @@ struct StageParser {
             throw QueryError(
                 code: 28818, message: "path option to $unwind stage should be prefixed with a '$': \(path)")
         }
-        return UnwindSpecification(path: Path(String(path.dropFirst())), indexField: indexField, keepsEmpty: keepsEmpty)
+        return UnwindSpecification(
+            path: try Path(field: path.dropFirst()), indexField: indexField, keepsEmpty: keepsEmpty)
     }
 
     private func output(_ name: String, _ value: Value) throws(QueryError) -> Value {

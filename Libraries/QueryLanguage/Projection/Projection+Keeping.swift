@@ -6,7 +6,14 @@ extension Projection {
     public func keeps(_ path: [String]) -> Bool {
         guard let first = path.first else { return children.isEmpty && mode != .inclusion }
         let named = [first] + path.dropFirst().filter { Int($0) == nil }
-        return keeps(path[...], by: children) && keeps(named[...], by: children)
+        return !isPositional(path) && !isPositional(named) && keeps(path[...], by: children)
+            && keeps(named[...], by: children)
+    }
+
+    /// Whether `field.$` stands at the path, or above it.
+    private func isPositional(_ path: [String]) -> Bool {
+        guard let array = positional?.components, array.count <= path.count else { return false }
+        return zip(array, path).allSatisfy { $0.name.hasSameBytes(as: $1) }
     }
 
     private func keeps(_ path: ArraySlice<String>, by children: [ProjectionNode.Child]) -> Bool {
@@ -15,7 +22,7 @@ extension Projection {
         return switch child.node {
         case .include: true
         case .children(let below): keeps(path.dropFirst(), by: below)
-        case .exclude, .computed, .slice, .elementMatch, .positional: false
+        case .exclude, .computed, .slice, .elementMatch: false
         }
     }
 }

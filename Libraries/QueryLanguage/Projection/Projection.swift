@@ -16,16 +16,23 @@ public struct Projection: Sendable {
     public let children: [ProjectionNode.Child]
     /// What happens to other fields.
     public let mode: Mode
-    private var hasPositional = false
+    /// `field.$`: of the first array on this path only the element stays that made the filter match.
+    public private(set) var positional: Path?
+    /// What expressions know as `$$name` for every document.
+    private var constants: [String: Value] = [:]
 
     /// Parses the projection of a `find`.
-    public init(_ document: Document) throws(QueryError) { try self.init(document, isStage: false, variables: []) }
+    /// - Parameter constants: what its expressions know by `$$name`.
+    public init(_ document: Document, constants: [String: Value] = [:]) throws(QueryError) {
+        try self.init(document, isStage: false, variables: Set(constants.keys))
+        self.constants = constants
+    }
 
     /// Parses the projection of a `find`, or of a `$project`, where `$slice` and `$elemMatch` are no projections.
     init(_ document: Document, isStage: Bool, variables: Set<String>) throws(QueryError) {
         var parser = ProjectionParser(isStage: isStage, variables: variables)
         (children, mode) = try parser.parse(document)
-        hasPositional = parser.hasPositional
+        positional = parser.positional
     }
 
     /// Parses what `$addFields` adds.
@@ -38,7 +45,8 @@ public struct Projection: Sendable {
     /// Drops the fields at these paths (`$unset`).
     init(removing paths: [String]) throws(QueryError) {
         var parser = ProjectionParser(isStage: true, variables: [])
-        (children, mode) = try parser.parse(Document(paths.map { ($0, .bool(false)) }))
+        // A path that stands there twice has to be seen.
+        (children, mode) = try parser.parse(Document(fields: paths.map { Document.Field($0, .bool(false)) }))
     }
 
     /// The projected document.
@@ -46,14 +54,41 @@ public struct Projection: Sendable {
     ///   - filter: the filter that found the document; needed for `field.$`.
     ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
     public func apply(to document: Document, filter: Filter? = nil, now: Int64 = 0) throws(QueryError) -> Document {
-        try apply(to: document, filter: filter, context: EvaluationContext(root: document, now: now))
+        try apply(
+            to: document, filter: filter,
+            context: EvaluationContext(root: document, variables: constants, now: now))
     }
 
     func apply(to document: Document, filter: Filter? = nil, context: EvaluationContext) throws(QueryError) -> Document
     {
-        let position = hasPositional ? try filter?.positionalIndex(in: document, now: context.now) : nil
-        let run = ProjectionRun(mode: mode, context: context, position: position)
-        return try run.apply(children, to: document)
+        var result = try ProjectionRun(mode: mode, context: context).apply(children, to: document)
+        if let positional {
+            let position = try filter?.positionalIndex(in: document, now: context.now)
+            try Self.keep(position, of: &result, at: positional.components[...])
+        }
+        return result
+    }
+
+    /// Keeps one element of the first array on a path; where there is none nothing changes.
+    private static func keep(
+        _ position: Int?, of document: inout Document, at path: ArraySlice<Path.Component>
+    ) throws(QueryError) {
+        guard let first = path.first, let index = document.index(of: first.name) else { return }
+        switch document.fields[index].value {
+        case .array(let elements):
+            let failure = "Executor error during find command :: caused by :: positional operator '.$'"
+            guard let position else {
+                throw QueryError(code: 51246, message: "\(failure) couldn't find a matching element in the array")
+            }
+            guard elements.indices.contains(position) else {
+                throw QueryError(code: 51247, message: "\(failure) element mismatch")
+            }
+            document.fields[index].value = .array([elements[position]])
+        case .document(var below):
+            try keep(position, of: &below, at: path.dropFirst())
+            document.fields[index].value = .document(below)
+        default: break
+        }
     }
 }
 
@@ -61,7 +96,6 @@ public struct Projection: Sendable {
 private struct ProjectionRun {
     let mode: Projection.Mode
     let context: EvaluationContext
-    let position: Int?
 
     func apply(_ children: [ProjectionNode.Child], to document: Document) throws(QueryError) -> Document {
         var result = Document()
@@ -112,16 +146,6 @@ private struct ProjectionRun {
             let matcher = FilterMatcher(collation: context.collation, now: context.now)
             for element in elements where try matcher.matches(condition, .array([element])) { return .array([element]) }
             return nil
-        case .positional:
-            guard case .array(let elements) = value else { return value }
-            guard let position, position < elements.count else {
-                throw QueryError(
-                    code: 51246,
-                    message:
-                        "Executor error during find command: positional operator '.$' couldn't find a matching element in the array"
-                )
-            }
-            return .array([elements[position]])
         }
     }
 

@@ -14,8 +14,6 @@ public indirect enum ProjectionNode: Sendable {
     case slice(skip: Int?, limit: Int)
     /// `$elemMatch`: the first element that matches.
     case elementMatch(FieldCondition)
-    /// `field.$`: the element that made the filter match.
-    case positional
 
     /// A field and what is done with it.
     public struct Child: Sendable {

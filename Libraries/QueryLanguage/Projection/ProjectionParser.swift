@@ -8,7 +8,9 @@ struct ProjectionParser {
     private var excludes: String?
     private var firstIsInclusion: Bool?
     private var includesIsComputed = false
-    private(set) var hasPositional = false
+    /// Where `field.$` stands.
+    private(set) var positional: Path?
+    private var isAddition = false
     private var keepsOthers = false
     private var keepsId: Bool?
     /// The names of the fields so far.
@@ -74,6 +76,7 @@ struct ProjectionParser {
         guard !document.isEmpty else {
             throw QueryError(code: 40177, message: "$addFields specification must have at least one field")
         }
+        isAddition = true
         var children: [ProjectionNode.Child] = []
         for field in document.fields { try addAddition(field.value, at: field.key, to: &children) }
         return children
@@ -91,6 +94,37 @@ struct ProjectionParser {
         try insert(.computed(try Expression(value, variables: variables)), at: path, into: &children)
     }
 
+    private mutating func addPositional(
+        _ value: Value, at path: String, to children: inout [ProjectionNode.Child]
+    ) throws(QueryError) {
+        if isStage {
+            throw QueryError(code: 31324, message: "Cannot use positional projection in aggregation projection")
+        }
+        guard !path.contains(".$.") else {
+            throw QueryError(
+                code: 31394,
+                message: "As of 4.4, it's illegal to specify positional operator in the middle of a path. "
+                    + "Positional projection may only be used at the end, for example: a.b.$.")
+        }
+        guard let flag = Self.flag(value) else {
+            if case .document = value {
+                throw QueryError(
+                    code: 31271, message: "positional projection cannot be used with an expression or sub object")
+            }
+            throw QueryError(code: 31308, message: "positional projection cannot be used with a literal")
+        }
+        guard flag else {
+            throw QueryError(code: 31395, message: "positional projection cannot be used with exclusion")
+        }
+        guard positional == nil else {
+            throw QueryError(code: 31276, message: "Cannot specify more than one positional projection per query.")
+        }
+        let array = String(path.dropLast(2))
+        positional = try Path(field: array)
+        include(path)
+        try insert(.include, at: array, into: &children)
+    }
+
     private static func flag(_ value: Value) -> Bool? {
         switch value {
         case .bool(let flag): flag
@@ -102,19 +136,10 @@ struct ProjectionParser {
     private mutating func add(_ value: Value, at path: String, to children: inout [ProjectionNode.Child])
         throws(QueryError)
     {
+        if path.hasSuffix(".$") || !isStage && path.contains(".$.") {
+            return try addPositional(value, at: path, to: &children)
+        }
         if let flag = Self.flag(value) {
-            if path.hasSuffix(".$"), !isStage {
-                guard flag else {
-                    throw QueryError(code: 31395, message: "positional projection cannot be used with exclusion")
-                }
-                guard !hasPositional else {
-                    throw QueryError(
-                        code: 31276, message: "Cannot specify more than one positional projection per query.")
-                }
-                hasPositional = true
-                include(path)
-                return try insert(.positional, at: String(path.dropLast(2)), into: &children)
-            }
             if flag { include(path) } else { exclude(path) }
             return try insert(flag ? .include : .exclude, at: path, into: &children)
         }
@@ -184,25 +209,19 @@ struct ProjectionParser {
     private mutating func insert(_ node: ProjectionNode, at path: String, into children: inout [ProjectionNode.Child])
         throws(QueryError)
     {
-        let components = Path(path).components
-        for component in components {
-            guard !component.name.isEmpty else {
-                throw QueryError(code: 40352, message: "FieldPath field names may not be empty strings.")
-            }
-            guard component.name.utf8.first != UInt8(ascii: "$") || ["$id", "$ref", "$db"].contains(component.name)
-            else {
-                throw QueryError(
-                    code: 16410,
-                    message: "FieldPath field names may not start with '$'. Consider using $getField or $setField.")
-            }
-        }
+        let components = try Path(field: path).components
         let first = FieldName(components[0].name)
         // Most names are new, and there may be many.
         guard !names.insert(first).inserted else {
             children.append(try Self.child(node, components[...], path))
             return
         }
-        try Self.insert(node, components[...], path, into: &children)
+        do {
+            try Self.insert(node, components[...], path, into: &children)
+        } catch  where isAddition && (error.code == 31249 || error.code == 31250) {
+            throw QueryError(
+                code: 40176, message: "specification contains two conflicting paths, one of them '\(path)'")
+        }
     }
 
     /// A field that isn't there yet, with what is named below it.
@@ -226,9 +245,10 @@ struct ProjectionParser {
             return
         }
         guard !rest.isEmpty, case .children(var below) = children[index].node else {
+            if rest.isEmpty { throw QueryError(code: 31250, message: "Path collision at \(text)") }
             throw QueryError(
-                code: rest.isEmpty && children[index].node.isParent ? 31249 : 31250,
-                message: "Path collision at \(text)")
+                code: 31249,
+                message: "Path collision at \(text) remaining portion \(rest.map(\.name).joined(separator: "."))")
         }
         try insert(node, rest, text, into: &below)
         children[index].node = .children(below)

@@ -35,19 +35,15 @@ public struct Sort: Sendable {
         var keys: [Key] = []
         for field in document.fields {
             if case .document(let meta) = field.value, meta["$meta"] != nil { throw .notSupported("$meta in a sort") }
+            guard field.key != "$natural" else {
+                throw .badValue("$natural sort can only be 1 or -1, and stands alone, in a find or a write")
+            }
             guard let direction = field.value.int64Value, direction == 1 || direction == -1 else {
                 throw QueryError(
                     code: field.value.isNumber ? 15975 : 15974,
                     message: "$sort key ordering must be 1 (for ascending) or -1 (for descending)")
             }
-            guard !field.key.isEmpty, !field.key.split(separator: ".", omittingEmptySubsequences: false).contains("")
-            else {
-                throw QueryError(code: 40352, message: "FieldPath field names may not be empty strings.")
-            }
-            guard field.key.utf8.first != UInt8(ascii: "$") else {
-                throw QueryError(code: 16410, message: "FieldPath field names may not start with '$'.")
-            }
-            keys.append(Key(path: Path(field.key), ascending: direction == 1))
+            keys.append(Key(path: try Path(field: field.key), ascending: direction == 1))
         }
         self.keys = keys
         self.collation = collation
@@ -121,7 +117,8 @@ public struct Sort: Sendable {
                 collect(elements[index], path.dropFirst(), offer)
                 return
             }
-            if elements.isEmpty { offer(.undefined) }
+            // Behind an empty array the path is missing, as in an index.
+            if elements.isEmpty { offer(.null) }
             for element in elements {
                 if case .document = element { collect(element, path, offer) } else { offer(.null) }
             }

@@ -40,8 +40,11 @@ public struct Update: Sendable {
     /// Parses what stands as the update in a command: a document or an array of stages.
     ///
     /// Disfavored, so that a literal is a document.
+    /// - Parameter constants: what the expressions of stages know by `$$name`.
     @_disfavoredOverload
-    public init(_ value: Value, arrayFilters: [Document] = []) throws(QueryError) {
+    public init(
+        _ value: Value, arrayFilters: [Document] = [], constants: [String: Value] = [:]
+    ) throws(QueryError) {
         switch value {
         case .document(let document): try self.init(document, arrayFilters: arrayFilters)
         case .array(let elements):
@@ -55,7 +58,7 @@ public struct Update: Sendable {
                 }
                 stages.append(stage)
             }
-            try self.init(pipeline: stages)
+            try self.init(pipeline: stages, variables: constants)
         default: throw .failedToParse("Update argument must be either an object or an array")
         }
     }

@@ -117,6 +117,11 @@ def bits(value, operator, mask):
     if isinstance(value, Tagged) and value.kind == "binData":
         data = value.parts[0]
         is_set = lambda place: place // 8 < len(data) and bool(data[place // 8] >> place % 8 & 1)
+    elif isinstance(value, Dec):
+        # The server's matcher takes a decimal for its nearest integer, and what is none for the least.
+        rounded = value.value.to_integral_value(decimal.ROUND_HALF_EVEN) if value.value.is_finite() else None
+        number = int(rounded) if rounded is not None and -(1 << 63) <= rounded < 1 << 63 else -(1 << 63)
+        is_set = lambda place: bool(number >> min(place, 63) & 1)
     elif is_number(value):
         number = whole(value)
         if number is None or exact(value) != number:

@@ -128,6 +128,7 @@ extension ExpressionOperators {
                             "$arrayToObject requires an array of key-value pairs, where the key must be of type string. Found key type: \(pair[0].typeName)"
                     )
                 }
+                try refuseNUL(in: key, 4_940_400)
                 fields.append(Document.Field(key, pair[1]))
             case .document(let pair):
                 guard pair.count == 2, let key = pair["k"], let value = pair["v"] else {
@@ -144,6 +145,7 @@ extension ExpressionOperators {
                             "$arrayToObject requires an object with keys 'k' and 'v', where the value of 'k' must be of type string. Found type: \(key.typeName)"
                     )
                 }
+                try refuseNUL(in: key, 4_940_401)
                 fields.append(Document.Field(key, value))
             default:
                 throw QueryError(
@@ -153,6 +155,11 @@ extension ExpressionOperators {
         var document = Document()
         document.merge(fields)
         return .document(document)
+    }
+
+    private static func refuseNUL(in key: String, _ code: Int) throws(QueryError) {
+        guard key.utf8.contains(0) else { return }
+        throw QueryError(code: code, message: "Key field cannot contain an embedded null byte")
     }
 
     /// The third and fourth argument as a range of places; `nil` if it is empty.

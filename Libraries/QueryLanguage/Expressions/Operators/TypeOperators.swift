@@ -74,7 +74,7 @@ extension ExpressionOperators {
                     return .string(try BinaryConversion.text(of: binary, format: arguments["format"]))
                 }
                 guard let to = arguments["to"], let target = Conversion.Target(to) else {
-                    throw QueryError(code: 2, message: "Unknown type name in $convert: \(arguments["to"] ?? .null)")
+                    throw Conversion.refusal(of: input, to: arguments["to"])
                 }
                 if case .binary(let binary) = input, [.int, .long, .double].contains(target) {
                     return try BinaryConversion.number(of: binary, target, byteOrder: byteOrder)
