@@ -20,6 +20,8 @@ public actor DocumentEffects {
     /// nothing then.
     public private(set) var outage: DocumentStoreError?
     private var transactions: [Int64: ScriptTransaction] = [:]
+    /// The last transaction that each session committed: a script may ask again.
+    private var committed: [Int64: ScriptTransaction] = [:]
 
     /// - Parameters:
     ///   - access: as whom an effect is carried out.
@@ -83,11 +85,13 @@ public actor DocumentEffects {
             guard transactions[session] == nil else {
                 throw EffectFailure(name: "MongoDBError", message: "the session has a transaction already", code: 251)
             }
+            committed[session] = nil
             transactions[session] = ScriptTransaction(store: store, app: app, alongside: alongside)
         case "commitTransaction":
-            guard let transaction = transactions.removeValue(forKey: session) else {
+            guard let transaction = transactions.removeValue(forKey: session) ?? committed[session] else {
                 throw EffectFailure(name: "MongoDBError", message: "No transaction started", code: 251)
             }
+            committed[session] = transaction
             try await transaction.commit()
         default: await transactions.removeValue(forKey: session)?.abort()
         }

@@ -15,67 +15,105 @@ final class ScriptTransaction: Sendable {
     }
 
     private struct Aborted: Error {}
+    /// An operation failed, whose error the script knows.
+    private struct Failed: Error {}
+
+    /// What is said to an operation, or a commit, behind the one that ended the transaction.
+    private static let ended = EffectFailure(
+        name: "MongoDBError", message: "the transaction has been aborted", code: 251,
+        details: ["errorLabels": ["TransientTransactionError"]])
 
     private let steps: AsyncStream<Step>.Continuation
     private let work: Task<Void, any Error>
+    /// What is said to operations behind the end: ``ended``, or why the store wasn't there.
+    private let refusal = Locked<any Error>(ScriptTransaction.ended)
 
     init(store: DocumentStore, app: String, alongside: DocumentEffects.Alongside?) {
         // Bounded by the script: it has one call for each effect that it waits for.
         let (stream, continuation) = AsyncStream.makeStream(of: Step.self)
         steps = continuation
-        let attempts = Locked(0)
-        let written = Locked<[(FunctionEffect, Value)]>([])
+        let refusal = refusal
         // Owned by this transaction; `commit` and `abort` wait for it.
         work = Task {
-            defer { continuation.finish() }
-            try await store.withTransaction(
-                app: app,
-                beforeCommit: { transaction in
-                    for (effect, value) in written.withLock({ $0 }) { try await alongside?(transaction, effect, value) }
+            // Behind what ended it nobody carries out anything: what waits already is answered here, what comes later by `perform`.
+            func close() async {
+                continuation.finish()
+                for await case .perform(_, _, _, let answer) in stream {
+                    answer.resume(throwing: refusal.withLock { $0 })
                 }
-            ) { session in
-                // The script's calls can't be made again by the store: it is the script that begins anew.
-                guard
-                    attempts.withLock({
-                        $0 += 1; return $0
-                    }) == 1
-                else {
-                    throw DocumentStoreError(
-                        .conflict, "the transaction met another one; begin it again", mongoCode: 112)
-                }
-                for await step in stream {
-                    switch step {
-                    case .perform(let call, let effect, let access, let answer):
-                        do {
-                            let value = try await access.perform(call, in: session)
-                            if call.isWrite { written.withLock { $0.append((effect, value)) } }
-                            answer.resume(returning: value)
-                        } catch {
-                            answer.resume(throwing: error)
-                            throw error  // as in MongoDB, a failed operation ends the transaction
-                        }
-                    case .commit: return
-                    case .abort: throw Aborted()
-                    }
-                }
-                throw Aborted()
             }
+            do {
+                try await Self.run(stream, on: store, app: app, alongside)
+                await close()
+            } catch {
+                if let error = error as? DocumentStoreError, error.code == .unavailable {
+                    refusal.withLock { $0 = error }
+                }
+                await close()
+                throw error
+            }
+        }
+    }
+
+    private static func run(
+        _ stream: AsyncStream<Step>, on store: DocumentStore, app: String, _ alongside: DocumentEffects.Alongside?
+    ) async throws {
+        let attempts = Locked(0)
+        let written = Locked<[(FunctionEffect, Value)]>([])
+        try await store.withTransaction(
+            app: app,
+            beforeCommit: { transaction in
+                for (effect, value) in written.withLock({ $0 }) { try await alongside?(transaction, effect, value) }
+            }
+        ) { session in
+            // The script's calls can't be made again by the store: it is the script that begins anew.
+            guard
+                attempts.withLock({
+                    $0 += 1; return $0
+                }) == 1
+            else {
+                throw DocumentStoreError(
+                    .conflict, "the transaction met another one; begin it again", mongoCode: 112)
+            }
+            for await step in stream {
+                switch step {
+                case .perform(let call, let effect, let access, let answer):
+                    do {
+                        let value = try await access.perform(call, in: session)
+                        if call.isWrite { written.withLock { $0.append((effect, value)) } }
+                        answer.resume(returning: value)
+                    } catch {
+                        answer.resume(throwing: error)
+                        throw Failed()  // as in MongoDB, a failed operation ends the transaction
+                    }
+                case .commit: return
+                case .abort: throw Aborted()
+                }
+            }
+            throw Aborted()
         }
     }
 
     func perform(_ call: DocumentCall, _ effect: FunctionEffect, as access: DataAccess) async throws -> Value {
         try await withCheckedThrowingContinuation { answer in
             if case .terminated = steps.yield(.perform(call, effect, access, answer)) {
-                answer.resume(
-                    throwing: EffectFailure(
-                        name: "MongoDBError", message: "the transaction has been aborted", code: 251))
+                answer.resume(throwing: refusal.withLock { $0 })
             }
         }
     }
 
+    /// Commits what the operations wrote; again, where that was asked for already, it tells what came of it.
+    ///
+    /// - Throws: `EffectFailure` with 251 behind an operation that failed, or an abort.
     func commit() async throws {
         steps.yield(.commit)
-        try await work.value
+        do {
+            try await work.value
+        } catch is Failed {
+            throw Self.ended
+        } catch is Aborted {
+            throw Self.ended
+        }
     }
 
     func abort() async {

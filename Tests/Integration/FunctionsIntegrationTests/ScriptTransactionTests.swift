@@ -49,4 +49,77 @@ import Testing
             #expect(try await fixture.items.countDocuments([:]) == 0)
         }
     }
+
+    private static let caught = """
+        const code = async call => { try { await call(); return 0; } catch (e) { return e.code; } };
+        const client = context.services.get("mongodb-atlas");
+        const items = client.db("Test").collection("Item");
+        await items.insertOne({_id: "there"});
+        const session = client.startSession();
+        session.startTransaction();
+        """
+
+    @Test func `behind an operation that failed all others fail at once`() async throws {
+        try await PoolFixture.with { fixture in
+            let codes = try await fixture.run(
+                """
+                exports = async () => {
+                  \(Self.caught)
+                  const inside = [
+                    () => items.insertOne({_id: "a"}, {session}), () => items.insertOne({_id: "there"}, {session}),
+                    () => items.insertOne({_id: "b"}, {session}), () => items.find({}, {}, {session}).toArray(),
+                    () => items.updateOne({_id: "a"}, {$set: {n: 1}}, {session}),
+                  ];
+                  const codes = [];
+                  for (const call of inside) codes.push(await code(call));
+                  codes.push(await code(() => session.commitTransaction()));
+                  await session.abortTransaction();
+                  return codes;
+                };
+                """, limits: .init(wall: .seconds(30)))
+            #expect(codes.arrayValue?.prefix(3) == [0, 11000, 251])
+            #expect(codes.arrayValue?.suffix(2) == [251, 251])
+            #expect(try await fixture.items.countDocuments() == 1)
+        }
+    }
+
+    @Test func `operations that wait while another one fails end too`() async throws {
+        try await PoolFixture.with { fixture in
+            let codes = try await fixture.run(
+                """
+                exports = async () => {
+                  \(Self.caught)
+                  const codes = await Promise.all(["there", "a", "b", "c", "d", "e"].map(
+                    _id => code(() => items.insertOne({_id}, {session}))));
+                  codes.push(await code(() => items.insertOne({_id: "f"}, {session})));
+                  return codes;
+                };
+                """, limits: .init(wall: .seconds(30)))
+            #expect(codes == [11000, 251, 251, 251, 251, 251, 251])
+            #expect(try await fixture.items.countDocuments() == 1)
+        }
+    }
+
+    @Test func `a commit may be asked for again, and nothing else`() async throws {
+        try await PoolFixture.with { fixture in
+            let codes = try await fixture.run(
+                """
+                exports = async () => {
+                  \(Self.caught)
+                  await items.insertOne({_id: "a"}, {session});
+                  const codes = [
+                    await code(() => session.commitTransaction()), await code(() => session.commitTransaction()),
+                    ...await Promise.all([code(() => session.commitTransaction()), code(() => session.commitTransaction())]),
+                  ];
+                  session.startTransaction();
+                  await session.abortTransaction();
+                  codes.push(await code(() => session.commitTransaction()));
+                  codes.push(await code(() => client.startSession().commitTransaction()));
+                  return codes;
+                };
+                """)
+            #expect(codes == [0, 0, 0, 0, 251, 251])
+            #expect(try await fixture.items.countDocuments() == 2)
+        }
+    }
 }
