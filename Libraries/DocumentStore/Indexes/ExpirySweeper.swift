@@ -108,7 +108,7 @@ public final class ExpirySweeper: Service {
             .decode(0, as: Int64.self)
         guard let now else { return 0 }
         let target = try await index.collection.target(
-            [index.path: ["$lt": .date(now - index.seconds * 1000)]], collation: nil, hint: nil)
+            [index.path: ["$lt": .date(now - index.seconds * 1000)]], DeleteOptions())
         let holder = holder
         let hook: CommitHook = { transaction in
             let rows = try await transaction.query(

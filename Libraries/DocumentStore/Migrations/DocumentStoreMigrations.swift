@@ -17,5 +17,6 @@ public enum DocumentStoreMigrations {
             (6, "schemas", schemas),
             (7, "restored", restored),
             (8, "ids", ids),
+            (9, "natural-order", naturalOrder),
         ])
 }

@@ -1,5 +1,5 @@
 public import DocumentModel
-import QueryLanguage
+public import QueryLanguage
 
 /// The values that stand at a path in documents, each once; an array stands for its elements.
 public struct DistinctValues: Sendable {
@@ -7,18 +7,27 @@ public struct DistinctValues: Sendable {
     private static let maximumBytes = 16 << 20
 
     private let path: Path
-    private var seen: Set<Value> = []
+    private let collation: Collation?
+    /// By the form that is equal for equal values: the first that was met.
+    private var seen: [Value: Value] = [:]
     private var bytes = 0
 
-    /// - Parameter path: dotted.
-    public init(_ path: String) { self.path = Path(path) }
+    /// - Parameters:
+    ///   - path: dotted.
+    ///   - collation: what strings count as equal; `nil` for those of the same bytes.
+    public init(_ path: String, collation: Collation? = nil) {
+        self.path = Path(path)
+        self.collation = collation
+    }
 
     /// The field that the path begins with; `nil` for a name that Postgres can't have.
     var field: String? { path.components.first.flatMap { $0.name.utf8.contains(0) ? nil : $0.name } }
 
     /// - Throws: `DocumentStoreError` with MongoDB's 17217 when the values have more than 16 MiB.
     public mutating func add(_ document: Document) throws(DocumentStoreError) {
-        for value in Value.document(document).reached(by: path.components[...]) where seen.insert(value).inserted {
+        for value in Value.document(document).reached(by: path.components[...]) {
+            let key = collation?.key(of: value) ?? value
+            guard seen.updateValue(seen[key] ?? value, forKey: key) == nil else { continue }
             bytes += value.approximateSize
             if bytes > Self.maximumBytes {
                 throw DocumentStoreError(.badFilter, "distinct too big, 16mb cap", mongoCode: 17217)
@@ -27,7 +36,9 @@ public struct DistinctValues: Sendable {
     }
 
     /// In the order of values.
-    public var result: [Value] { seen.sorted { Value.compare($0, $1) < 0 } }
+    public var result: [Value] {
+        seen.values.sorted { (collation?.compare($0, $1) ?? Value.compare($0, $1)) < 0 }
+    }
 }
 
 extension Value {

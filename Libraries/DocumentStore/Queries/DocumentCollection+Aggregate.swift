@@ -40,27 +40,32 @@ extension DocumentCollection {
         _ body: (Document) async throws -> Bool
     ) async throws {
         let collation = options.collation
+        let constants = try constants(options.variables)
         if let name = stages.last?.keys.first, name == "$out" || name == "$merge" {
-            guard case .output(_, let target)? = try pipeline(stages).stages.last else { return }
+            guard case .output(_, let target)? = try pipeline(stages, variables: Set(constants.keys)).stages.last
+            else { return }
             var inner = options
             inner.maxTimeMS = limit.milliseconds
             let results = try await aggregate(stages.dropLast(), options: inner)
             return try await write(results, by: name, to: target)
         }
         if try await search(stages, options: options, within: limit, body) { return }
-        let pipeline = try pipeline(stages)
+        let pipeline = try pipeline(stages, variables: Set(constants.keys))
         if case .documents? = pipeline.stages.first {
-            return try await run(pipeline, collation: collation, within: limit, body) { _ in }
+            return try await run(pipeline, collation: collation, variables: constants, within: limit, body) { _ in }
         }
         if let grouping = try await grouping(stages, options: options),
             let groups = try await groups(grouping, within: limit)
         {
-            return try await run(self.pipeline(grouping.rest), collation: nil, within: limit, body) { take in
+            let rest = try self.pipeline(grouping.rest, variables: Set(constants.keys))
+            return try await run(rest, collation: nil, variables: constants, within: limit, body) { take in
                 for group in groups { guard try await take(group) else { return } }
             }
         }
         let leading = LeadingStages(of: pipeline)
-        try await run(pipeline.dropFirst(leading.count), collation: collation, within: limit, body) { take in
+        try await run(
+            pipeline.dropFirst(leading.count), collation: collation, variables: constants, within: limit, body
+        ) { take in
             try await forEach(leading.filter, options: leading.options(options), take)
         }
     }

@@ -90,19 +90,19 @@ extension DocumentCollection {
                 let isMany = if case .updateMany = write { true } else { false }
                 prepared.append(
                     .update(
-                        try await target(filter, collation: options.collation, hint: options.hint),
-                        try Self.update(update, arrayFilters: options.arrayFilters), isMany: isMany,
-                        upsert: options.upsert, operation: .update))
+                        try await target(filter, options),
+                        try self.update(
+                            update, arrayFilters: options.arrayFilters, variables: options.variables),
+                        isMany: isMany, sort: options.sort, upsert: options.upsert, operation: .update))
             case .replaceOne(let filter, let replacement, let options):
                 prepared.append(
                     .update(
-                        try await target(filter, collation: options.collation, hint: options.hint),
-                        try Self.replacement(replacement), isMany: false, upsert: options.upsert, operation: .replace))
+                        try await target(filter, options), try Self.replacement(replacement), isMany: false,
+                        sort: options.sort, upsert: options.upsert, operation: .replace))
             case .deleteOne(let filter, let options), .deleteMany(let filter, let options):
                 let isMany = if case .deleteMany = write { true } else { false }
                 prepared.append(
-                    .delete(
-                        try await target(filter, collation: options.collation, hint: options.hint), isMany: isMany))
+                    .delete(try await target(filter, options), isMany: isMany))
             }
         }
         return prepared
@@ -127,7 +127,8 @@ extension DocumentStoreError {
 private enum PreparedWrite: Sendable {
     case insert(Document)
     case update(
-        DocumentSession.Target, Update, isMany: Bool, upsert: Bool, operation: ChangeEvent.OperationType)
+        DocumentSession.Target, Update, isMany: Bool, sort: Document?, upsert: Bool,
+        operation: ChangeEvent.OperationType)
     case delete(DocumentSession.Target, isMany: Bool)
 }
 
@@ -152,7 +153,7 @@ extension DocumentSession {
             let inserted = try await insert(document, into: table, isChecked: !isLocked)
             result.insertedCount += 1
             result.insertedIds[place] = inserted["_id"]
-        case .update(let target, let update, let isMany, let upsert, let operation):
+        case .update(let target, let update, let isMany, let sort, let upsert, let operation):
             var part = UpdateResult()
             if isMany {
                 for key in try await allMatches(of: target) {
@@ -165,7 +166,9 @@ extension DocumentSession {
                     part.upsertedId = try await self.upsert(target, with: update)["_id"]
                 }
             } else {
-                part = try await updateFirst(target, update, upsert: upsert, operation: operation)
+                part = try await updateFirst(
+                    target, update, sort: try DocumentCollection.sort(sort, collation: target.filter.collation),
+                    upsert: upsert, operation: operation)
             }
             result.matchedCount += part.matchedCount
             result.modifiedCount += part.modifiedCount

@@ -9,7 +9,7 @@ extension DocumentCollection {
     /// Postgres finds nothing but what matches; `indexes` names those that conditions were made for; `here` names what is evaluated
     /// here (`filter`, `sort`, `projection`, `limit`).
     public func explain(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Document {
-        let parsed = try parse(filter, collation: options.collation)
+        let parsed = try parse(filter, options)
         guard let table = try await table() else { return missing }
         var here: [Value] = []
         if options.projection != nil { here.append("projection") }
@@ -27,20 +27,22 @@ extension DocumentCollection {
         let condition = found.condition
         if options.sort != nil || parsed.filter.nearness != nil { here.insert("sort", at: 0) }
         if !condition.isExact { here.insert("filter", at: 0) }
-        var sql = "select t.body from \(table.name) t where \(condition.sql)"
+        let natural = try naturalRead(
+            found, of: parsed.filter, in: table, hint: options.hint, order: options.natural)
+        var statement = natural.statement("t.body")
         if condition.isExact, options.sort == nil, let limit = options.limit {
-            sql += " limit \(limit) offset \(options.skip)"
+            statement = natural.statement("t.body", limit: limit, offset: options.skip)
         } else if options.limit != nil || options.skip > 0 {
             here.append("limit")
         }
         return try await explanation(
-            [PostgresStatement(sql, found.parameters)], indexes: found.indexes, isExact: condition.isExact, here: here)
+            [statement], indexes: found.indexes, isExact: condition.isExact, here: here)
     }
 
     /// Whether an index gives the documents of a `find` in the order of its sort, so that the first of them cost no more than they are.
     public func hasIndexedOrder(_ filter: Document, options: FindOptions) async throws -> Bool {
         guard let table = try await table() else { return false }
-        let parsed = try parse(filter, collation: options.collation)
+        let parsed = try parse(filter, options)
         guard parsed.text == nil, let sort = try Self.sort(options.sort, collation: parsed.filter.collation) else {
             return false
         }
@@ -54,7 +56,7 @@ extension DocumentCollection {
     public func explainCount(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Document {
         guard let table = try await table() else { return missing }
         let found = try translation(
-            of: parse(filter, collation: options.collation), on: table, hint: options.hint, tellingDoubt: true)
+            of: parse(filter, options), on: table, hint: options.hint, tellingDoubt: true)
         let condition = found.condition
         if condition.isExact || found.doubt != nil {
             return try await explanation(
@@ -80,7 +82,7 @@ extension DocumentCollection {
             explanation = search
             leading = ["postgres"]
         } else {
-            let pipeline = try pipeline(stages)
+            let pipeline = try pipeline(stages, variables: Set(options.variables.keys))
             if let grouping = try await grouping(stages, options: options) {
                 explanation = try await self.explanation(
                     [grouping.statement], indexes: grouping.indexes, isExact: true, here: [])
@@ -116,9 +118,12 @@ extension DocumentCollection {
     private func explainSearch(_ stages: [Document], options: AggregateOptions) async throws -> Document? {
         switch stages.first?.fields.first.map({ ($0.key, $0.value) }) {
         case ("$match", .document(let filter))?:
-            guard try parse(filter, collation: options.collation).text != nil else { return nil }
+            guard try parse(filter, collation: options.collation, variables: options.variables).text != nil else {
+                return nil
+            }
             return try await explain(
-                filter, options: FindOptions(collation: options.collation, hint: options.hint))
+                filter,
+                options: FindOptions(collation: options.collation, hint: options.hint, variables: options.variables))
         case ("$search", .document(let search))?, ("$searchMeta", .document(let search))?:
             let search = try SearchSpecification(search)
             guard let table = try await table() else { return missing }

@@ -31,7 +31,7 @@ extension DocumentCollection {
         guard let stage = rest.first?.fields.first, let grouping = GroupingStage(stage),
             let table = try await table()
         else { return nil }
-        let parsed = try parse(filter)
+        let parsed = try parse(filter, variables: options.variables)
         if parsed.text != nil || parsed.filter.nearness != nil { return nil }
         let found = try translation(of: parsed, on: table, hint: options.hint, tellingDoubt: true)
         guard found.condition.isExact || found.doubt != nil else { return nil }

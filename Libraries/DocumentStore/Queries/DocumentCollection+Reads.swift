@@ -25,7 +25,7 @@ extension DocumentCollection {
         return try await find(filter, options: options).first
     }
 
-    /// Gives the documents that match one after the other, with bounded memory unless they are sorted.
+    /// Gives the documents that match one after the other, in natural order or that of the sort, with bounded memory unless they are sorted.
     ///
     /// - Parameter body: returns whether it wants more.
     public func forEach(
@@ -37,7 +37,7 @@ extension DocumentCollection {
 
     /// How many documents match.
     public func countDocuments(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Int {
-        let parsed = try parse(filter, collation: options.collation)
+        let parsed = try parse(filter, options)
         guard let table = try await table() else { return 0 }
         let found = try translation(of: parsed, on: table, hint: options.hint, tellingDoubt: true)
         if found.condition.isExact || found.doubt != nil {
@@ -45,7 +45,7 @@ extension DocumentCollection {
             return min(max(count - options.skip, 0), options.limit ?? .max)
         }
         var options = options
-        (options.sort, options.projection) = (nil, nil)
+        (options.sort, options.projection, options.isOrdered) = (nil, nil, false)
         var count = 0
         try await forEach(filter, options: options) { _ in
             count += 1
@@ -88,8 +88,8 @@ extension DocumentCollection {
         _ path: String, _ filter: Document = [:], options: FindOptions = FindOptions()
     ) async throws -> [Value] {
         var options = options
-        (options.sort, options.projection) = (nil, nil)
-        var values = DistinctValues(path)
+        (options.sort, options.projection, options.isOrdered) = (nil, nil, options.collation != nil)
+        var values = DistinctValues(path, collation: try collation(options.collation))
         if try await addDistinct(&values, filter, options: options) { return values.result }
         try await forEach(filter, options: options) { document in
             try values.add(document)
@@ -104,10 +104,12 @@ extension DocumentCollection {
     private func addDistinct(
         _ values: inout DistinctValues, _ filter: Document, options: FindOptions
     ) async throws -> Bool {
-        let parsed = try parse(filter, collation: options.collation)
+        let parsed = try parse(filter, options)
         guard let table = try await table() else { return true }
         let found = try translation(of: parsed, on: table, hint: options.hint)
-        guard found.condition.isExact, parsed.filter.nearness == nil, let field = values.field else { return false }
+        // Which of two values that a collation holds equal comes first only the order of the documents tells.
+        guard found.condition.isExact, parsed.filter.nearness == nil, options.collation == nil, let field = values.field
+        else { return false }
         let name = FilterTranslation.literal(field)
         let value = "t.document->\(name)"
         // Only the body tells in which order the fields of a document stand.
@@ -118,7 +120,7 @@ extension DocumentCollection {
                     \(value), '$.** ? (@.type() == "object" && !exists(@."$oid") && !exists(@."$date"))') then t._id end
             ) g on g._id = d._id
             """
-        try await eachRow(sql, found.parameters, within: TimeLimit(options.maxTimeMS)) { row in
+        try await eachRow(PostgresStatement(sql, found.parameters), within: TimeLimit(options.maxTimeMS)) { row in
             try values.add(row.document(0))
             return true
         }
@@ -154,7 +156,7 @@ extension DocumentCollection {
         _ body: (Document, Int) async throws -> Bool
     ) async throws {
         var options = options
-        let parsed = try parse(document, collation: options.collation)
+        let parsed = try parse(document, options)
         if parsed.text != nil, let sort = options.sort {
             options.sort = DocumentMetadata.rewritten(["$sort": .document(sort)])["$sort"]?.documentValue
         }
@@ -173,13 +175,14 @@ extension DocumentCollection {
                 read, options: options, output: output, isStreamed: isStreamed, within: limit, body)
         }
         let found = try translation(of: parsed, on: table, hint: options.hint)
-        let (condition, parameters) = (found.condition, found.parameters)
+        let condition = found.condition
+        let natural = try naturalRead(
+            found, of: filter, in: table, hint: options.hint, order: options.natural)
         let columns = found.score.map { "t.body, \($0)" } ?? "t.body"
-        let sql = "select \(columns) from \(table.name) t where \(condition.sql)"
         // What Postgres cuts to size itself, or is one document at most, needs no cursor.
         if options.sort == nil, filter.nearness == nil, condition.isExact, let wanted = options.limit, wanted <= 256 {
             let rows = try await query(
-                PostgresStatement("\(sql) limit \(wanted) offset \(options.skip)", parameters), within: limit)
+                natural.statement(columns, limit: wanted, offset: options.skip), within: limit)
             for row in rows {
                 guard let document = try output.document(of: row) else { continue }
                 guard try await body(output.projected(document), 0) else { return }
@@ -188,25 +191,32 @@ extension DocumentCollection {
         }
         // The first documents that an index finds are seldom others than those that match.
         if options.sort == nil, filter.nearness == nil, options.skip == 0, let wanted = options.limit, wanted <= 16 {
-            let rows = try await query(PostgresStatement("\(sql) limit \(wanted)", parameters), within: limit)
+            let rows = try await query(natural.statement(columns, limit: wanted), within: limit)
             let documents = try rows.compactMap { try output.document(of: $0) }
             if documents.count == rows.count {
                 for document in documents { guard try await body(output.projected(document), 0) else { return } }
                 return
             }
         }
+        var statement = natural.statement(columns)
+        var settings = natural.settings
+        if !options.isOrdered {
+            let sql = "select \(columns) from \(table.name) t where \(condition.sql)"
+            (statement, settings) = (PostgresStatement(sql, found.parameters), nil)
+        }
         if let order = try TopDocuments.Order(options: options, filter: filter) {
             var top = TopDocuments(order: order, skip: options.skip, limit: options.limit)
-            try await eachRow(sql, parameters, within: limit) { row in
+            try await eachRow(statement, settings: settings, within: limit) { row in
                 if let document = try output.document(of: row) { try top.add(document, size: try row.size(0)) }
                 return true
             }
             for document in top.result { guard try await body(output.projected(document), 0) else { return } }
             return
         }
+        if options.limit != nil { settings = nil }
         var place = 0
         var bytes = 0
-        try await eachRow(sql, parameters, within: limit) { row in
+        try await eachRow(statement, settings: settings, within: limit) { row in
             guard let document = try output.document(of: row) else { return true }
             place += 1
             if place <= options.skip { return true }
@@ -218,12 +228,15 @@ extension DocumentCollection {
     }
 
     /// Rows of a cursor, in a snapshot.
+    ///
+    /// - Parameter settings: what to say to Postgres before.
     func eachRow(
-        _ sql: String, _ parameters: [PostgresValue], within limit: TimeLimit,
+        _ statement: PostgresStatement, settings: PostgresStatement? = nil, within limit: TimeLimit,
         _ body: (PostgresRow) async throws -> Bool
     ) async throws {
         try await snapshot(within: limit) { transaction in
-            for try await row in transaction.stream(sql, parameters) {
+            if let settings { _ = try await transaction.send(settings) }
+            for try await row in transaction.stream(statement.sql, statement.parameters) {
                 try limit.check()
                 guard try await body(row) else { return }
             }

@@ -41,7 +41,7 @@ extension DocumentCollection {
     public func updateOne(
         _ filter: Document, _ update: Value, options: UpdateOptions = UpdateOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> UpdateResult {
-        let update = try Self.update(update, arrayFilters: options.arrayFilters)
+        let update = try self.update(update, arrayFilters: options.arrayFilters, variables: options.variables)
         return try await updateFirst(
             filter, update, options: options, operation: .update, beforeCommit: beforeCommit)
     }
@@ -62,9 +62,9 @@ extension DocumentCollection {
     public func updateMany(
         _ filter: Document, _ update: Value, options: UpdateOptions = UpdateOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> UpdateResult {
-        let update = try Self.update(update, arrayFilters: options.arrayFilters)
+        let update = try self.update(update, arrayFilters: options.arrayFilters, variables: options.variables)
         let limit = TimeLimit(options.maxTimeMS)
-        let target = try await target(filter, collation: options.collation, hint: options.hint)
+        let target = try await target(filter, options)
         var result = UpdateResult()
         try await inParts(of: target, within: limit, beforeCommit: beforeCommit) { session, keys in
             var part = UpdateResult()
@@ -96,7 +96,7 @@ extension DocumentCollection {
         _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Int {
         let limit = TimeLimit(options.maxTimeMS)
-        let target = try await target(filter, collation: options.collation, hint: options.hint)
+        let target = try await target(filter, options)
         return try await limit.run {
             try await write(within: limit, beforeCommit: beforeCommit) { session in
                 guard let key = try await session.lockFirst(of: target, sort: nil) else { return 0 }
@@ -110,7 +110,7 @@ extension DocumentCollection {
     public func deleteMany(
         _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Int {
-        let target = try await target(filter, collation: options.collation, hint: options.hint)
+        let target = try await target(filter, options)
         let limit = TimeLimit(options.maxTimeMS)
         var count = 0
         try await inParts(of: target, within: limit, beforeCommit: beforeCommit) { session, keys in
@@ -130,8 +130,9 @@ extension DocumentCollection {
         beforeCommit: CommitHook? = nil
     ) async throws -> Document? {
         try await findAndModify(
-            filter, try Self.update(update, arrayFilters: options.arrayFilters), options: options, operation: .update,
-            beforeCommit: beforeCommit)
+            filter,
+            try self.update(update, arrayFilters: options.arrayFilters, variables: options.variables),
+            options: options, operation: .update, beforeCommit: beforeCommit)
     }
 
     /// Replaces the first document that matches, and returns it as it was, or as it is.
@@ -149,8 +150,7 @@ extension DocumentCollection {
         _ filter: Document, options: FindAndModifyOptions = FindAndModifyOptions(), beforeCommit: CommitHook? = nil
     ) async throws -> Document? {
         let limit = TimeLimit(options.maxTimeMS)
-        let target = try await target(
-            filter, sort: options.sort, collation: options.collation, hint: options.hint)
+        let target = try await target(filter, options)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
         let deleted = try await limit.run {
             try await write(within: limit, beforeCommit: beforeCommit) { session -> Document? in
@@ -163,9 +163,10 @@ extension DocumentCollection {
 
     // MARK: How
 
-    static func update(_ value: Value, arrayFilters: [Document]) throws -> Update {
+    func update(_ value: Value, arrayFilters: [Document], variables: Document) throws -> Update {
+        let constants = try constants(variables)
         do {
-            let update = try Update(value, arrayFilters: arrayFilters)
+            let update = try Update(value, arrayFilters: arrayFilters, constants: constants)
             if update.replacement != nil {
                 throw DocumentStoreError(.badUpdate, "the update needs update operators", mongoCode: 9)
             }
@@ -196,24 +197,29 @@ extension DocumentCollection {
     }
 
     private func output(_ target: DocumentSession.Target, _ options: FindAndModifyOptions) throws -> ReadOutput {
-        try ReadOutput(filter: target.filter, options: FindOptions(projection: options.projection))
+        try ReadOutput(
+            filter: target.filter,
+            options: FindOptions(projection: options.projection, variables: options.variables))
     }
 
-    func target(
-        _ document: Document, sort: Document? = nil, collation: Document?, hint: Value?
-    ) async throws -> DocumentSession.Target {
-        let query = try await session?.review?.query(document, sort: sort, collation: collation)
+    /// What an update, a deletion or a `findOneAnd…` is about.
+    func target(_ filter: Document, _ options: some SelectionOptions) async throws -> DocumentSession.Target {
+        let query = try await session?.review?.query(filter, sort: options.sort, collation: options.collation)
         let reviewed = try query.map { query in
             DocumentSession.Target.Reviewed(
-                query: query, filter: try parse(document, collation: collation).filter,
-                inserted: try parse(query.inserted, collation: collation).filter)
+                query: query, filter: try parse(filter, collation: options.collation).filter,
+                inserted: try parse(query.inserted, collation: options.collation).filter)
         }
-        let parsed = try parse(query?.stored ?? document, collation: collation)
+        let parsed = try parse(
+            query?.stored ?? filter, collation: options.collation, variables: options.variables)
         let table = try await ensuredTable()
-        let found = try translation(of: parsed, on: table, hint: hint)
+        let found = try translation(of: parsed, on: table, hint: options.hint)
         return DocumentSession.Target(
             table: table, filter: parsed.filter, condition: found.condition, parameters: found.parameters,
-            hasText: parsed.text != nil, hint: try hinted(hint, on: table), reviewed: reviewed)
+            hasText: parsed.text != nil, hint: try hinted(options.hint, on: table),
+            natural: try naturalRead(
+                found, of: parsed.filter, in: table, hint: options.hint, order: options.natural),
+            reviewed: reviewed)
     }
 
     func updateFirst(
@@ -222,9 +228,10 @@ extension DocumentCollection {
     ) async throws -> UpdateResult {
         let upsert = options.upsert
         let limit = TimeLimit(options.maxTimeMS)
-        let target = try await target(filter, collation: options.collation, hint: options.hint)
+        let target = try await target(filter, options)
+        let sort = try Self.sort(options.sort, collation: target.filter.collation)
         // Only in a transaction a limit can be given to statements.
-        if session == nil, beforeCommit == nil, limit.isNone,
+        if session == nil, beforeCommit == nil, limit.isNone, sort == nil,
             let updated = try await updateUnlocked(target, update, operation: operation),
             updated.before != nil || !upsert
         {
@@ -234,7 +241,8 @@ extension DocumentCollection {
         return try await limit.run {
             try await racing(upsert: upsert) {
                 try await write(within: limit, beforeCommit: beforeCommit) { session in
-                    try await session.updateFirst(target, update, upsert: upsert, operation: operation)
+                    try await session.updateFirst(
+                        target, update, sort: sort, upsert: upsert, operation: operation)
                 }
             }
         }
@@ -256,8 +264,7 @@ extension DocumentCollection {
         beforeCommit: CommitHook?
     ) async throws -> Document? {
         let limit = TimeLimit(options.maxTimeMS)
-        let target = try await target(
-            filter, sort: options.sort, collation: options.collation, hint: options.hint)
+        let target = try await target(filter, options)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
         let found = try await limit.run {
             try await racing(upsert: options.upsert) {
@@ -337,9 +344,9 @@ extension DocumentCollection {
 
 extension DocumentSession {
     func updateFirst(
-        _ target: Target, _ update: Update, upsert: Bool, operation: ChangeEvent.OperationType
+        _ target: Target, _ update: Update, sort: Sort?, upsert: Bool, operation: ChangeEvent.OperationType
     ) async throws -> UpdateResult {
-        guard let key = try await lockFirst(of: target, sort: nil) else {
+        guard let key = try await lockFirst(of: target, sort: sort) else {
             guard upsert else { return UpdateResult() }
             return UpdateResult(upsertedId: try await self.upsert(target, with: update)["_id"])
         }

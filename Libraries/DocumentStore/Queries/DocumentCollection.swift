@@ -1,4 +1,5 @@
 public import DocumentModel
+import Foundation
 import Postgres
 import QueryLanguage
 
@@ -51,9 +52,28 @@ public struct DocumentCollection: Sendable {
         try await store.tables.indexed(store.tables.ensured(namespace, of: store.storage(of: app)))
     }
 
-    func filter(_ document: Document, collation: Document? = nil) throws -> Filter {
+    func filter(_ document: Document, collation: Document? = nil, variables: Document = [:]) throws -> Filter {
+        let constants = try constants(variables)
         do {
-            return try Filter(document, collation: collation.flatMap { try Collation($0) })
+            return try Filter(document, collation: collation.flatMap { try Collation($0) }, constants: constants)
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+    }
+
+    /// What a command's `let` defines.
+    func constants(_ variables: Document) throws -> [String: Value] {
+        do {
+            if variables.isEmpty { return [:] }
+            return try CommandVariables(variables, now: Int64(Date().timeIntervalSince1970 * 1000)).values
+        } catch {
+            throw DocumentStoreError(query: error, .badFilter)
+        }
+    }
+
+    func collation(_ document: Document?) throws -> Collation? {
+        do {
+            return try document.flatMap { try Collation($0) }
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }
@@ -78,10 +98,26 @@ public struct DocumentCollection: Sendable {
     }
 
     /// A filter with its `$text` apart, which only Postgres can evaluate.
-    func parse(_ document: Document, collation: Document? = nil) throws -> (filter: Filter, text: TextQuery?) {
+    func parse(
+        _ document: Document, collation: Document? = nil, variables: Document = [:]
+    ) throws -> (filter: Filter, text: TextQuery?) {
         var document = document
         let text = try TextQuery.extract(from: &document)
-        return (try filter(document, collation: collation), text)
+        return (try filter(document, collation: collation, variables: variables), text)
+    }
+
+    func parse(_ document: Document, _ options: FindOptions) throws -> (filter: Filter, text: TextQuery?) {
+        try parse(document, collation: options.collation, variables: options.variables)
+    }
+
+    /// How documents are read that no sort orders.
+    func naturalRead(
+        _ found: TranslatedFilter, of filter: Filter, in table: CollectionTable, hint: Value?, order: NaturalOrder
+    ) throws -> NaturalRead {
+        NaturalRead(
+            found, of: filter, in: table, partitionKey: try store.storage(of: app).partitionKey(of: table.namespace),
+            order: order,
+            isHinted: try order == .backward || hinted(hint, on: table) == "$natural")
     }
 
     func translation(

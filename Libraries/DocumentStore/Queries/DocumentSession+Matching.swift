@@ -13,6 +13,8 @@ extension DocumentSession {
         let hasText: Bool
         /// The name of the only index to use.
         let hint: String?
+        /// How they are found one after the other.
+        let natural: NaturalRead
         /// How the write's author sees what the filter finds; `nil` where they see all.
         let reviewed: Reviewed?
 
@@ -39,37 +41,47 @@ extension DocumentSession {
         return (keys, locked.count < limit ? nil : locked.last?.id.text)
     }
 
-    /// Locks the first document that matches; by `sort` if it is given.
+    /// Locks the first document that matches; by `sort` if it is given, else in natural order.
     func lockFirst(of target: Target, sort: Sort?) async throws -> WritePlan.Key? {
         if let sort { return try await lockFirst(of: target, sortedBy: sort) }
-        if target.condition.isExact, target.reviewed == nil {
-            return try await lockMatches(of: target, after: nil, limit: 1).keys.first
-        }
+        if target.condition.isExact, target.reviewed == nil { return try await lockFirstExact(of: target) }
         // Candidates are read without locks, since most of them may not match.
-        var after: String?
+        var after: Int64?
         while true {
-            let ids = try await candidates(of: target, after: after, limit: 128)
-            for (id, isMatch) in ids where isMatch {
+            let found = try await candidates(of: target, after: after, limit: 128)
+            for candidate in found where candidate.isMatch {
                 // It may have changed since it was read.
-                if let key = try await lock(target.table, id: id), try await matches(key, target) { return key }
+                if let key = try await lock(target.table, id: candidate.id), try await matches(key, target) {
+                    return key
+                }
             }
-            guard ids.count == 128 else { return nil }
-            after = ids.last?.id
+            guard found.count == 128 else { return nil }
+            after = found.last?.place
         }
     }
 
-    private func candidates(
-        of target: Target, after: String?, limit: Int
-    ) async throws -> [(id: String, isMatch: Bool)] {
-        var sql = "select t.body, t._id from \(target.table.name) t where (\(target.condition.sql))"
-        var parameters = target.parameters
-        if let after {
-            parameters.append(.text(after))
-            sql += " and t._id > $\(parameters.count)"
+    /// Where Postgres alone tells what matches.
+    private func lockFirstExact(of target: Target) async throws -> WritePlan.Key? {
+        let first = target.natural.statement("t._id", limit: 1)
+        for _ in 0..<10 {
+            // What was first may have been changed until it is locked: then it is another one, or none.
+            let locked = try await lock(
+                target.table, where: "t._id = (select f._id from (\(first.sql)) f) and (\(target.condition.sql))",
+                first.parameters, after: nil, limit: 1)
+            if let key = locked.first { return try await matches(key, target) ? key : nil }
+            if try await run(first).isEmpty { return nil }
         }
+        throw DocumentStoreError(.conflict, "others kept changing the first document that matches", mongoCode: 112)
+    }
+
+    private func candidates(
+        of target: Target, after: Int64?, limit: Int
+    ) async throws -> [(id: String, place: Int64, isMatch: Bool)] {
+        // The place stands behind the columns.
         let output = try ReadOutput(filter: target.filter, options: FindOptions())
-        return try await run(PostgresStatement(sql + " order by t._id limit \(limit)", parameters)).map { row in
-            (try row.decode(1), try output.document(of: row) != nil)
+        let statement = target.natural.statement("t.body, t._id", limit: limit, after: after ?? target.natural.start)
+        return try await run(statement).map { row in
+            (try row.decode(1), try row.decode(2), try output.document(of: row) != nil)
         }
     }
 
@@ -81,8 +93,7 @@ extension DocumentSession {
                 sort, filter: target.filter, table: target.table,
                 partitionKey: storage.partitionKey(of: target.table.namespace),
                 hint: target.hint)
-        let all = PostgresStatement(
-            "select t.body from \(target.table.name) t where (\(target.condition.sql))", target.parameters)
+        let all = target.natural.statement("t.body")
         for _ in 0..<10 {
             var best = try await first(in: ordered?.irregular ?? (ordered == nil ? all : nil), of: target, by: sort)
             for part in ordered?.regular ?? [] {

@@ -7,12 +7,12 @@ public struct DocumentSnapshot: Sendable {
     let app: String
     let transaction: PostgresTransaction
 
-    /// Gives the documents of a collection in the order of their ids, with bounded memory.
+    /// Gives the documents of a collection in the order in which they were inserted, with bounded memory.
     public func forEach(
         in namespace: ChangeEvent.Namespace, _ body: (Document) throws -> Void
     ) async throws {
         guard let table = try await store.tables.existing(namespace, of: app) else { return }
-        for try await row in transaction.stream("select body from \(table.name) order by _id") {
+        for try await row in transaction.stream("select body from \(table.name) order by natural_order") {
             try body(row.document(0))
         }
     }

@@ -2,8 +2,12 @@ public import DocumentModel
 
 /// What a `find` returns of the matching documents, and in which order.
 public struct FindOptions: Sendable {
-    /// `{path: 1}`; `nil` leaves the order to Postgres.
+    /// `{path: 1}`; `nil` for the natural order: that in which documents were inserted, whatever became of them since.
     public var sort: Document?
+    /// Where there is no sort; `{$natural: -1}` as a sort or a hint reverses it.
+    public var natural: NaturalOrder
+    /// Whether it matters which document comes first.
+    var isOrdered = true
     public var skip: Int
     /// `nil` or 0: all.
     public var limit: Int?
@@ -14,11 +18,16 @@ public struct FindOptions: Sendable {
     public var hint: Value?
     /// After how many milliseconds the operation fails with MongoDB's code 50; `nil` or 0: the server's own limit.
     public var maxTimeMS: Int?
+    /// What expressions know as `$$name`: MongoDB's `let`. Its values are expressions that know no document.
+    public var variables: Document
 
     public init(
         sort: Document? = nil, skip: Int = 0, limit: Int? = nil, projection: Document? = nil,
-        collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil
+        collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil, variables: Document = [:]
     ) {
+        self.variables = variables
+        var sort = sort
+        natural = .taken(from: &sort, hint: hint)
         self.sort = sort
         // Their sum is a number too.
         self.skip = min(max(skip, 0), .max / 2)
@@ -30,22 +39,48 @@ public struct FindOptions: Sendable {
     }
 }
 
+/// What all options of writes have that look for documents.
+protocol SelectionOptions: Sendable {
+    var sort: Document? { get }
+    var collation: Document? { get }
+    var hint: Value? { get }
+    var natural: NaturalOrder { get }
+    var variables: Document { get }
+}
+
+extension UpdateOptions: SelectionOptions {}
+extension FindAndModifyOptions: SelectionOptions {}
+extension DeleteOptions: SelectionOptions {
+    var sort: Document? { nil }
+    var natural: NaturalOrder { NaturalOrder(hint?.documentValue) ?? .forward }
+}
+
 /// How an update is made.
 public struct UpdateOptions: Sendable {
     /// Insert a document where none matches.
     public var upsert: Bool
     /// What `$[name]` stands for.
     public var arrayFilters: [Document]
+    /// Which of the documents that match is the first; means something to `updateOne` and `replaceOne` only.
+    public var sort: Document?
+    /// As in ``FindOptions``.
+    public var natural: NaturalOrder
     public var collation: Document?
+    /// As in ``FindOptions``.
+    public var variables: Document
     /// As in ``FindOptions``.
     public var hint: Value?
     /// As in ``FindOptions``; in a `bulkWrite` that of the whole holds.
     public var maxTimeMS: Int?
 
     public init(
-        upsert: Bool = false, arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil,
-        maxTimeMS: Int? = nil
+        upsert: Bool = false, arrayFilters: [Document] = [], sort: Document? = nil, collation: Document? = nil,
+        hint: Value? = nil, maxTimeMS: Int? = nil, variables: Document = [:]
     ) {
+        var sort = sort
+        natural = .taken(from: &sort, hint: hint)
+        self.sort = sort
+        self.variables = variables
         self.upsert = upsert
         self.arrayFilters = arrayFilters
         self.collation = collation
@@ -61,8 +96,13 @@ public struct DeleteOptions: Sendable {
     public var hint: Value?
     /// As in ``UpdateOptions``.
     public var maxTimeMS: Int?
+    /// As in ``FindOptions``.
+    public var variables: Document
 
-    public init(collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil) {
+    public init(
+        collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil, variables: Document = [:]
+    ) {
+        self.variables = variables
         self.collation = collation
         self.hint = hint
         self.maxTimeMS = maxTimeMS
@@ -72,6 +112,8 @@ public struct DeleteOptions: Sendable {
 /// How a `findOneAnd…` chooses and answers.
 public struct FindAndModifyOptions: Sendable {
     public var sort: Document?
+    /// As in ``FindOptions``.
+    public var natural: NaturalOrder
     public var projection: Document?
     public var upsert: Bool
     /// Return the document as it is afterwards, not as it was.
@@ -82,12 +124,18 @@ public struct FindAndModifyOptions: Sendable {
     public var hint: Value?
     /// As in ``FindOptions``.
     public var maxTimeMS: Int?
+    /// As in ``FindOptions``.
+    public var variables: Document
 
     public init(
         sort: Document? = nil, projection: Document? = nil, upsert: Bool = false, returnNew: Bool = false,
-        arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil
+        arrayFilters: [Document] = [], collation: Document? = nil, hint: Value? = nil, maxTimeMS: Int? = nil,
+        variables: Document = [:]
     ) {
+        var sort = sort
+        natural = .taken(from: &sort, hint: hint)
         self.sort = sort
+        self.variables = variables
         self.projection = projection
         self.upsert = upsert
         self.returnNew = returnNew

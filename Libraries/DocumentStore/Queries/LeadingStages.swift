@@ -40,6 +40,6 @@ public struct LeadingStages: Sendable {
     public func options(_ options: AggregateOptions) -> FindOptions {
         FindOptions(
             sort: sort, skip: skip, limit: limit, collation: options.collation, hint: options.hint,
-            maxTimeMS: options.maxTimeMS)
+            maxTimeMS: options.maxTimeMS, variables: options.variables)
     }
 }

@@ -37,7 +37,8 @@ struct ReadOutput {
         }
         self.metadata = metadata
         do {
-            projection = rest.isEmpty ? nil : try Projection(rest)
+            let constants = options.variables.isEmpty ? [:] : try CommandVariables(options.variables, now: now).values
+            projection = rest.isEmpty ? nil : try Projection(rest, constants: constants)
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }

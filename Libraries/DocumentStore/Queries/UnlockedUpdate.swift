@@ -17,12 +17,9 @@ struct UnlockedUpdate {
     func run(_ update: Update, operation: ChangeEvent.OperationType) async throws -> DocumentSession.Updated? {
         // Of other conditions many candidates may have to be looked at.
         guard target.condition.isExact else { return nil }
-        let sql = """
-            select \(DocumentRow.columns) from \(target.table.name) t where (\(target.condition.sql))
-            order by t._id limit 1
-            """
+        let first = target.natural.statement(DocumentRow.columns, limit: 1)
         let found = DocumentSession.Updated(before: nil, after: nil, isModified: false)
-        guard let row = try await store.client.query(PostgresStatement(sql, target.parameters)).first else {
+        guard let row = try await store.client.query(first).first else {
             return found
         }
         let id = try row.decode(0, as: String.self)

@@ -18,22 +18,26 @@ extension DocumentCollection {
         func stripped(_ document: Document) async throws -> Bool { try await body(DocumentMetadata.stripped(document)) }
         switch field.key {
         case "$match":
-            let parsed = try parse(options, collation: collation)
+            let parsed = try parse(options, collation: collation, variables: given.variables)
             guard parsed.text != nil else { return false }
-            let pipeline = try pipeline(rest)
+            let constants = try constants(given.variables)
+            let pipeline = try pipeline(rest, variables: Set(constants.keys))
             let table = try await table()
             let output = try ReadOutput(filter: parsed.filter, options: FindOptions(), hasScore: true)
-            try await run(pipeline, collation: collation, within: limit, stripped) { take in
+            try await run(pipeline, collation: collation, variables: constants, within: limit, stripped) { take in
                 guard let table else { return }
                 let found = try translation(of: parsed, on: table, hint: given.hint)
-                let sql =
-                    "select t.body, \(found.score ?? "0::float8") from \(table.name) t where \(found.condition.sql)"
-                try await eachRow(sql, found.parameters, within: limit) { row in
+                let natural = try naturalRead(
+                    found, of: parsed.filter, in: table, hint: given.hint, order: .forward)
+                let statement = natural.statement("t.body, \(found.score ?? "0::float8")")
+                try await eachRow(statement, within: limit) { row in
                     guard let document = try output.document(of: row) else { return true }
                     return try await take(document)
                 }
             }
-        case "$search": try await search(options, rest, collation, within: limit, stripped)
+        case "$search":
+            let constants = try constants(given.variables)
+            try await search(options, rest, collation, constants, within: limit, stripped)
         case "$searchMeta":
             let pipeline = try pipeline(rest)
             let search = try SearchSpecification(options)
@@ -49,15 +53,16 @@ extension DocumentCollection {
     }
 
     private func search(
-        _ options: Document, _ rest: [Document], _ collation: Document?, within limit: TimeLimit,
+        _ options: Document, _ rest: [Document], _ collation: Document?, _ constants: [String: Value],
+        within limit: TimeLimit,
         _ body: (Document) async throws -> Bool
     ) async throws {
         let search = try SearchSpecification(options)
         let order = search.sort.map { [DocumentMetadata.rewritten(["$sort": .document($0)])] } ?? []
-        let pipeline = try pipeline(order + rest, variables: ["SEARCH_META"])
+        let pipeline = try pipeline(order + rest, variables: Set(constants.keys).union(["SEARCH_META"]))
         let table = try await table()
         try await ensure(search.extensions)
-        var variables: [String: Value] = [:]
+        var variables = constants
         // Counting is another look at all that is found: only for those who ask.
         if let table, rest.contains(where: { Self.mentions("$$SEARCH_META", .document($0)) }) {
             variables["SEARCH_META"] = .document(try await meta(search, on: table, within: limit))
@@ -67,9 +72,9 @@ extension DocumentCollection {
             guard let table else { return }
             let sql = """
                 select t.body, \(search.score) as score from \(table.name) t where \(search.condition)
-                order by score desc, t._id
+                order by score desc, t.natural_order
                 """
-            try await eachRow(sql, search.parameters, within: limit) { row in
+            try await eachRow(PostgresStatement(sql, search.parameters), within: limit) { row in
                 guard var document = try output.document(of: row) else { return true }
                 let highlights = search.highlights?.value(of: document)
                 document[DocumentMetadata.searchScore.field] = .double(try row.decode(1))

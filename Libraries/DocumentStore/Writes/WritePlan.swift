@@ -21,7 +21,7 @@ struct WritePlan: Sendable {
 
     let storage: AppStorage
     private(set) var documents: [Key: WorkingDocument] = [:]
-    /// In the order in which they were first met, so that the statements are the same for the same input.
+    /// Those that change, in the order in which they first did: in it new ones get their places in the natural order.
     private(set) var order: [Key] = []
     /// How many revisions each partition will take.
     private(set) var counts: [ExactText: Int64] = [:]
@@ -43,7 +43,6 @@ struct WritePlan: Sendable {
         guard documents[key] == nil else { return }
         documents[key] = WorkingDocument(table: table, id: id, row: row)
         bytes += row?.body.count ?? 0
-        order.append(key)
     }
 
     /// How many revisions the partition will take so far.
@@ -70,6 +69,7 @@ struct WritePlan: Sendable {
     ) -> [(partition: Partition, ordinal: Int64)] {
         guard var document = documents[key] else { return [] }
         let before = document.current
+        let isFirst = document.changes.isEmpty
         var taken: [(partition: Partition, ordinal: Int64)] = []
         document.isFlushed = false
         bytes += body.count
@@ -87,6 +87,7 @@ struct WritePlan: Sendable {
             )
             taken.append((before.partition, ordinal))
         }
+        if isFirst, !document.changes.isEmpty { order.append(key) }
         documents[key] = document
         return taken
     }

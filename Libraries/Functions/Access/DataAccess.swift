@@ -22,7 +22,9 @@ public enum DataAccess: Sendable {
             case .system:
                 return try await call.perform(
                     on: store.collection(call.namespace.collection, database: call.namespace.database, app: app))
-            case .user(let user): return try await user.perform(call, on: store)
+            case .user(let user):
+                try call.checkUnderRules()
+                return try await user.perform(call, on: store)
             }
         }
     }
@@ -45,7 +47,9 @@ public enum DataAccess: Sendable {
             case .system:
                 return try await call.perform(
                     on: session.collection(call.namespace.collection, database: call.namespace.database))
-            case .user(let user): return try await user.perform(call, in: session)
+            case .user(let user):
+                try call.checkUnderRules()
+                return try await user.perform(call, in: session)
             }
         }
     }

@@ -49,8 +49,9 @@ struct RuledCollection: Sendable {
             }
             return .int64(count)
         case "distinct":
-            var values = DistinctValues(try call.field)
             var options = call.findOptions
+            var values = DistinctValues(
+                try call.field, collation: try options.collation.flatMap { try Collation($0) })
             (options.sort, options.projection) = (nil, nil)
             try await forEachVisible(call.filter, options: options) { document, _ in
                 try values.add(document)

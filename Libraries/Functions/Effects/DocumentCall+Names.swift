@@ -7,17 +7,24 @@ extension DocumentCall {
         "database", "collection", "session", "maxTimeMS", "comment", "readConcern", "writeConcern", "readPreference",
     ]
     private static let selection: Set<String> = ["filter", "query", "collation", "hint"]
-    private static let reading = selection.union([
+    private static let defining = selection.union(["let"])
+    private static let reading = defining.union([
         "projection", "project", "sort", "skip", "limit", "batchSize", "allowDiskUse",
     ])
     private static let aggregation: Set<String> = [
-        "pipeline", "collation", "hint", "batchSize", "allowDiskUse", "cursor",
+        "pipeline", "collation", "hint", "batchSize", "allowDiskUse", "cursor", "let",
     ]
-    private static let counting = selection.union(["skip", "limit"])
-    private static let updating = selection.union(["update", "upsert", "arrayFilters"])
-    private static let modifying = selection.union([
+    private static let counting = defining.union(["skip", "limit"])
+    private static let updating = defining.union(["update", "upsert", "arrayFilters"])
+    private static let modifying = defining.union([
         "sort", "projection", "project", "upsert", "returnNewDocument", "returnDocument",
     ])
+    /// What MongoDB and its drivers know and nobody does here; asking for `false` asks for nothing.
+    private static let unsupported: Set<String> = [
+        "allowPartialResults", "awaitData", "bypassDocumentValidation", "forceServerObjectId", "includeResultMetadata",
+        "max", "min", "noCursorTimeout", "oplogReplay", "returnKey", "showRecordId", "singleBatch", "tailable",
+        "timeoutMS",
+    ]
 
     /// The arguments of each method, by every name that an SDK, a driver or the data API gives them.
     private static let names: [String: Set<String>] = [
@@ -25,14 +32,14 @@ extension DocumentCall {
         "explain": reading.union(aggregation).union(["verbosity"]),
         "count": counting, "countDocuments": counting, "estimatedDocumentCount": [],
         "distinct": selection.union(["field"]),
-        "insertOne": ["document", "bypassDocumentValidation"],
-        "insertMany": ["documents", "ordered", "bypassDocumentValidation"],
-        "updateOne": updating, "updateMany": updating,
-        "replaceOne": selection.union(["replacement", "update", "upsert"]),
-        "deleteOne": selection, "deleteMany": selection,
+        "insertOne": ["document"],
+        "insertMany": ["documents", "ordered"],
+        "updateOne": updating.union(["sort"]), "updateMany": updating,
+        "replaceOne": defining.union(["replacement", "update", "upsert", "sort"]),
+        "deleteOne": defining, "deleteMany": defining,
         "findOneAndUpdate": modifying.union(["update", "arrayFilters"]),
         "findOneAndReplace": modifying.union(["replacement", "update"]), "findOneAndDelete": modifying,
-        "bulkWrite": ["operations", "ordered"],
+        "bulkWrite": ["operations", "ordered", "let"],
     ]
 
     /// What is misspelled would change nothing, and a call without its filter would meet every document.
@@ -40,6 +47,10 @@ extension DocumentCall {
         guard let known = names[action] else { return }
         for field in arguments.fields where field.value != .undefined {
             guard !known.contains(field.key), !common.contains(field.key) else { continue }
+            if unsupported.contains(field.key) {
+                if field.value == false || field.value == .null { continue }
+                throw EffectFailure(name: "MongoDBError", message: "\(field.key) is not supported", code: 115)
+            }
             throw EffectFailure(
                 name: "MongoDBError", message: "BSON field '\(action).\(field.key)' is an unknown field.", code: 40415)
         }

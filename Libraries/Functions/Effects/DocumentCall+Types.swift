@@ -2,7 +2,7 @@ import DocumentModel
 import FunctionProtocol
 
 extension DocumentCall {
-    private static let documents = ["filter", "query", "sort", "projection", "project", "collation"]
+    private static let documents = ["filter", "query", "sort", "projection", "project", "collation", "let"]
     private static let arrays = ["pipeline", "arrayFilters", "documents", "operations"]
     private static let flags = ["upsert", "returnNewDocument", "ordered"]
     private static let numbers = ["skip", "limit", "maxTimeMS"]

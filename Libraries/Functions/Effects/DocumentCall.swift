@@ -128,25 +128,48 @@ public struct DocumentCall: Sendable {
 
     private var collation: Document? { arguments["collation"]?.documentValue }
 
+    /// What the call's expressions know as `$$name`.
+    private var variables: Document { arguments["let"]?.documentValue ?? [:] }
+
+    /// What the app's rules don't follow: constants in a query, and the order that decides which document is written.
+    func checkUnderRules() throws(EffectFailure) {
+        var all = [arguments]
+        for operation in arguments["operations"]?.arrayValue ?? [] {
+            if let inner = operation.documentValue?.fields.first?.value.documentValue { all.append(inner) }
+        }
+        for arguments in all where !(arguments["let"]?.documentValue ?? [:]).isEmpty {
+            throw EffectFailure(name: "MongoDBError", message: "let is not supported under data rules", code: 115)
+        }
+        let isChosen = isWrite && !returnsDocument
+        for arguments in all where isChosen && !(arguments["sort"]?.documentValue ?? [:]).isEmpty {
+            throw EffectFailure(
+                name: "MongoDBError", message: "sort of \(action) is not supported under data rules", code: 115)
+        }
+    }
+
     var findOptions: FindOptions {
         FindOptions(
             sort: arguments["sort"]?.documentValue, skip: int("skip") ?? 0, limit: int("limit"),
-            projection: projection, collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
+            projection: projection, collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"),
+            variables: variables)
     }
 
     var aggregateOptions: AggregateOptions {
-        AggregateOptions(collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
+        AggregateOptions(
+            collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"), variables: variables)
     }
 
     private var deleteOptions: DeleteOptions {
-        DeleteOptions(collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
+        DeleteOptions(
+            collation: collation, hint: arguments["hint"], maxTimeMS: int("maxTimeMS"), variables: variables)
     }
 
     private var updateOptions: UpdateOptions {
         get throws {
             UpdateOptions(
-                upsert: flag("upsert"), arrayFilters: try arrayFilters(arguments), collation: collation,
-                hint: arguments["hint"], maxTimeMS: int("maxTimeMS"))
+                upsert: flag("upsert"), arrayFilters: try arrayFilters(arguments),
+                sort: arguments["sort"]?.documentValue, collation: collation, hint: arguments["hint"],
+                maxTimeMS: int("maxTimeMS"), variables: variables)
         }
     }
 
@@ -156,7 +179,7 @@ public struct DocumentCall: Sendable {
                 sort: arguments["sort"]?.documentValue, projection: projection, upsert: flag("upsert"),
                 returnNew: flag("returnNewDocument") || arguments["returnDocument"]?.stringValue == "after",
                 arrayFilters: try arrayFilters(arguments), collation: collation, hint: arguments["hint"],
-                maxTimeMS: int("maxTimeMS"))
+                maxTimeMS: int("maxTimeMS"), variables: variables)
         }
     }
 
@@ -256,6 +279,7 @@ public struct DocumentCall: Sendable {
                     throw EffectFailure(
                         name: "MongoDBError", message: "an operation of bulkWrite is no document", code: 9)
                 }
+                if field.key != "insertOne", operation["let"] == nil { operation["let"] = arguments["let"] }
                 operation["database"] = .string(namespace.database)
                 operation["collection"] = .string(namespace.collection)
                 let call = try DocumentCall(action: field.key, arguments: operation)

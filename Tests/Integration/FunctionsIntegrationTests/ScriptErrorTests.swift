@@ -77,4 +77,55 @@ import Testing
             #expect(seen == 251)
         }
     }
+
+    @Test func `options that nobody serves are refused by their names, and so are misspelled ones`() async throws {
+        try await PoolFixture.with { fixture in
+            let seen = try await fixture.run(
+                """
+                exports = async () => {
+                  \(Self.catching)
+                  const code = async call => (await caught(call))?.code ?? 0;
+                  return [
+                    await code(() => items.insertOne({_id: 1}, {bypassDocumentValidation: true})),
+                    await code(() => items.insertOne({_id: 1}, {bypassDocumentValidation: false})),
+                    await code(() => items.updateOne({}, {$set: {n: 1}}, {bypassDocumentValidation: true})),
+                    await code(() => items.aggregate([], {bypassDocumentValidation: true}).toArray()),
+                    await code(() => items.find({}, {}, {returnKey: true}).toArray()),
+                    await code(() => items.updateOne({}, {$set: {n: 1}}, {srot: {n: 1}})),
+                    await code(() => items.updateMany({}, {$set: {n: 1}}, {sort: {n: 1}})),
+                  ];
+                };
+                """)
+            #expect(seen.arrayValue?.prefix(4) == [115, 0, 115, 115], "\(seen)")
+            #expect(seen.arrayValue?.suffix(3) == [115, 40415, 40415], "\(seen)")
+        }
+    }
+
+    @Test func `let and the sort of an update are served, and a decimal keeps its bits`() async throws {
+        try await PoolFixture.with { fixture in
+            let odd = Decimal128(high: 0x7C00_0000_0000_0000, low: 0x12)
+            try await fixture.items.insertMany([
+                ["_id": 1, "n": 1, "d": .decimal128(odd)],
+                ["_id": 2, "n": 2, "d": .decimal128(Decimal128("1.00") ?? .zero)],
+            ])
+            let seen = try await fixture.run(
+                """
+                exports = async () => {
+                  const items = context.services.get("mongodb-atlas").db("Test").collection("Item");
+                  await items.updateOne({}, {$set: {first: true}}, {sort: {n: -1}});
+                  await items.updateOne({$expr: {$eq: ["$n", "$$one"]}}, [{$set: {met: "$$one"}}], {let: {one: 1}});
+                  const all = await items.find({}).sort({_id: 1}).toArray();
+                  await items.insertMany(all.map(d => ({...d, _id: d._id + 10})));
+                  return [all.map(d => d.first ?? false), all.map(d => d.met ?? 0), all.map(d => d.d.toString())];
+                };
+                """)
+            #expect(seen == [[false, true], [1, 0], ["NaN", "1.00"]], "\(seen)")
+            let copy = try await fixture.items.findOne(["_id": 11])
+            guard case .decimal128(let number)? = copy?["d"] else {
+                Issue.record("no decimal: \(copy ?? [:])")
+                return
+            }
+            #expect(number == odd)
+        }
+    }
 }

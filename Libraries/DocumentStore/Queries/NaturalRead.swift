@@ -1,0 +1,129 @@
+import DocumentModel
+import Postgres
+import QueryLanguage
+
+/// A read whose documents come in the order in which they were inserted, or in its reverse; a range of `_id`s comes in the order of
+/// `_id`, as from MongoDB's index.
+///
+/// The index of the natural order finds the first documents of a collection at once. Those of a condition that another index serves
+/// are sorted instead: left to the choice, Postgres would look through the whole collection wherever it takes matches to be many.
+struct NaturalRead: Sendable {
+    /// How many documents a condition has to find for the natural order to be the better way to the first of them.
+    private static let many = 1000
+    /// So many of the first documents are worth the choice.
+    private static let few = 256
+
+    /// What finds the documents of a condition.
+    private enum Reach {
+        /// The primary key, of one document.
+        case one
+        /// The primary key, in its order.
+        case ids
+        case index
+        /// The index of the partitions, of whose sizes Postgres knows.
+        case partition
+        case nothing
+    }
+
+    private let table: String
+    private let condition: String
+    /// The condition without those of indexes, and its parameters behind those of the other one; `nil` where there is none.
+    private let plain: (sql: String, parameters: [PostgresValue])?
+    private let parameters: [PostgresValue]
+    private let order: NaturalOrder
+    private let reach: Reach
+
+    /// - Parameters:
+    ///   - found: `filter` as Postgres evaluates it.
+    ///   - isHinted: Whether `$natural` was asked for.
+    init(
+        _ found: TranslatedFilter, of filter: Filter, in table: CollectionTable, partitionKey: String?,
+        order: NaturalOrder, isHinted: Bool
+    ) {
+        self.table = table.name
+        self.order = order
+        condition = found.condition.sql
+        parameters = found.parameters
+        reach = Self.reach(of: filter, found, partitionKey: partitionKey, isHinted: isHinted)
+        if found.score == nil {
+            var translation = FilterTranslation(partitionKey: partitionKey, parameters: found.parameters)
+            let plain = translation.translate(filter).sql
+            self.plain = (plain, translation.parameters)
+        } else {
+            plain = nil
+        }
+    }
+
+    private static func reach(
+        of filter: Filter, _ found: TranslatedFilter, partitionKey: String?, isHinted: Bool
+    ) -> Reach {
+        var reach = found.indexes.isEmpty && found.score == nil ? Reach.nothing : .index
+        if filter.collation != nil { return reach }
+        let nodes = if case .and(let nodes) = filter.node { nodes } else { [filter.node] }
+        for node in nodes {
+            guard case .field(let path, let condition) = node, path.components.count == 1 else { continue }
+            switch (path.components[0].name, condition) {
+            case ("_id", .equal): return .one
+            case ("_id", .in): reach = .index
+            case ("_id", .compare(_, let value)) where reach == .nothing && !isHinted && !value.isNumber: reach = .ids
+            case (partitionKey, .equal) where reach == .nothing: reach = .partition
+            default: break
+            }
+        }
+        return reach
+    }
+
+    /// To be sent before the cursor of a statement without a limit, which reads to its end; `nil` where it changes nothing.
+    var settings: PostgresStatement? {
+        reach == .partition ? "select set_config('cursor_tuple_fraction', '1', true)" : nil
+    }
+
+    /// A place that all documents are behind.
+    var start: Int64 { order == .forward ? .min : .max }
+
+    /// The statement.
+    ///
+    /// - Parameters:
+    ///   - columns: Of the table `t`. Behind them a row has its place in the natural order.
+    ///   - after: Only documents behind this place, in natural order.
+    func statement(
+        _ columns: String, limit: Int? = nil, offset: Int = 0, after: Int64? = nil
+    ) -> PostgresStatement {
+        var condition = "(\(condition))"
+        var behind = ""
+        var parameters = parameters
+        func addPlace() {
+            guard let after else { return }
+            parameters.append(.int(after))
+            behind = " and t.natural_order \(order == .forward ? ">" : "<") $\(parameters.count)"
+        }
+        let cut = (limit.map { " limit \($0)" } ?? "") + (offset > 0 ? " offset \(offset)" : "")
+        let source = "select \(columns), t.natural_order as place from \(table) t where"
+        let natural = "order by t.natural_order\(order.direction)\(cut)"
+        let byPlace = "order by place\(order.direction)\(cut)"
+        if let limit, limit + offset <= Self.few, reach == .index, let plain {
+            parameters = plain.parameters
+            addPlace()
+            condition += behind
+            // Only one of the two parts is carried out behind the first.
+            return PostgresStatement(
+                """
+                with found as materialized (\(source) \(condition) limit \(Self.many)),
+                    size as materialized (select count(*) = \(Self.many) as is_large from found)
+                (select * from found where not (select is_large from size) \(byPlace))
+                union all
+                (\(source) (select is_large from size) and (\(plain.sql))\(behind) \(natural))
+                """, parameters)
+        }
+        addPlace()
+        condition += behind
+        let sql =
+            switch reach {
+            case .one: "\(source) \(condition)\(cut)"
+            case .ids where after == nil: "\(source) \(condition) order by t._id\(order.direction)\(cut)"
+            case .index: "select * from (\(source) \(condition) offset 0) found \(byPlace)"
+            case .ids, .partition, .nothing: "\(source) \(condition) \(natural)"
+            }
+        return PostgresStatement(sql, parameters)
+    }
+}
