@@ -69,6 +69,7 @@ let clibraries: [Target] = [
 
 let libraries: [Target] = [
     // Layer 1: the machine.
+    library("Texts"),
     library("EventLoop", ["Cuv"]),
     library("Logging", ["EventLoop"]),
     library("Metrics", ["EventLoop"]),
@@ -76,9 +77,9 @@ let libraries: [Target] = [
     .target(name: "Ccrash", path: "Libraries/C/Ccrash"),
     library("Lifecycle", ["Ccrash", "EventLoop", "Logging"]),
     library("WebSocket", ["Cwslay", "Ccrypto", "Cssl", "Czlib", "EventLoop"]),
-    library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "WebSocket"]),
+    library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts", "WebSocket"]),
     library("HTTPClient", ["Ccurl", "EventLoop"]),
-    library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
     library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
     // a `bind` of its own: only the tool and tests link it
@@ -87,10 +88,10 @@ let libraries: [Target] = [
     // what posix_spawn can't say
     .target(name: "Cspawn", path: "Libraries/C/Cspawn"),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
-    library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux]))]),
+    library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
-    library("DocumentModel"),
+    library("DocumentModel", ["Texts"]),
     library("QueryLanguage", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
     library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
@@ -121,7 +122,7 @@ let libraries: [Target] = [
             "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
     library("Gateways", ["Postgres"]),
-    library("Presence", ["Redis"]),
+    library("Presence", ["Redis", "Texts"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library(
         "ServiceEngines",

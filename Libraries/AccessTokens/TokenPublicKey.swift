@@ -2,10 +2,10 @@ public import DocumentModel
 
 /// A public P-256 key that tokens are verified with, as it is published.
 public struct TokenPublicKey: Hashable, Sendable {
-    public let id: String
+    @ExactText public private(set) var id: String
     /// The coordinates, base64url without padding.
-    public let x: String
-    public let y: String
+    @ExactText public private(set) var x: String
+    @ExactText public private(set) var y: String
 
     /// Reads a JWK; members that aren't public are left behind.
     ///

@@ -13,13 +13,13 @@ public final class TokenVerifier: @unchecked Sendable {
     public static let issueLeeway: Int64 = 60
 
     private let lock = NSLock()
-    private var table: [String: VerificationKey] = [:]
+    private var table: [ExactText: VerificationKey] = [:]
 
     public init(keys: TokenKeySet = TokenKeySet()) throws(AccessTokenError) { try replaceKeys(keys) }
 
     /// The keys in use.
     public var keys: TokenKeySet {
-        lock.withLock { TokenKeySet(table.values.map(\.publicKey).sorted { $0.id < $1.id }) }
+        lock.withLock { TokenKeySet(table.values.map(\.publicKey).sorted { ByteOrder.compare($0.id, $1.id) < 0 }) }
     }
 
     /// Replaces all keys.
@@ -27,7 +27,7 @@ public final class TokenVerifier: @unchecked Sendable {
     /// - Throws: `keyInvalid` for a key whose point isn't on the curve; then nothing has changed.
     public func replaceKeys(_ keys: TokenKeySet) throws(AccessTokenError) {
         let known = lock.withLock { self.table }
-        var replacement: [String: VerificationKey] = [:]
+        var replacement: [ExactText: VerificationKey] = [:]
         for key in keys.keys {
             if let same = known[key.id], same.publicKey == key {
                 replacement[key.id] = same
@@ -72,7 +72,9 @@ public final class TokenVerifier: @unchecked Sendable {
         guard claims.type == type else {
             throw AccessTokenError(.typeMismatch, "a token of type \(claims.type.rawValue)")
         }
-        guard app == nil || claims.app == app else { throw AccessTokenError(.appMismatch, "a token of another app") }
+        guard app == nil || app.map(claims.app.hasSameBytes) == true else {
+            throw AccessTokenError(.appMismatch, "a token of another app")
+        }
         guard claims.issuedAt <= now + Self.issueLeeway else {
             throw AccessTokenError(.notYetValid, "issued in the future")
         }

@@ -26,7 +26,7 @@ public struct AppDefinition: Sendable {
     public internal(set) var triggers: [TriggerDefinition] = []
     public internal(set) var values: [AppValue] = []
     /// Environment name to its values.
-    public internal(set) var environments: [String: Document] = [:]
+    public internal(set) var environments: [ExactText: Document] = [:]
     public internal(set) var httpEndpoints: [HTTPEndpoint] = []
     /// The data API's settings; `nil` where the app doesn't enable it.
     public internal(set) var dataAPI: DataAPI?
@@ -104,22 +104,24 @@ extension AppDefinition {
 
 extension AppDefinition {
     /// The function of this name, or `nil`.
-    public func function(_ name: String) -> FunctionDefinition? { functions.first { $0.name == name } }
+    public func function(_ name: String) -> FunctionDefinition? { functions.first { $0.name.hasSameBytes(as: name) } }
 
     /// The provider of this name (`local-userpass`), or `nil`; a disabled one is returned too.
-    public func authProvider(_ name: String) -> AuthProvider? { authProviders.first { $0.name == name } }
+    public func authProvider(_ name: String) -> AuthProvider? { authProviders.first { $0.name.hasSameBytes(as: name) } }
 
     /// The collection of this name in this database, or `nil`.
     public func collection(_ name: String, database: String) -> CollectionDefinition? {
-        collections.first { $0.name == name && $0.database == database }
+        collections.first { $0.name.hasSameBytes(as: name) && $0.database.hasSameBytes(as: database) }
     }
 
     /// The trigger of this name, or `nil`.
-    public func trigger(_ name: String) -> TriggerDefinition? { triggers.first { $0.name == name } }
+    public func trigger(_ name: String) -> TriggerDefinition? { triggers.first { $0.name.hasSameBytes(as: name) } }
 
     /// The value of this name as rules and functions see it; `nil` when there is none or it is a secret's name.
     public func value(_ name: String) -> Value? {
-        guard let value = values.first(where: { $0.name == name }), !value.isFromSecret else { return nil }
+        guard let value = values.first(where: { $0.name.hasSameBytes(as: name) }), !value.isFromSecret else {
+            return nil
+        }
         return value.value
     }
 
@@ -133,7 +135,7 @@ extension AppDefinition {
         let configured =
             authProviders.filter { !$0.isDisabled }.map(\.secretConfig) + dataSources.map(\.secretConfig)
         let values = values.filter(\.isFromSecret).compactMap(\.value.stringValue)
-        return Set((configured.flatMap(texts) + values).filter { !$0.isEmpty }).sorted()
+        return Set(texts: (configured.flatMap(texts) + values).filter { !$0.isEmpty }).sortedTexts
     }
 
     /// The values of the app's own environment.

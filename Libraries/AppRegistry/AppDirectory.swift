@@ -1,3 +1,4 @@
+public import DocumentModel
 import EventLoop
 public import Lifecycle
 public import Logging
@@ -12,7 +13,7 @@ public final class AppDirectory: Service {
     public typealias Observer = @Sendable (AppChange) async -> Void
 
     private struct State {
-        var apps: [String: DeployedApp] = [:]
+        var apps: [ExactText: DeployedApp] = [:]
         var isLoaded = false
         var observers: [Observer] = []
         var loadWaiters: [CheckedContinuation<Void, Never>] = []
@@ -43,7 +44,7 @@ public final class AppDirectory: Service {
     public func app(_ id: String) -> DeployedApp? { state.withLock { $0.apps[id] } }
 
     /// All apps, by id.
-    public var apps: [String: DeployedApp] { state.withLock { $0.apps } }
+    public var apps: [ExactText: DeployedApp] { state.withLock { $0.apps } }
 
     /// Whether the apps were loaded since the start.
     public var isLoaded: Bool { state.withLock { $0.isLoaded } }
@@ -130,7 +131,8 @@ public final class AppDirectory: Service {
     private func load() async throws {
         let versions = try await registry.versions()
         let known = state.withLock { $0.apps }
-        for (id, version) in versions.sorted(by: { $0.key < $1.key }) where known[id]?.version != version {
+        for (key, version) in versions.sorted(by: { $0.key < $1.key }) where known[key]?.version != version {
+            let id = key.text
             do {
                 guard let app = try await registry.load(id) else { continue }
                 state.withLock { $0.apps[id] = app }
@@ -141,7 +143,7 @@ public final class AppDirectory: Service {
                 logger.error("app can't be loaded", metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }
-        for id in known.keys.sorted() where versions[id] == nil {
+        for id in known.keys.sorted().map(\.text) where versions[id] == nil {
             state.withLock { $0.apps[id] = nil }
             logger.notice("app removed", metadata: ["app": "\(id)"])
             await tell(.removed(app: id))

@@ -60,9 +60,9 @@ public struct AppRegistry: Sendable {
     }
 
     /// The versions of all deployed apps, by id.
-    public func versions() async throws -> [String: Int64] {
+    public func versions() async throws -> [ExactText: Int64] {
         let rows = try await client.query("SELECT id, version FROM partita.apps WHERE NOT is_removed")
-        return Dictionary(uniqueKeysWithValues: try rows.decode((String, Int64).self))
+        return Dictionary(uniqueKeysWithValues: try rows.decode((String, Int64).self).map { (ExactText($0), $1) })
     }
 
     /// The version of an app that is deployed, or `nil`.
@@ -108,8 +108,8 @@ extension AppRegistry {
     }
 
     /// The secrets of an app by name. Never log them.
-    public func secrets(of app: String) async throws -> [String: String] {
+    public func secrets(of app: String) async throws -> [ExactText: String] {
         let rows = try await client.query("SELECT name, value FROM partita.app_secrets WHERE app = $1", [.text(app)])
-        return Dictionary(uniqueKeysWithValues: try rows.decode((String, String).self))
+        return Dictionary(uniqueKeysWithValues: try rows.decode((String, String).self).map { (ExactText($0), $1) })
     }
 }

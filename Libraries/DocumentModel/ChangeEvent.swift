@@ -3,15 +3,15 @@ public struct ChangeEvent: Sendable {
     public enum OperationType: String, Sendable { case insert, update, replace, delete }
 
     public struct Namespace: Hashable, Sendable {
-        public var database: String
-        public var collection: String
+        @ExactText public var database: String
+        @ExactText public var collection: String
         public init(database: String, collection: String) { self.database = database; self.collection = collection }
     }
 
     /// Which device's changeset the change came with; absent for changes from the server's side, but for imports.
     public struct Origin: Hashable, Sendable {
-        public var user: String
-        public var device: String
+        @ExactText public var user: String
+        @ExactText public var device: String
         /// The device's number of the changeset in this partition.
         public var version: Int64
         public init(user: String, device: String, version: Int64) {

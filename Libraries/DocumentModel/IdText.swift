@@ -13,11 +13,13 @@ extension Value {
 
     /// A value that equals the one of this text, or `nil` when the text is none of an `_id`.
     public init?(idText: some StringProtocol) {
-        guard idText.hasPrefix("e:") else {
+        guard idText.startsWithBytes(of: "e:") else {
             self.init(keyText: idText)
             return
         }
-        guard let value = try? ExtendedJSON.parse(String(idText.dropFirst(2))) else { return nil }
+        guard let value = try? ExtendedJSON.parse(String(decoding: idText.utf8.dropFirst(2), as: UTF8.self)) else {
+            return nil
+        }
         self = value
     }
 

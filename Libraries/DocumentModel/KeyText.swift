@@ -15,13 +15,15 @@ extension Value {
 
     /// The value that has this text, or `nil` when the text is no key text. Integers come back as 64-bit ones.
     public init?(keyText: some StringProtocol) {
-        guard keyText.dropFirst().first == ":" else { return nil }
-        let rest = keyText.dropFirst(2)
-        switch keyText.first {
-        case "s": self = .string(String(rest))
-        case "o": guard let id = ObjectId(hexString: String(rest)) else { return nil }; self = .objectId(id)
-        case "l": guard let number = Int64(rest) else { return nil }; self = .int64(number)
-        case "u": guard let uuid = Binary(uuidString: String(rest)) else { return nil }; self = .binary(uuid)
+        // By bytes: a text that begins with a combining mark makes one character of the colon and the mark.
+        let bytes = keyText.utf8
+        guard let letter = bytes.first, bytes.dropFirst().first == UInt8(ascii: ":") else { return nil }
+        let rest = String(decoding: bytes.dropFirst(2), as: UTF8.self)
+        switch letter {
+        case UInt8(ascii: "s"): self = .string(rest)
+        case UInt8(ascii: "o"): guard let id = ObjectId(hexString: rest) else { return nil }; self = .objectId(id)
+        case UInt8(ascii: "l"): guard let number = Int64(rest) else { return nil }; self = .int64(number)
+        case UInt8(ascii: "u"): guard let uuid = Binary(uuidString: rest) else { return nil }; self = .binary(uuid)
         default: return nil
         }
     }

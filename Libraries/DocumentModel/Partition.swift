@@ -5,7 +5,7 @@
 public struct Partition: Hashable, Sendable, CustomStringConvertible {
     /// The text under which the partition stands in Postgres, in Kafka keys and on the wire: the `keyText` of the value, or
     /// `i:<database>.<collection>:<bucket>` for an internal one.
-    public let text: String
+    @ExactText public private(set) var text: String
 
     /// - Parameter value: a string, ObjectId, UUID or integer; `nil` is returned for anything else.
     public init?(value: Value) {
@@ -15,7 +15,7 @@ public struct Partition: Hashable, Sendable, CustomStringConvertible {
 
     public init(text: String) { self.text = text }
 
-    public var isInternal: Bool { text.hasPrefix("i:") }
+    public var isInternal: Bool { text.startsWithBytes(of: "i:") }
 
     /// The partition key's value; `nil` for an internal partition.
     public var value: Value? { Value(keyText: text) }

@@ -18,7 +18,7 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
         public static func == (a: Component, b: Component) -> Bool { a.name.hasSameBytes(as: b.name) }
 
         /// Hashes the bytes.
-        public func hash(into hasher: inout Hasher) { hasher.combine(FieldName(name)) }
+        public func hash(into hasher: inout Hasher) { hasher.combine(ExactText(name)) }
     }
 
     /// The parts in their order; at least one.
@@ -27,9 +27,7 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
     /// The path with this text. An empty text is the path of the field with the empty name.
     public init(_ text: String) {
         components =
-            text.utf8.contains(0x2E)
-            ? text.split(separator: ".", omittingEmptySubsequences: false).map { Component(String($0)) }
-            : [Component(text)]
+            text.utf8.contains(0x2E) ? text.splitAtBytes(".").map { Component($0) } : [Component(text)]
     }
 
     /// The path of these parts, which are not empty.

@@ -1,7 +1,7 @@
 /// Finds repeated keys without comparing each key with all before it: a filter of 64 bits in small documents, a dictionary in large ones.
 struct SeenKeys {
     private var filter: UInt64 = 0
-    private var places: [FieldName: Int] = [:]
+    private var places: [ExactText: Int] = [:]
 
     /// Where the document has this key, of its fields so far; remembers the key otherwise.
     @inline(__always)
@@ -31,8 +31,8 @@ struct SeenKeys {
 
     @inline(never)
     private mutating func placeInLarge(_ key: String, _ fields: UnsafeBufferPointer<Document.Field>) -> Int? {
-        if places.isEmpty { for (index, field) in fields.enumerated() { places[FieldName(field.key)] = index } }
-        let name = FieldName(key)
+        if places.isEmpty { for (index, field) in fields.enumerated() { places[ExactText(field.key)] = index } }
+        let name = ExactText(key)
         if let place = places[name] { return place }
         places[name] = fields.count
         return nil

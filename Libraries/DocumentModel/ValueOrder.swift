@@ -151,15 +151,15 @@ extension Value: Hashable, Comparable {
         hasher.combine(typeRank)
         switch self {
         case .bool(let flag): hasher.combine(flag)
-        case .string(let text), .symbol(let text): hasher.combine(FieldName(text))
+        case .string(let text), .symbol(let text): hasher.combine(ExactText(text))
         case .document(let document): hasher.combine(document)
         case .array(let elements): hasher.combine(elements)
         case .objectId(let id): hasher.combine(id)
         case .date(let milliseconds): hasher.combine(milliseconds)
         case .binary(let binary): hasher.combine(binary)
-        case .regex(let expression): hasher.combine(FieldName(expression.pattern))
+        case .regex(let expression): hasher.combine(ExactText(expression.pattern))
         case .timestamp(let time): hasher.combine(time)
-        case .code(let code): hasher.combine(FieldName(code.source))
+        case .code(let code): hasher.combine(ExactText(code.source))
         case .dbPointer(let pointer): hasher.combine(pointer.id)
         default: break
         }
@@ -173,7 +173,7 @@ extension Document: Hashable {
     /// Hashes names and values in their order.
     public func hash(into hasher: inout Hasher) {
         for field in fields {
-            hasher.combine(FieldName(field.key))
+            hasher.combine(ExactText(field.key))
             hasher.combine(field.value)
         }
     }

@@ -25,8 +25,8 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 public struct RegularExpression: Hashable, Sendable {
-    public var pattern: String
-    public var options: String
+    @ExactText public var pattern: String
+    @ExactText public var options: String
     public init(_ pattern: String, options: String = "") { self.pattern = pattern; self.options = options }
 }
 
@@ -37,7 +37,7 @@ public struct Code: Sendable {
 }
 
 public struct DBPointer: Hashable, Sendable {
-    public var namespace: String
+    @ExactText public var namespace: String
     public var id: ObjectId
     public init(namespace: String, id: ObjectId) { self.namespace = namespace; self.id = id }
 }

@@ -36,7 +36,7 @@ public struct AppStorage: Sendable {
         self.app = app
         self.syncDatabase = syncDatabase
         self.partitionKey = partitionKey
-        self.syncedCollections = Set(syncedCollections.map(ExactText.init))
+        self.syncedCollections = Set(syncedCollections.map { ExactText($0) })
         self.validate = validate
     }
 
@@ -53,7 +53,7 @@ public struct AppStorage: Sendable {
 
     /// Whether documents are in the same partitions as under another definition.
     func hasSamePartitions(as other: AppStorage) -> Bool {
-        partitionKey.map(ExactText.init) == other.partitionKey.map(ExactText.init)
+        partitionKey.map { ExactText($0) } == other.partitionKey.map { ExactText($0) }
             && syncDatabase.hasSameBytes(as: other.syncDatabase) && syncedCollections == other.syncedCollections
     }
 

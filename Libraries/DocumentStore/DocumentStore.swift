@@ -18,7 +18,7 @@ public final class DocumentStore: Service {
     let client: PostgresClient
     let tables: CollectionTables
     let logger: Logger
-    private let apps = Locked<[String: AppStorage]>([:])
+    private let apps = Locked<[ExactText: AppStorage]>([:])
     private let notifier: CommitNotifier
 
     private struct Observers {
@@ -43,7 +43,7 @@ public final class DocumentStore: Service {
 
     /// Tells the store about an app, or about the app's new definition.
     public func define(_ storage: AppStorage) {
-        let former = apps.withLock { $0.updateValue(storage, forKey: storage.app) }
+        let former = apps.withLock { $0.updateValue(storage, forKey: ExactText(storage.app)) }
         // The tables' triggers have to learn another partition key.
         if former.map({ !$0.hasSamePartitions(as: storage) }) ?? false { tables.forget(app: storage.app) }
     }

@@ -19,8 +19,8 @@ final class ChangeBacklog: EventBacklog {
     private struct State {
         var behind: [Key: Span] = [:]
         /// By app: of which nobody reads yet, in their order, and of how many somebody does.
-        var waiting: [String: [Key]] = [:]
-        var readers: [String: Int] = [:]
+        var waiting: [ExactText: [Key]] = [:]
+        var readers: [ExactText: Int] = [:]
         var hasMoved = false
         /// Partitions whose first change here was looked at.
         var checked: Set<Key> = []

@@ -1,3 +1,4 @@
+public import DocumentModel
 import EventTopics
 
 /// What a service does with changes of documents.
@@ -7,13 +8,13 @@ public protocol ChangeHandler: EventHandler where Payload == DocumentChangesEven
     ///
     /// By default everywhere. When it throws, everything goes its usual way.
     /// - Parameter apps: whose changes there are.
-    func concern(of apps: Set<String>) async throws -> ConcernedCollections
+    func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections
 }
 
 extension ChangeHandler {
-    public func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+    public func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         var concerned = ConcernedCollections()
-        for app in apps { concerned.addEverything(of: app) }
+        for app in apps { concerned.addEverything(of: app.text) }
         return concerned
     }
 }
@@ -21,7 +22,7 @@ extension ChangeHandler {
 /// Collections of apps whose changes a consumer has to see.
 public struct ConcernedCollections: Sendable {
     /// Beginnings of subjects, by app.
-    private var prefixes: [String: [[UInt8]]] = [:]
+    private var prefixes: [ExactText: [[UInt8]]] = [:]
 
     /// None.
     public init() {}

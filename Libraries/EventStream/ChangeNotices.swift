@@ -9,7 +9,7 @@ struct ChangeNotices {
     private let places: [Int?]
     let partitions: [HandledEvents.PartitionKey]
     /// Whose changes there are.
-    let apps: Set<String>
+    let apps: Set<ExactText>
 
     init(_ messages: [KafkaMessage]) {
         self.messages = messages
@@ -29,7 +29,7 @@ struct ChangeNotices {
             return partitions.count - 1
         }
         self.partitions = partitions
-        apps = Set(partitions.map(\.app))
+        apps = Set(texts: partitions.lazy.map(\.app))
     }
 
     /// The first change of each of these partitions.

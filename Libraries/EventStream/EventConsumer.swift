@@ -1,3 +1,4 @@
+import DocumentModel
 import EventTopics
 import Kafka
 import Lifecycle
@@ -138,7 +139,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             let partition = EventKey.partition(of: event.key.utf8, count: partitionCount)
             lanes.append(
                 .init(event: .event(event, injection), partition: partition, offset: nil, bytes: 256),
-                to: handler.lane(of: event), of: handler.share(of: event))
+                to: ExactText(handler.lane(of: event)), of: ExactText(handler.share(of: event)))
         }
         dispatch()
         await injection.wait()
@@ -206,7 +207,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             lanes.append(
                 .init(
                     event: item, partition: message.partition, offset: message.offset,
-                    bytes: 256 + (message.value?.count ?? 0)), to: lane, of: share)
+                    bytes: 256 + (message.value?.count ?? 0)), to: ExactText(lane), of: ExactText(share))
         }
         noteDone(done, count: doneCount)
         dispatch()

@@ -1,3 +1,4 @@
+import DocumentModel
 import EventLoop
 
 /// Events that wait for their handling, in lanes: one after the other within a lane, lanes beside each other. Pure.
@@ -16,7 +17,7 @@ struct EventLanes<Event> {
 
     /// The first events of a lane, to be handled now.
     struct Work {
-        var lane: String
+        var lane: ExactText
         var entries: [Entry]
         /// How often the first of them failed already.
         var failures: Int
@@ -25,7 +26,7 @@ struct EventLanes<Event> {
     private enum State { case ready, running, waiting }
 
     private struct Lane {
-        let share: String
+        let share: ExactText
         var entries: [Entry] = []
         var head = 0
         var state = State.ready
@@ -63,13 +64,13 @@ struct EventLanes<Event> {
     }
 
     private let places: Int
-    private var lanes: [String: Lane] = [:]
-    private var ready: FairShares<String, String>
-    private var waiting: [String: ContinuousClock.Instant] = [:]
+    private var lanes: [ExactText: Lane] = [:]
+    private var ready: FairShares<ExactText, ExactText>
+    private var waiting: [ExactText: ContinuousClock.Instant] = [:]
     /// What the topic brought; what was injected is bounded by who injects.
     private(set) var loads: [Int32: Load] = [:]
     /// Everything.
-    private(set) var shares: [String: Load] = [:]
+    private(set) var shares: [ExactText: Load] = [:]
 
     /// - Parameter places: how many lanes run at the same time.
     init(places: Int) {
@@ -81,7 +82,7 @@ struct EventLanes<Event> {
     var count: Int { shares.values.reduce(0) { $0 + $1.events } }
 
     /// - Parameter share: always the same one for a lane.
-    mutating func append(_ entry: Entry, to lane: String, of share: String) {
+    mutating func append(_ entry: Entry, to lane: ExactText, of share: ExactText) {
         if entry.offset != nil { loads[entry.partition, default: Load()].add(1, entry.bytes) }
         shares[share, default: Load()].add(1, entry.bytes)
         if lanes[lane] == nil {
@@ -113,7 +114,7 @@ struct EventLanes<Event> {
 
     /// The running events of a lane are done.
     /// - Returns: them.
-    mutating func finish(_ name: String) -> [Entry] {
+    mutating func finish(_ name: ExactText) -> [Entry] {
         guard var lane = takeRunning(name) else { return [] }
         let done = lane.removeFirst(lane.running)
         for entry in done { unload(entry, of: lane.share) }
@@ -129,7 +130,7 @@ struct EventLanes<Event> {
     }
 
     /// The running events of a lane failed together: each is tried alone, at once.
-    mutating func isolate(_ name: String) {
+    mutating func isolate(_ name: ExactText) {
         guard var lane = takeRunning(name) else { return }
         lane.single = lane.running
         lane.running = 0
@@ -139,7 +140,7 @@ struct EventLanes<Event> {
     }
 
     /// The running event of a lane failed: it is tried again at that time.
-    mutating func postpone(_ name: String, until instant: ContinuousClock.Instant) {
+    mutating func postpone(_ name: ExactText, until instant: ContinuousClock.Instant) {
         guard var lane = takeRunning(name) else { return }
         // Its batch may grow again only after it has passed.
         lane.single = max(lane.single, 1)
@@ -192,14 +193,14 @@ struct EventLanes<Event> {
         return lanes.values.flatMap { $0.entries[$0.head...] }
     }
 
-    private mutating func takeRunning(_ name: String) -> Lane? {
+    private mutating func takeRunning(_ name: ExactText) -> Lane? {
         guard let lane = lanes[name], lane.state == .running else { return nil }
         lanes[name] = nil
         ready.release(lane.share)
         return lane
     }
 
-    private mutating func unload(_ entry: Entry, of share: String) {
+    private mutating func unload(_ entry: Entry, of share: ExactText) {
         shares[share]?.add(-1, -entry.bytes)
         if shares[share]?.events == 0 { shares[share] = nil }
         guard entry.offset != nil else { return }

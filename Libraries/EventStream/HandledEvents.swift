@@ -10,7 +10,7 @@ public struct HandledEvents: Sendable {
     /// A partition of an app.
     public struct PartitionKey: Hashable, Comparable, Sendable {
         /// The app.
-        public var app: String
+        @ExactText public var app: String
         /// The partition within it.
         public var partition: Partition
 
@@ -20,7 +20,9 @@ public struct HandledEvents: Sendable {
             self.partition = partition
         }
 
-        public static func < (a: Self, b: Self) -> Bool { (a.app, a.partition.text) < (b.app, b.partition.text) }
+        public static func < (a: Self, b: Self) -> Bool {
+            (a._app, ExactText(a.partition.text)) < (b._app, ExactText(b.partition.text))
+        }
     }
 
     /// How far a consumer has come in a partition.

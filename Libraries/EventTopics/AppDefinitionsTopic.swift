@@ -5,7 +5,7 @@ import DocumentModel
 ///
 /// Written by the `partita` tool. Read by every service, which loads the definition again.
 public struct AppDefinitionEvent: Hashable, Sendable {
-    public var app: String
+    @ExactText public var app: String
     /// Counts the deployments of this app.
     public var version: Int64
     /// When it was deployed, in milliseconds since 1970.

@@ -28,8 +28,8 @@ public struct AuthEvent: Sendable {
     }
 
     /// Made when the event was, and stored with it: the CloudEvents id.
-    public var id: String
-    public var app: String
+    @ExactText public var id: String
+    @ExactText public var app: String
     public var kind: Kind
     /// The user's id.
     public var userID: String

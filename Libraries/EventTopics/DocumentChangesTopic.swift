@@ -47,7 +47,7 @@ public enum DocumentChangesEvent: Sendable {
 
 /// A change whose documents are in its change row: `changes` where app, partition and revision are these.
 public struct LargeChange: Sendable {
-    public var app: String
+    @ExactText public var app: String
     public var namespace: ChangeEvent.Namespace
     public var operationType: ChangeEvent.OperationType
     /// The document's `_id`.
@@ -85,7 +85,7 @@ public struct LargeChange: Sendable {
 
 /// How far a partition has come.
 public struct PartitionHead: Hashable, Sendable {
-    public var app: String
+    @ExactText public var app: String
     public var partition: Partition
     /// The revision of its newest change.
     public var head: Revision

@@ -3,7 +3,7 @@ import DocumentModel
 /// An event as a Kafka message: CloudEvents 1.0 in binary mode, attributes in headers, the payload alone in the value.
 public struct EncodedEvent: Sendable {
     /// The message's key.
-    public var key: String
+    @ExactText public var key: String
     /// Header names and values, always in the same order.
     public var headers: [(name: String, value: String)]
     /// The payload as canonical Extended JSON.

@@ -29,13 +29,13 @@ public protocol EventPayload: Sendable {
 /// The CloudEvents attributes of a message.
 public struct EventAttributes: Hashable, Sendable {
     /// The `id`.
-    public var id: String
+    @ExactText public var id: String
     /// The `source`.
-    public var source: String
+    @ExactText public var source: String
     /// The `type`.
     public var type: String
     /// The `subject`; empty when absent.
-    public var subject: String
+    @ExactText public var subject: String
     /// The `time`, in milliseconds since 1970.
     public var time: Int64
     /// The trace that it belongs to (W3C Trace Context).

@@ -4,14 +4,14 @@ import DocumentModel
 ///
 /// Written by gateways. Read by permissions, which publishes the receipt when each has answered or its lease has run out.
 public struct FenceAck: Hashable, Sendable {
-    public var app: String
+    @ExactText public var app: String
     /// The user of the grant, as it stands there.
-    public var user: String
+    @ExactText public var user: String
     public var partition: Partition
     /// The version of the grant that it answers.
     public var version: Revision
     /// The instance that has stopped.
-    public var gateway: String
+    @ExactText public var gateway: String
     /// When it had, in milliseconds since 1970.
     public var time: Int64
 

@@ -12,7 +12,7 @@ public struct MediaJob: Sendable {
         case remove
     }
 
-    public var app: String
+    @ExactText public var app: String
     public var kind: Kind
     public var namespace: ChangeEvent.Namespace
     /// The document's `_id`.
@@ -91,7 +91,7 @@ public struct MediaEvent: Sendable {
     /// What was done.
     public enum Kind: String, CaseIterable, Sendable { case offloaded, removed }
 
-    public var app: String
+    @ExactText public var app: String
     public var kind: Kind
     public var namespace: ChangeEvent.Namespace
     /// The document's `_id`.

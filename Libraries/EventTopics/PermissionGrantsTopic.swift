@@ -30,9 +30,9 @@ public struct Grant: Hashable, Sendable {
         }
     }
 
-    public var app: String
+    @ExactText public var app: String
     /// The user's id; `EventKey.everyone` where the rule doesn't look at the user.
-    public var user: String
+    @ExactText public var user: String
     public var partition: Partition
     public var access: Access
     /// Counts the decisions about this pair, (epoch, number); an older one never replaces a newer one.
@@ -70,7 +70,7 @@ public struct GrantHeartbeat: Hashable, Sendable {
     /// The partition of the topic that it was sent to.
     public var kafkaPartition: Int32
     /// The instance that sent it.
-    public var sender: String
+    @ExactText public var sender: String
     /// Counts up for each sender.
     public var number: Int64
     /// When it was sent, in milliseconds since 1970.

@@ -5,10 +5,10 @@ import DocumentModel
 /// Written by gateways; media offload asks before it hands out bytes. Read by permissions.
 public struct PermissionRequest: Sendable {
     /// Made by who asks; the same when it asks again after a timeout.
-    public var id: String
-    public var app: String
+    @ExactText public var id: String
+    @ExactText public var app: String
     /// The user's id.
-    public var user: String
+    @ExactText public var user: String
     public var partition: Partition
     /// What the access token says of the user (`id`, `type`, `data`, `identities`): `%%user` in rules, `context.user` in functions.
     public var claims: Document

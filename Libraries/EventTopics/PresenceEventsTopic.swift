@@ -20,10 +20,10 @@ public struct PresenceEvent: Hashable, Sendable {
         case expired
     }
 
-    public var app: String
+    @ExactText public var app: String
     /// The user's id.
-    public var user: String
-    public var device: String
+    @ExactText public var user: String
+    @ExactText public var device: String
     public var state: State
     /// Only with `offline`.
     public var why: Why?

@@ -4,9 +4,9 @@ import DocumentModel
 ///
 /// Written by permissions, for whoever has to prove it.
 public struct RevocationReceipt: Hashable, Sendable {
-    public var app: String
+    @ExactText public var app: String
     /// The user of the grant, as it stands there.
-    public var user: String
+    @ExactText public var user: String
     public var partition: Partition
     /// The version of the grant that took the right away.
     public var version: Revision

@@ -5,7 +5,7 @@ import DocumentModel
 /// Written by auth. Read by every other service, so that none asks another over HTTP.
 public struct SigningKeyEvent: Sendable {
     /// The app whose tokens it signs; `*` when it signs those of every app in the pool.
-    public var app: String
+    @ExactText public var app: String
     /// The key's id, as in the header of tokens.
     public var keyID: String
     /// The public members of the JSON Web Key (RFC 7517).

@@ -23,9 +23,9 @@ public struct TriggerFailure: Sendable {
         }
     }
 
-    public var app: String
+    @ExactText public var app: String
     /// The trigger's name.
-    public var trigger: String
+    @ExactText public var trigger: String
     /// The CloudEvents id of the event that it failed on.
     public var failedEvent: String
     /// What the trigger was given.

@@ -1,7 +1,9 @@
+import Texts
+
 /// Which statements the server has prepared for a connection, by SQL and declared types.
 struct StatementCache {
     struct Key: Hashable {
-        var sql: String
+        @ExactText var sql: String
         var types: [UInt32]
     }
 
@@ -65,7 +67,7 @@ struct StatementCache {
 
     /// The server no longer has it, or its plan is outdated. Returns the name that may be left there.
     mutating func forget(sql: String) -> [String] {
-        let keys = entries.keys.filter { $0.sql == sql && entries[$0]?.isReady == true }
+        let keys = entries.keys.filter { $0.sql.hasSameBytes(as: sql) && entries[$0]?.isReady == true }
         return keys.compactMap { entries.removeValue(forKey: $0)?.name }
     }
 }

@@ -1,8 +1,10 @@
+import Texts
+
 /// A device of a user of an app.
 public struct PresenceMember: Hashable, Sendable {
-    public var app: String
-    public var user: String
-    public var device: String
+    @ExactText public var app: String
+    @ExactText public var user: String
+    @ExactText public var device: String
 
     public init(app: String, user: String, device: String) {
         self.app = app
@@ -14,8 +16,8 @@ public struct PresenceMember: Hashable, Sendable {
 
     /// `app/user/device`: ids of devices come last, since they may hold slashes.
     init?(text: String) {
-        let parts = text.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
+        let parts = text.splitAtBytes("/", maxSplits: 2)
         guard parts.count == 3 else { return nil }
-        self.init(app: String(parts[0]), user: String(parts[1]), device: String(parts[2]))
+        self.init(app: parts[0], user: parts[1], device: parts[2])
     }
 }

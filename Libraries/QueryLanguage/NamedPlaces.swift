@@ -14,7 +14,7 @@ extension Document.Field: Named {
 /// Finds fields or their like by name: by search, or by a dictionary where many are looked for among many.
 struct NamedPlaces<Element: Named> {
     private let elements: [Element]
-    private var places: [FieldName: Int]?
+    private var places: [ExactText: Int]?
 
     /// - Parameters:
     ///   - elements: their names are unique.
@@ -23,12 +23,12 @@ struct NamedPlaces<Element: Named> {
         self.elements = elements
         guard elements.count &* searches > 4096 else { return }
         places = Dictionary(
-            elements.enumerated().map { (FieldName($0.element.name), $0.offset) },
+            elements.enumerated().map { (ExactText($0.element.name), $0.offset) },
             uniquingKeysWith: { first, _ in first })
     }
 
     func index(of name: String) -> Int? {
         guard let places else { return elements.firstIndex { $0.name.hasSameBytes(as: name) } }
-        return places[FieldName(name)]
+        return places[ExactText(name)]
     }
 }

@@ -1,3 +1,5 @@
+import Texts
+
 #if canImport(SQLite3)
     private import SQLite3
 #else
@@ -7,7 +9,7 @@
 /// The connection and its prepared statements. Used on its database's queue only; freed with the last reference, when nobody can use it.
 final class SQLiteHandle: @unchecked Sendable {
     private var connection: OpaquePointer?
-    private var statements: [String: SQLiteStatement] = [:]
+    private var statements: [ExactText: SQLiteStatement] = [:]
     private let cacheSize: Int
 
     init(_ configuration: SQLiteConfiguration) throws(SQLiteError) {

@@ -15,7 +15,7 @@ extension CORSPolicy {
                     apps.apps.values.map(\.definition.allowedRequestOrigins)
                 }
             if lists.contains(where: \.isEmpty) { return .any }
-            return lists.isEmpty ? .none : .only(Set(lists.joined()))
+            return lists.isEmpty ? .none : .only(Set(texts: lists.joined()))
         }
         refusesOthers = true
     }

@@ -1,4 +1,5 @@
 import AppRegistry
+import DocumentModel
 import DocumentStore
 import EventLoop
 import EventStream
@@ -65,7 +66,7 @@ struct Tool: Sendable {
     /// - Throws: `ToolError` that names those that are deployed.
     func app(_ id: String) async throws -> DeployedApp {
         if let app = try await registry.load(id) { return app }
-        let ids = try await registry.versions().keys.sorted()
+        let ids = try await registry.versions().keys.sorted().map(\.text)
         throw ToolError(
             "no app \(id) is deployed"
                 + (ids.isEmpty ? "; `partita app deploy` deploys one" : "; there are: \(ids.joined(separator: ", "))"))

@@ -58,7 +58,7 @@ public struct ForeignTokenVerifier: Sendable {
     private func candidates(for token: CompactToken) -> [ForeignTokenKey] {
         guard let id = token.header["kid"]?.stringValue else { return needsKeyId ? [] : keys }
         // Keys that were given by hand have no id: the token's says nothing about them.
-        return keys.filter { $0.id == id || ($0.id == nil && !needsKeyId) }
+        return keys.filter { $0.id.map(id.hasSameBytes) == true || ($0.id == nil && !needsKeyId) }
     }
 
     private func payload(of token: CompactToken, _ key: ForeignTokenKey) throws(AccessTokenError) -> Document {
@@ -84,16 +84,16 @@ public struct ForeignTokenVerifier: Sendable {
                 throw AccessTokenError(.notYetValid, "\(name) is in the future")
             }
         }
-        let named: Set<String> =
+        let named: Set<ExactText> =
             switch claims["aud"] {
-            case .string(let name)?: [name]
-            case .array(let names)?: Set(names.compactMap(\.stringValue))
+            case .string(let name)?: [ExactText(name)]
+            case .array(let names)?: Set(texts: names.compactMap(\.stringValue))
             default: []
             }
         // Without a name, nobody is meant.
         let isMeant =
             audience.isAnyEnough || audience.names.isEmpty
-            ? audience.names.contains(where: named.contains) : named.isSuperset(of: audience.names)
+            ? audience.names.contains { named.contains($0) } : audience.names.allSatisfy { named.contains($0) }
         guard isMeant else { throw AccessTokenError(.audienceMismatch, "a token for another audience") }
         return claims
     }

@@ -4,7 +4,7 @@ import DocumentModel
 ///
 /// `read` or `write` of a level decides for everything below it; where it isn't said, the level below does. Who may write may read.
 struct AppliedRole: Sendable {
-    typealias Permissions = [String: DocumentRole.FieldPermission]
+    typealias Permissions = [ExactText: DocumentRole.FieldPermission]
 
     /// Stands for a field that the role doesn't name: no document has one of this name.
     static let unnamedField = "\0"

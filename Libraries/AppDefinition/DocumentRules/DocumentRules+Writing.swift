@@ -66,7 +66,7 @@ private struct DocumentWrite {
     private func mayHide(in document: Document, _ role: AppliedRole) async throws -> Bool {
         if try await role.mayReadAll { return false }
         let others = AppliedRole.unnamedField
-        for key in role.role.fields.keys.sorted() + [others] where key != "_id" {
+        for key in role.role.fields.keys.sorted().map(\.text) + [others] where key != "_id" {
             if try await !role.mayRead([key], of: document) { return true }
         }
         return false

@@ -14,7 +14,8 @@ public struct DocumentRules: Sendable {
     public init?(of namespace: ChangeEvent.Namespace, in app: AppDefinition) {
         let definition = app.collection(namespace.collection, database: namespace.database)
         let source =
-            app.dataSources.first { $0.name == definition?.service } ?? app.dataSources.first { $0.isDocumentStore }
+            app.dataSources.first { source in definition.map { source.name.hasSameBytes(as: $0.service) } ?? false }
+            ?? app.dataSources.first { $0.isDocumentStore }
         let own = definition?.rules
         let roles = own.flatMap { $0.roles.isEmpty ? nil : $0.roles } ?? source?.defaultRules?.roles ?? []
         guard !roles.isEmpty else { return nil }

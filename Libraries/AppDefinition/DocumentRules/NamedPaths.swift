@@ -28,9 +28,7 @@ public enum NamedPaths: Sendable {
         return .some(paths + names.map(Self.path))
     }
 
-    private static func path(_ name: String) -> [String] {
-        name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    }
+    private static func path(_ name: String) -> [String] { name.splitAtBytes(".") }
 
     /// - Returns: whether all that is named is known.
     private static func collect(search value: Value, into paths: inout [[String]]) -> Bool {
@@ -66,7 +64,7 @@ public enum NamedPaths: Sendable {
                     guard let clause = clause.documentValue, collect(clause, into: &paths) else { return false }
                 }
             case "$comment", "$alwaysTrue", "$alwaysFalse": break
-            case let key where key.hasPrefix("$"): return false
+            case let key where key.startsWithBytes(of: "$"): return false
             default: paths.append(path(field.key))
             }
         }

@@ -17,7 +17,7 @@ extension AppFiles {
         guard case .string(Self.format)? = document["format"], case .document(let files)? = document["files"] else {
             throw AppDefinitionError(code: .storedFormUnknown, message: "not a stored app definition (\(Self.format))")
         }
-        var texts: [String: String] = [:]
+        var texts: [ExactText: String] = [:]
         for field in files.fields {
             guard case .string(let text) = field.value else {
                 throw AppDefinitionError(code: .storedFormUnknown, message: "the stored file \(field.key) isn't text")

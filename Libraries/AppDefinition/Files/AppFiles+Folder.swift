@@ -1,3 +1,4 @@
+import DocumentModel
 import Foundation
 
 extension AppFiles {
@@ -14,7 +15,7 @@ extension AppFiles {
     /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder isn't there or isn't a folder, and with the
     ///   problems of single files (`file-unreadable`, `file-too-large`, `file-not-text`) otherwise.
     public init(folder: String) throws(AppDefinitionError) {
-        var texts: [String: String] = [:]
+        var texts: [ExactText: String] = [:]
         var problems: [DefinitionProblem] = []
         var total = 0
         var pending = [""]

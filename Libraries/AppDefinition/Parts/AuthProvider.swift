@@ -145,8 +145,8 @@ public struct CustomTokenSettings: Sendable {
 /// Where a user's custom data is: the document of a collection whose field holds the user's id.
 public struct CustomUserData: Hashable, Sendable {
     public var isEnabled: Bool
-    public var service: String
-    public var database: String
-    public var collection: String
-    public var userIdField: String
+    @ExactText public var service: String
+    @ExactText public var database: String
+    @ExactText public var collection: String
+    @ExactText public var userIdField: String
 }

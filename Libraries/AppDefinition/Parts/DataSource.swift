@@ -18,7 +18,7 @@ public struct DataSource: Sendable {
 /// A collection that the app declares, with its schema and rules.
 public struct CollectionDefinition: Sendable {
     public var service: String
-    public var database: String
+    @ExactText public var database: String
     public var name: String
     /// `nil` when the app declares none: then any document is valid.
     public var schema: CollectionSchema?
@@ -28,10 +28,10 @@ public struct CollectionDefinition: Sendable {
 
     /// A field that holds the key of a document in another collection.
     public struct Relationship: Hashable, Sendable {
-        public var field: String
-        public var database: String
-        public var collection: String
-        public var foreignKey: String
+        @ExactText public var field: String
+        @ExactText public var database: String
+        @ExactText public var collection: String
+        @ExactText public var foreignKey: String
         public var isList: Bool
     }
 }
@@ -64,7 +64,7 @@ public struct DocumentRole: Sendable {
     public var delete: RuleExpression?
     public var search: RuleExpression?
     /// Per field, where the document's permissions leave it open.
-    public var fields: [String: FieldPermission]
+    public var fields: [ExactText: FieldPermission]
     /// For fields that `fields` doesn't name.
     public var additionalFields: FieldPermission?
     public var readFilter: RuleExpression?
@@ -74,6 +74,6 @@ public struct DocumentRole: Sendable {
     public struct FieldPermission: Sendable {
         public var read: RuleExpression?
         public var write: RuleExpression?
-        public var fields: [String: FieldPermission]
+        public var fields: [ExactText: FieldPermission]
     }
 }

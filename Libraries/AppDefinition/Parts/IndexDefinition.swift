@@ -2,8 +2,8 @@ public import DocumentModel
 
 /// One of `indexes` in `partita.json`: an index that `partita app deploy` makes.
 public struct IndexDefinition: Hashable, Sendable {
-    public var database: String
-    public var collection: String
+    @ExactText public var database: String
+    @ExactText public var collection: String
     /// As MongoDB's `createIndexes` takes it: `key`, and `name`, `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`,
     /// `weights`, `default_language`.
     public var specification: Document

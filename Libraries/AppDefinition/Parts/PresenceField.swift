@@ -1,27 +1,29 @@
+public import DocumentModel
+
 /// `presence` of `partita.json`: the field of a document per user that shows whether the user is online.
 public struct PresenceField: Hashable, Sendable {
-    public var database: String
-    public var collection: String
+    @ExactText public var database: String
+    @ExactText public var collection: String
     /// Dotted path of the field that is written.
-    public var field: String
+    @ExactText public var field: String
     /// The field that holds the user's id; `_id` where the app says nothing.
-    public var userField: String
+    @ExactText public var userField: String
     /// What is written while any device of the user is connected.
-    public var online: String
+    @ExactText public var online: String
     /// What is written when the last one is gone.
-    public var offline: String
+    @ExactText public var offline: String
     /// Dotted path of a date that is set to the moment the user was last seen; `nil` for none.
     public var lastSeenField: String?
 }
 
 /// One of `media` in `partita.json`: a binary field whose bytes are moved to the object store.
 public struct MediaField: Hashable, Sendable {
-    public var database: String
-    public var collection: String
+    @ExactText public var database: String
+    @ExactText public var collection: String
     /// Dotted path of the binary.
-    public var field: String
+    @ExactText public var field: String
     /// Dotted path of the string that gets the link; the binary is removed in the same update.
-    public var linkField: String
+    @ExactText public var linkField: String
     /// Dotted path of the binary that gets a thumbnail where there is none yet; `nil` for no thumbnail.
     public var thumbnailField: String?
     /// The longer side of a thumbnail, in pixels.

@@ -18,8 +18,8 @@ struct DefinitionCheck {
 
     private func checkNames(_ definition: AppDefinition) {
         func check(_ names: [String], _ what: String, file: (Int) -> String) {
-            var seen: Set<String> = []
-            for (index, name) in names.enumerated() where !seen.insert(name).inserted {
+            var seen: Set<ExactText> = []
+            for (index, name) in names.enumerated() where !seen.insert(name) {
                 log.add(.nameDuplicate, file: file(index), "two \(what) are named \(name)")
             }
         }
@@ -61,7 +61,7 @@ struct DefinitionCheck {
                     "the trigger \(trigger.name) calls \(trigger.functionName), which isn't a function of the app")
             }
             guard case .database(let event) = trigger.event else { continue }
-            if !definition.dataSources.contains(where: { $0.name == event.service }) {
+            if !definition.dataSources.contains(where: { $0.name.hasSameBytes(as: event.service) }) {
                 log.add(
                     .serviceUnknown, file: file, pointer: "/config/service_name",
                     "the app has no data source \(event.service)")
@@ -76,7 +76,9 @@ struct DefinitionCheck {
             definition.collection(collection, database: event.database) == nil,
             !definition.functions.contains(where: { $0.source.contains(collection) })
         else { return }
-        let hasDefaultRules = definition.dataSources.contains { $0.name == event.service && $0.defaultRules != nil }
+        let hasDefaultRules = definition.dataSources.contains {
+            $0.name.hasSameBytes(as: event.service) && $0.defaultRules != nil
+        }
         log.add(
             .collectionUnknown, severity: hasDefaultRules ? .warning : .error, file: file,
             pointer: "/config/collection",
@@ -128,7 +130,7 @@ struct DefinitionCheck {
             case .long: [.long, .int, .number]
             case .uuid: [.uuid]
             }
-        for collection in definition.collections where collection.database == sync.database {
+        for collection in definition.collections where collection.database.hasSameBytes(as: sync.database) {
             guard let types = collection.schema?.types(at: [sync.partitionKey]), types.isDisjoint(with: wanted) else {
                 continue
             }
@@ -161,7 +163,7 @@ struct DefinitionCheck {
     // MARK: Places
 
     private func checkCalls(_ rule: RuleExpression?, _ definition: AppDefinition, file: String) {
-        for name in (rule?.functionNames ?? []).sorted() where definition.function(name) == nil {
+        for name in (rule?.functionNames ?? []).sortedTexts where definition.function(name) == nil {
             unknown(name, file: file)
         }
     }

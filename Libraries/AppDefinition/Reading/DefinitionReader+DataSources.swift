@@ -6,7 +6,7 @@ extension DefinitionReader {
     func dataSources(_ layout: Layout) -> [DataSource] {
         var sources: [DataSource] = []
         for folder in layout == .v20210101 ? ["data_sources", "services"] : ["services"] {
-            for name in files.folders(in: folder) where !sources.contains(where: { $0.name == name }) {
+            for name in files.folders(in: folder) where !sources.contains(where: { $0.name.hasSameBytes(as: name) }) {
                 guard let node = json("\(folder)/\(name)/config.json"), let type = node.required("type") else {
                     continue
                 }
@@ -110,8 +110,8 @@ extension DefinitionReader {
             writeFilter: node.child("document_filters")?.rule("write"))
     }
 
-    private func fieldPermissions(_ node: ConfigNode?) -> [String: DocumentRole.FieldPermission] {
-        var permissions: [String: DocumentRole.FieldPermission] = [:]
+    private func fieldPermissions(_ node: ConfigNode?) -> [ExactText: DocumentRole.FieldPermission] {
+        var permissions: [ExactText: DocumentRole.FieldPermission] = [:]
         for (name, entry) in node?.entries ?? [] { permissions[name] = fieldPermission(entry) }
         return permissions
     }

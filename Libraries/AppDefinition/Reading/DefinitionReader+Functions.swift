@@ -24,7 +24,7 @@ extension DefinitionReader {
         for file in files.paths where file.hasPrefix("functions/") && file.hasSuffix(".js") {
             let name = String(file.dropFirst("functions/".count).dropLast(".js".count))
             // A converted folder still has the sources of the older layout.
-            if functions.contains(where: { $0.name == name }) || name.hasSuffix("/source") { continue }
+            if functions.contains(where: { $0.name.hasSameBytes(as: name) }) || name.hasSuffix("/source") { continue }
             log.add(
                 .functionNotConfigured, severity: .warning, file: file,
                 "not listed in functions/config.json: it can't be called")
@@ -71,8 +71,8 @@ extension DefinitionReader {
     }
 
     /// `environments/<name>.json`, in both layouts.
-    func environments() -> [String: Document] {
-        var environments: [String: Document] = [:]
+    func environments() -> [ExactText: Document] {
+        var environments: [ExactText: Document] = [:]
         for file in files.files(in: "environments", suffix: ".json") {
             let name = String(file.dropFirst("environments/".count).dropLast(".json".count))
             environments[name] = json(file)?.document("values") ?? Document()

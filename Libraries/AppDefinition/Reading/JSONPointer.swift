@@ -74,7 +74,7 @@ private struct JSONPlaceFinder {
             skipSpace()
             position += 1  // colon
             skipSpace()
-            if name == key {
+            if name.hasSameBytes(as: key) {
                 // The line of the key, which is where a reader looks.
                 if line(keyStart) != line(position) { position = keyStart }
                 return true

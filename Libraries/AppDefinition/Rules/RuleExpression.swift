@@ -30,7 +30,7 @@ public struct RuleExpression: Sendable {
     public static let always = RuleExpression(source: .bool(true), node: .constant(true))
 
     /// The names of the functions that it may call, in no particular order.
-    public var functionNames: Set<String> { node.functionNames }
+    public var functionNames: Set<ExactText> { node.functionNames }
 
     /// Whether it speaks of what was before a write.
     var looksAtPast: Bool { !node.expansionRoots.isDisjoint(with: [.prevRoot, .prev]) }
@@ -107,14 +107,14 @@ struct RuleExpansion: Hashable, Sendable {
 
     /// - Parameter text: with the two percent signs; `nil` for a root that doesn't exist.
     init?(_ text: String) {
-        let parts = text.dropFirst(2).split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let parts = text.dropFirst(2).splitAtBytes(".")
         guard let first = parts.first, let root = Root(rawValue: first) else { return nil }
         self.init(root, Array(parts.dropFirst()))
     }
 }
 
 extension RuleNode {
-    var functionNames: Set<String> {
+    var functionNames: Set<ExactText> {
         switch self {
         case .constant: []
         case .all(let nodes), .any(let nodes): nodes.reduce(into: []) { $0.formUnion($1.functionNames) }
@@ -125,19 +125,20 @@ extension RuleNode {
 }
 
 extension RuleOperand {
-    var functionNames: Set<String> {
+    var functionNames: Set<ExactText> {
         switch self {
         case .literal, .expansion: []
         case .array(let items): items.reduce(into: []) { $0.formUnion($1.functionNames) }
         case .document(let fields): fields.reduce(into: []) { $0.formUnion($1.value.functionNames) }
-        case .function(let name, let arguments): arguments.reduce(into: [name]) { $0.formUnion($1.functionNames) }
+        case .function(let name, let arguments):
+            arguments.reduce(into: [ExactText(name)]) { $0.formUnion($1.functionNames) }
         case .convert(_, let operand): operand.functionNames
         }
     }
 }
 
 extension RuleTest {
-    var functionNames: Set<String> {
+    var functionNames: Set<ExactText> {
         switch self {
         case .equals(let operand), .differs(let operand), .ordered(_, let operand), .contained(let operand),
             .notContained(let operand), .exists(let operand):

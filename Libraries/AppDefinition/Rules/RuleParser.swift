@@ -208,7 +208,7 @@ struct RuleParser {
     }
 
     private func path(_ key: String) -> [String] {
-        key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        key.splitAtBytes(".")
     }
 }
 

@@ -98,7 +98,7 @@ struct SchemaNode: Sendable {
 
     /// `nil`: any type.
     var types: Set<BSONType>?
-    var properties: [String: SchemaNode] = [:]
+    var properties: [ExactText: SchemaNode] = [:]
     var required: [String] = []
     var additionalProperties = AdditionalProperties.allowed
     /// None or one: the schema of each element.

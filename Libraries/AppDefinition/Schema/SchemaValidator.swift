@@ -36,7 +36,7 @@ struct SchemaValidator {
             let inner = join(path, field.key)
             if let property = node.properties[field.key] {
                 // A field that isn't required may be there without a value.
-                if case .null = field.value, !node.required.contains(field.key) { continue }
+                if case .null = field.value, !node.required.containsExactly(field.key) { continue }
                 validate(field.value, property, at: inner)
                 continue
             }

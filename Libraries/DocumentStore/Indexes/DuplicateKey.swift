@@ -47,7 +47,7 @@ extension DocumentStore {
         guard error.isUniqueViolation, let schema = error.schema, let name = error.table,
             let table = tables.known(schema: schema, table: name)
         else { return DocumentStoreError(error) }
-        let isKnown = table.indexes.contains { $0.relation == error.constraint }
+        let isKnown = table.indexes.contains { error.constraint.map($0.relation.hasSameBytes) == true }
         // Without it the error still says what it is.
         if !isKnown { try? await tables.refreshIndexes(of: table) }
         return DocumentStoreError(error, in: table)

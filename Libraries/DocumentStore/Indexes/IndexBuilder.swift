@@ -24,7 +24,9 @@ struct IndexBuilder: Sendable {
         try await alone { connection in
             let rows = try await rows(connection)
             if let conflict = try Self.conflict(of: model, with: rows.filter(\.isReady)) { return try conflict.get() }
-            if let half = rows.first(where: { $0.model.name == model.name }) { try await remove(half, on: connection) }
+            if let half = rows.first(where: { $0.model.name.hasSameBytes(as: model.name) }) {
+                try await remove(half, on: connection)
+            }
             let relation = try await identifier("\(table.namespace.collection)$\(model.name)", on: connection)
             let hasElements = !model.isUnique && model.text == nil && model.expireAfterSeconds == nil
             let elements =
@@ -61,7 +63,7 @@ struct IndexBuilder: Sendable {
 
     func drop(_ name: String) async throws {
         try await alone { connection in
-            guard let row = try await rows(connection).first(where: { $0.model.name == name }) else {
+            guard let row = try await rows(connection).first(where: { $0.model.name.hasSameBytes(as: name) }) else {
                 throw DocumentStoreError(.unknownIndex, "index not found with name [\(name)]", mongoCode: 27)
             }
             try await remove(row, on: connection)
@@ -121,7 +123,7 @@ struct IndexBuilder: Sendable {
         of model: IndexModel, with rows: [Row]
     ) throws -> Result<Void, DocumentStoreError>? {
         if model.name == "_id_" || model.keyPattern == ["_id": 1] { return .success(()) }
-        if let same = rows.first(where: { $0.model.name == model.name }) {
+        if let same = rows.first(where: { $0.model.name.hasSameBytes(as: model.name) }) {
             if same.model.isEquivalent(to: model) { return .success(()) }
             return .failure(
                 DocumentStoreError(

@@ -3,7 +3,7 @@ import QueryLanguage
 
 extension CollectionIndex {
     /// Whether every document that meets the conjuncts is in the index.
-    func covers(_ nodes: [FilterNode], _ constraints: [String: PathConstraint]) -> Bool {
+    func covers(_ nodes: [FilterNode], _ constraints: [ExactText: PathConstraint]) -> Bool {
         if model.isSparse { return model.keys.contains { constraints[$0.path]?.demandsPresence ?? false } }
         guard let partial = model.partialFilter else { return true }
         // It was parsed when the index was made.

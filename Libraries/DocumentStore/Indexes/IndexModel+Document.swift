@@ -86,17 +86,17 @@ extension IndexModel {
         if keys.isEmpty || keys.count > Self.maximumKeys {
             throw Self.unsupported("an index of more than \(Self.maximumKeys) paths")
         }
-        var paths: Set<String> = []
+        var paths: Set<ExactText> = []
         for key in keys {
-            let parts = key.path.split(separator: ".", omittingEmptySubsequences: false)
-            if key.path.utf8.contains(0) || parts.contains(where: { $0.isEmpty || $0.hasPrefix("$") }) {
+            let parts = key.path.splitAtBytes(".")
+            if key.path.utf8.contains(0) || parts.contains(where: { $0.isEmpty || $0.startsWithBytes(of: "$") }) {
                 throw Self.wrong(
                     "Index keys cannot be empty, nor contain a field that begins with '$': \(key.path)", code: 67)
             }
-            if parts.contains(where: { Path.Component(String($0)).index != nil }) {
+            if parts.contains(where: { Path.Component($0).index != nil }) {
                 throw Self.unsupported("an index on a place in an array (\(key.path))")
             }
-            if !paths.insert(key.path).inserted {
+            if !paths.insert(key.path) {
                 throw Self.wrong("the path \(key.path) is in the index twice", code: 67)
             }
         }

@@ -12,7 +12,7 @@ public struct IndexModel: Sendable, Hashable {
 
     /// One path of an index.
     public struct Key: Sendable, Hashable {
-        public var path: String
+        @ExactText public var path: String
         public var direction: Direction
 
         public init(_ path: String, _ direction: Direction = .ascending) {
@@ -24,14 +24,15 @@ public struct IndexModel: Sendable, Hashable {
     /// What a text index says beside its paths.
     public struct TextOptions: Sendable, Hashable {
         /// How much a path's words count, by path; 1 where none is given.
-        public var weights: [String: Double]
+        public var weights: [ExactText: Double]
         /// The language that words are brought to their stems by; `none` for no stemming.
-        public var defaultLanguage: String
+        @ExactText public var defaultLanguage: String
         /// The field of a document that names its language.
-        public var languageOverride: String
+        @ExactText public var languageOverride: String
 
         public init(
-            weights: [String: Double] = [:], defaultLanguage: String = "english", languageOverride: String = "language"
+            weights: [ExactText: Double] = [:], defaultLanguage: String = "english",
+            languageOverride: String = "language"
         ) {
             self.weights = weights
             self.defaultLanguage = defaultLanguage
@@ -42,7 +43,7 @@ public struct IndexModel: Sendable, Hashable {
     /// The paths, the most significant first.
     public var keys: [Key]
     /// Unique in the collection.
-    public var name: String
+    @ExactText public var name: String
     /// Whether no two documents may have the same values.
     public var isUnique: Bool
     /// Whether documents that have none of the paths are left out.

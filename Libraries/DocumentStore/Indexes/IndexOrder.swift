@@ -22,25 +22,28 @@ struct IndexOrder: Sendable {
         let nodes = if case .and(let nodes) = filter.node { nodes } else { [filter.node] }
         let constraints = PathConstraint.all(of: nodes)
         var best: IndexOrder?
-        for index in indexes where index.model.text == nil && (hint == nil || hint == index.model.name) {
+        for index in indexes
+        where index.model.text == nil && (hint == nil || hint.map(index.model.name.hasSameBytes) == true) {
             guard let order = IndexOrder(index, sort, constraints), index.covers(nodes, constraints) else { continue }
             if best.map({ $0.bound.count < order.bound.count }) ?? true { best = order }
         }
         return best
     }
 
-    private init?(_ index: CollectionIndex, _ sort: Sort, _ constraints: [String: PathConstraint]) {
+    private init?(_ index: CollectionIndex, _ sort: Sort, _ constraints: [ExactText: PathConstraint]) {
         let keys = index.model.keys
         let paths = sort.keys.compactMap { $0.path?.description }
         guard paths.count == sort.keys.count, let first = paths.first else { return nil }
         var bound: [PathConstraint] = []
         for key in keys {
-            if key.path == first { break }
+            if key.path.hasSameBytes(as: first) { break }
             guard let constraint = constraints[key.path], constraint.regularPoint != nil else { return nil }
             bound.append(constraint)
         }
         let rest = keys.dropFirst(bound.count)
-        guard rest.count >= paths.count, zip(rest, paths).allSatisfy({ $0.path == $1 }) else { return nil }
+        guard rest.count >= paths.count, zip(rest, paths).allSatisfy({ $0.path.hasSameBytes(as: $1) }) else {
+            return nil
+        }
         let turns = Set(zip(rest, sort.keys).map { ($0.direction == .ascending) != $1.ascending })
         guard turns.count == 1, let isReversed = turns.first else { return nil }
         self.index = index
@@ -50,7 +53,7 @@ struct IndexOrder: Sendable {
     }
 
     /// The paths that the filter binds.
-    var boundPaths: Set<String> { Set(index.model.keys.prefix(bound.count).map(\.path)) }
+    var boundPaths: Set<ExactText> { Set(texts: index.model.keys.prefix(bound.count).map(\.path)) }
 
     private var places: Range<Int> { bound.count..<bound.count + constraints.count }
 

@@ -18,14 +18,15 @@ struct IndexPlan: Sendable {
         let constraints = PathConstraint.all(of: nodes)
         if constraints.isEmpty { return nil }
         var best: IndexPlan?
-        for index in indexes where index.model.text == nil && (hint == nil || hint == index.model.name) {
+        for index in indexes
+        where index.model.text == nil && (hint == nil || hint.map(index.model.name.hasSameBytes) == true) {
             guard let plan = IndexPlan(index, constraints), index.covers(nodes, constraints) else { continue }
             if best.map({ $0.worth < plan.worth }) ?? true { best = plan }
         }
         return best
     }
 
-    private init?(_ index: CollectionIndex, _ constraints: [String: PathConstraint]) {
+    private init?(_ index: CollectionIndex, _ constraints: [ExactText: PathConstraint]) {
         var found: [PathConstraint] = []
         var points = 0
         var hasRange = false
@@ -53,7 +54,9 @@ struct IndexPlan: Sendable {
     func covers(_ node: FilterNode) -> Bool {
         guard case .field(let path, let condition) = node else { return false }
         let text = path.description
-        guard let place = index.model.keys.prefix(constraints.count).firstIndex(where: { $0.path == text }) else {
+        guard
+            let place = index.model.keys.prefix(constraints.count).firstIndex(where: { $0.path.hasSameBytes(as: text) })
+        else {
             return false
         }
         switch condition {

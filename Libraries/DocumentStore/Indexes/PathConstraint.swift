@@ -35,14 +35,14 @@ struct PathConstraint: Sendable {
     }
 
     /// What the conjuncts of a filter demand, by path.
-    static func all(of nodes: [FilterNode]) -> [String: PathConstraint] {
-        var constraints: [String: PathConstraint] = [:]
+    static func all(of nodes: [FilterNode]) -> [ExactText: PathConstraint] {
+        var constraints: [ExactText: PathConstraint] = [:]
         for node in nodes { collect(node, below: nil, isInElement: false, into: &constraints) }
         return constraints
     }
 
     private static func collect(
-        _ node: FilterNode, below prefix: Path?, isInElement: Bool, into constraints: inout [String: PathConstraint]
+        _ node: FilterNode, below prefix: Path?, isInElement: Bool, into constraints: inout [ExactText: PathConstraint]
     ) {
         switch node {
         case .and(let nodes):

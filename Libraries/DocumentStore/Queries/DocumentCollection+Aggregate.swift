@@ -79,7 +79,7 @@ extension DocumentCollection {
 
     // MARK: How
 
-    func pipeline(_ stages: [Document], variables: Set<String> = []) throws -> Pipeline {
+    func pipeline(_ stages: [Document], variables: Set<ExactText> = []) throws -> Pipeline {
         do {
             return try Pipeline(stages, variables: variables)
         } catch {
@@ -89,7 +89,7 @@ extension DocumentCollection {
 
     /// Feeds a pipeline with the documents of a source, until it wants no more, and gives what comes out.
     func run(
-        _ pipeline: Pipeline, collation: Document?, variables: [String: Value] = [:], within limit: TimeLimit,
+        _ pipeline: Pipeline, collation: Document?, variables: [ExactText: Value] = [:], within limit: TimeLimit,
         _ body: (Document) async throws -> Bool,
         over source: @escaping ((Document) async throws -> Bool) async throws -> Void
     ) async throws {

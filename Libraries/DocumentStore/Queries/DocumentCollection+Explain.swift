@@ -82,7 +82,7 @@ extension DocumentCollection {
             explanation = search
             leading = ["postgres"]
         } else {
-            let pipeline = try pipeline(stages, variables: Set(options.variables.keys))
+            let pipeline = try pipeline(stages, variables: Set(texts: options.variables.keys))
             if let grouping = try await grouping(stages, options: options) {
                 explanation = try await self.explanation(
                     [grouping.statement], indexes: grouping.indexes, isExact: true, here: [])

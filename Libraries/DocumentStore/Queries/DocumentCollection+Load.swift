@@ -119,7 +119,7 @@ private struct Load: Sendable {
     mutating func leaveOut(existing client: PostgresClient) async throws -> Bool {
         let rows = try await client.query(
             "select _id from \(table.name) where _id = any($1::text[])", [.textArray(entries.map(\.id))])
-        let known = Set(try rows.decode(String.self).map(ExactText.init))
+        let known = Set(try rows.decode(String.self).map { ExactText($0) })
         for entry in entries where known.contains(ExactText(entry.id)) {
             failures[entry.place] = DocumentStoreError(duplicateId: entry.document, in: table)
         }

@@ -76,7 +76,7 @@ extension DocumentCollection {
         _ filter: Document, _ stages: [Document], _ new: Document, _ definitions: Document = [:]
     ) async throws -> Bool {
         do {
-            var variables: [String: Value] = ["new": .document(new)]
+            var variables: [ExactText: Value] = ["new": .document(new)]
             let context = EvaluationContext(root: new, now: Int64(Date().timeIntervalSince1970 * 1000))
             for field in definitions.fields { variables[field.key] = try Expression(field.value).evaluate(context) }
             let update = try Update(pipeline: stages, variables: variables)

@@ -62,7 +62,7 @@ public struct DocumentCollection: Sendable {
     }
 
     /// What a command's `let` defines.
-    func constants(_ variables: Document) throws -> [String: Value] {
+    func constants(_ variables: Document) throws -> [ExactText: Value] {
         do {
             if variables.isEmpty { return [:] }
             return try CommandVariables(variables, now: Int64(Date().timeIntervalSince1970 * 1000)).values

@@ -63,7 +63,7 @@ struct FilterTranslation: Sendable {
     }
 
     /// The condition of the conjuncts that are about other paths than those.
-    mutating func translate(_ filter: Filter, except paths: Set<String>) -> String {
+    mutating func translate(_ filter: Filter, except paths: Set<ExactText>) -> String {
         let nodes = if case .and(let nodes) = filter.node { nodes } else { [filter.node] }
         let rest = nodes.filter { if case .field(let path, _) = $0 { !paths.contains(path.description) } else { true } }
         return translate(.and(rest))?.sql ?? "true"

@@ -25,7 +25,9 @@ struct GroupTranslation: Sendable {
         var outputs: [(String, Output)] = []
         var numbers: [(path: [String], isSummed: Bool, isAveraged: Bool)] = []
         func index(of path: [String]) -> Int {
-            if let known = numbers.firstIndex(where: { $0.path == path }) { return known }
+            if let known = numbers.firstIndex(where: { $0.path.elementsEqual(path) { $0.hasSameBytes(as: $1) } }) {
+                return known
+            }
             numbers.append((path, false, false))
             return numbers.count - 1
         }
@@ -73,7 +75,7 @@ struct GroupTranslation: Sendable {
     /// The components of `$a.b`; `nil` for what is no path of the document.
     private static func path(_ text: String) -> [String]? {
         guard text.hasPrefix("$"), !text.hasPrefix("$$"), !text.utf8.contains(0) else { return nil }
-        let parts = text.dropFirst().split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        let parts = text.dropFirst().splitAtBytes(".")
         return parts.contains("") ? nil : parts
     }
 }

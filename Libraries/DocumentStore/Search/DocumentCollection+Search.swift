@@ -53,7 +53,7 @@ extension DocumentCollection {
     }
 
     private func search(
-        _ options: Document, _ rest: [Document], _ collation: Document?, _ constants: [String: Value],
+        _ options: Document, _ rest: [Document], _ collation: Document?, _ constants: [ExactText: Value],
         within limit: TimeLimit,
         _ body: (Document) async throws -> Bool
     ) async throws {

@@ -24,7 +24,7 @@ struct SearchHighlights: Sendable {
     func value(of document: Document) -> Value {
         var texts: [(path: String, text: String)] = []
         for (path, text) in Self.texts(.document(document), at: "")
-        where paths?.contains(where: { $0.description == path }) ?? true {
+        where paths?.contains(where: { $0.description.hasSameBytes(as: path) }) ?? true {
             texts.append((path, text))
         }
         return .array(texts.flatMap { passages(of: $0.text, at: $0.path) })

@@ -100,7 +100,7 @@ struct SearchFacet: Sendable {
     }
 
     func buckets(_ rows: PostgresRows) throws -> Value {
-        var counts: [String: Int64] = [:]
+        var counts: [ExactText: Int64] = [:]
         var order: [String] = []
         for row in rows {
             let (key, count) = try row.decode((String, Int64).self)

@@ -39,7 +39,7 @@ public final class GroupCommitter: Service {
 
     /// Partitions of an app that are committed one batch after the other.
     private struct Lane: Hashable {
-        var app: String
+        @ExactText var app: String
         var number: Int
     }
 

@@ -19,7 +19,7 @@ extension WritePlan {
     /// Documents, change rows and tombstones, a statement for each kind of write to each collection.
     func statements() -> [PostgresStatement] {
         var tables: [(table: CollectionTable, writes: TableWrites)] = []
-        var indices: [String: Int] = [:]
+        var indices: [ExactText: Int] = [:]
         var loose = LooseRows(app: storage.app)
         for key in order {
             guard let document = documents[key], let last = document.changes.last else { continue }

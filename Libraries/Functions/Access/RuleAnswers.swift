@@ -17,8 +17,8 @@ final class RuleAnswers: Sendable {
     }
 
     private struct State {
-        var known: [String: RuleFunctionResult] = [:]
-        var missing: [String: Question] = [:]
+        var known: [ExactText: RuleFunctionResult] = [:]
+        var missing: [ExactText: Question] = [:]
         /// Questions that are gathered before they are asked; grows, since the first documents may be all that are wanted.
         var batch = 8
     }
@@ -69,7 +69,7 @@ final class RuleAnswers: Sendable {
                 name: "ExecutionTimeLimitExceeded",
                 message: "the rules ask functions about more than \(Self.most) documents: add a filter")
         }
-        try await withThrowingTaskGroup(of: (String, RuleFunctionResult).self) { group in
+        try await withThrowingTaskGroup(of: (ExactText, RuleFunctionResult).self) { group in
             var rest = questions.makeIterator()
             var running = 0
             while true {

@@ -107,6 +107,6 @@ extension DocumentEffects {
 
     /// Whether an effect is about documents: its service is one of the app's data sources.
     public static func handles(_ effect: FunctionEffect, app: AppDefinition) -> Bool {
-        effect.service == "mongodb-atlas" || app.dataSources.contains { $0.name == effect.service }
+        effect.service == "mongodb-atlas" || app.dataSources.contains { $0.name.hasSameBytes(as: effect.service) }
     }
 }

@@ -143,7 +143,9 @@ public actor FunctionHostPool: LoopActor, Service {
 
     /// An idle host of the app, else a new one, where necessary in the place of another app's idle one.
     private func host(for bundle: FunctionBundle) async throws(FunctionFailure) -> FunctionHost {
-        let match = { (host: FunctionHost) in host.bundle.app == bundle.app && host.bundle.version == bundle.version }
+        let match = { (host: FunctionHost) in
+            host.bundle.app.hasSameBytes(as: bundle.app) && host.bundle.version == bundle.version
+        }
         while let index = idle.lastIndex(where: match) {
             let host = idle.remove(at: index)
             if await host.isAlive() { return host }

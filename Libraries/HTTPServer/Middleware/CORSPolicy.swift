@@ -1,3 +1,5 @@
+public import Texts
+
 /// Which pages of other origins may call the server (Fetch standard, CORS protocol).
 public struct CORSPolicy: Sendable {
     /// The origins that a request may come from.
@@ -7,7 +9,7 @@ public struct CORSPolicy: Sendable {
         /// Any page. With credentials allowed, the page's own origin is echoed.
         case any
         /// Pages of these origins, such as `https://app.example.com`, compared as they are.
-        case only(Set<String>)
+        case only(Set<ExactText>)
 
         func contains(_ origin: String) -> Bool {
             switch self {

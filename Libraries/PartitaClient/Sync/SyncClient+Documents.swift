@@ -130,7 +130,7 @@ extension SyncClient {
         switch changes {
         case .all: updated.matching = try matching(observation)
         case .some(let keys):
-            let own = keys.filter { $0.collection == observation.collection }
+            let own = keys.filter { $0.collection.hasSameBytes(as: observation.collection) }
             if own.isEmpty { return }
             for key in own {
                 let document = try store.shownDocument(observation.partition, key)

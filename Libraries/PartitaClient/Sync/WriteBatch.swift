@@ -28,7 +28,7 @@ struct WriteBatch {
         let stamped = bookkeeping.stamped(operation, server: server, after: operations)
         switch operation.kind {
         case .insert(let document):
-            guard document["_id"]?.idText == key.idText else {
+            guard document["_id"]?.idText.map(key.idText.hasSameBytes) == true else {
                 throw PartitaError(code: .badWrite, message: "a document is inserted with its _id")
             }
             shown[key] = document

@@ -3,14 +3,14 @@ public import DocumentModel
 /// What a command's `let` defines for its expressions, `{name: expression}`: constants, since no document is there yet.
 public struct CommandVariables: Sendable {
     /// The values by the names, without `$$`.
-    public let values: [String: Value]
+    public let values: [ExactText: Value]
 
     /// Evaluates the definitions.
     ///
     /// - Parameter now: the moment of `$$NOW`, in milliseconds since 1970.
     /// - Throws: 9 for a name that no variable of a user may have, 4890500 for an expression that asks for a document's fields.
     public init(_ definitions: Document, now: Int64 = 0) throws(QueryError) {
-        var values: [String: Value] = [:]
+        var values: [ExactText: Value] = [:]
         for field in definitions.fields {
             try ExpressionParser.check(variable: field.key)
             let expression = try Expression(field.value)

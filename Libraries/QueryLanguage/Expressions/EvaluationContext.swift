@@ -7,7 +7,7 @@ public struct EvaluationContext: Sendable {
     /// `$$CURRENT`, which field paths begin at.
     var current: Value?
     /// Variables of `$let`, `$map` and their like, and those a pipeline was given.
-    public var variables: [String: Value] = [:]
+    public var variables: [ExactText: Value] = [:]
     /// `$$NOW`, in milliseconds since 1970.
     public let now: Int64
     let collation: Collation?
@@ -25,7 +25,7 @@ public struct EvaluationContext: Sendable {
     }
 
     /// A context for one document.
-    public init(root: Document, variables: [String: Value] = [:], now: Int64 = 0, collation: Collation? = nil) {
+    public init(root: Document, variables: [ExactText: Value] = [:], now: Int64 = 0, collation: Collation? = nil) {
         self.root = .document(root)
         current = .document(root)
         self.variables = variables

@@ -9,7 +9,7 @@ public struct Expression: Sendable {
 
     /// Parses an expression. Unknown operators, and those that are not supported, are refused by name.
     /// - Parameter variables: the names of variables that the context will define, without `$$`.
-    public init(_ value: Value, variables: Set<String> = []) throws(QueryError) {
+    public init(_ value: Value, variables: Set<ExactText> = []) throws(QueryError) {
         var parser = ExpressionParser(variables: variables)
         node = try parser.parse(value)
         isLarge = parser.count > 64

@@ -3,14 +3,14 @@ import DocumentModel
 /// Makes an expression's tree from its value.
 struct ExpressionParser {
     /// Variables that may be used here.
-    private var variables: Set<String>
+    private var variables: Set<ExactText>
     private var depth = 0
     /// How many parts the expression has.
     private(set) var count = 0
 
     private static let system: Set<String> = ["ROOT", "CURRENT", "NOW", "REMOVE", "DESCEND", "PRUNE", "KEEP"]
 
-    init(variables: Set<String>) { self.variables = variables }
+    init(variables: Set<ExactText>) { self.variables = variables }
 
     mutating func parse(_ value: Value) throws(QueryError) -> ExpressionNode {
         depth += 1
@@ -253,7 +253,7 @@ struct ExpressionParser {
     private mutating func parse(_ value: Value, defining names: [String]) throws(QueryError) -> ExpressionNode {
         let outer = variables
         defer { variables = outer }
-        variables.formUnion(names)
+        variables.formUnion(names.map { ExactText($0) })
         return try parse(value)
     }
 

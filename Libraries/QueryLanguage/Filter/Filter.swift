@@ -11,15 +11,15 @@ public struct Filter: Sendable {
     /// What `$near` orders the results by, if the filter has one.
     public let nearness: (path: Path, condition: GeoCondition)?
     /// What `$expr` knows as `$$name` for every document.
-    private let constants: [String: Value]
+    private let constants: [ExactText: Value]
 
     /// Parses a filter. Operators that are unknown or not supported are refused by name.
     /// - Parameters:
     ///   - variables: the names of variables that `$expr` may use, without `$$`.
     ///   - constants: further ones with their values.
     public init(
-        _ document: Document, collation: Collation? = nil, variables: Set<String> = [],
-        constants: [String: Value] = [:]
+        _ document: Document, collation: Collation? = nil, variables: Set<ExactText> = [],
+        constants: [ExactText: Value] = [:]
     ) throws(QueryError) {
         self.constants = constants
         var parser = FilterParser(variables: variables.union(constants.keys))
@@ -59,7 +59,8 @@ public struct Filter: Sendable {
     /// - Parameters:
     ///   - variables: the variables of `$expr`.
     ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
-    public func evaluate(_ document: Document, variables: [String: Value] = [:], now: Int64) throws(QueryError) -> Bool
+    public func evaluate(_ document: Document, variables: [ExactText: Value] = [:], now: Int64) throws(QueryError)
+        -> Bool
     {
         var position: Int?
         let variables = constants.isEmpty ? variables : constants.merging(variables) { $1 }

@@ -5,7 +5,7 @@ struct FilterMatcher {
     /// How strings are compared; `nil` by their bytes.
     let collation: Collation?
     /// The variables of `$expr`.
-    var variables: [String: Value] = [:]
+    var variables: [ExactText: Value] = [:]
     /// The moment of `$$NOW`, in milliseconds since 1970.
     let now: Int64
 

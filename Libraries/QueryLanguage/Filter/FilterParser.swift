@@ -8,12 +8,12 @@ struct FilterParser {
     /// How many `$elemMatch` are around.
     private var elementDepth = 0
     private var conditionCount = 0
-    private let variables: Set<String>
+    private let variables: Set<ExactText>
 
     /// Each condition looks at each element of an array, so that their number multiplies the work on one document.
     private static let maximumConditions = 20_000
 
-    init(variables: Set<String> = []) { self.variables = variables }
+    init(variables: Set<ExactText> = []) { self.variables = variables }
 
     mutating func parse(_ document: Document) throws(QueryError) -> FilterNode {
         depth += 1

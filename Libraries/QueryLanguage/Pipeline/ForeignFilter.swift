@@ -11,7 +11,7 @@ struct ForeignFilter {
         let isList: Bool
 
         /// What the field may have; `nil` where a filter can't ask for it.
-        func values(_ variables: [String: Value], _ context: PipelineContext) throws(QueryError) -> [Value]? {
+        func values(_ variables: [ExactText: Value], _ context: PipelineContext) throws(QueryError) -> [Value]? {
             let evaluation = EvaluationContext(
                 root: Document(), variables: variables, now: context.now, collation: context.collation)
             let operand = try operand.evaluate(evaluation)
@@ -30,7 +30,7 @@ struct ForeignFilter {
 
     /// Of a pipeline that begins with something else it asks for everything.
     /// - Parameter variables: The names that the pipeline may use.
-    init(_ pipeline: Pipeline?, variables: Set<String>) {
+    init(_ pipeline: Pipeline?, variables: Set<ExactText>) {
         guard case .match(let filter)? = pipeline?.stages.first else { return }
         add(filter.document, variables)
     }
@@ -42,7 +42,7 @@ struct ForeignFilter {
         return try Filter(all.count == 1 ? all[0] : ["$and": .array(all.map { .document($0) })], collation: collation)
     }
 
-    private mutating func add(_ document: Document, _ variables: Set<String>) {
+    private mutating func add(_ document: Document, _ variables: Set<ExactText>) {
         for field in document.fields {
             switch (field.key, field.value) {
             case ("$and", .array(let parts)):
@@ -56,11 +56,11 @@ struct ForeignFilter {
     }
 
     /// What depends on variables, decides by itself, or means more than a condition.
-    private static let unfit: Set<String> = [
+    private static let unfit: Set<ExactText> = [
         "$expr", "$text", "$where", "$near", "$nearSphere", "$sampleRate", "$comment",
     ]
 
-    private mutating func add(expression: Value, _ variables: Set<String>) {
+    private mutating func add(expression: Value, _ variables: Set<ExactText>) {
         guard case .document(let document) = expression, document.fields.count == 1, let field = document.fields.first,
             case .array(let operands) = field.value
         else { return }
@@ -74,9 +74,9 @@ struct ForeignFilter {
         }
     }
 
-    private mutating func add(_ field: Value, _ operand: Value, isList: Bool, _ variables: Set<String>) {
+    private mutating func add(_ field: Value, _ operand: Value, isList: Bool, _ variables: Set<ExactText>) {
         guard let path = field.fieldPath, case .string(let text) = operand, text.hasPrefix("$$"),
-            let name = text.dropFirst(2).split(separator: ".").first, variables.contains(String(name)),
+            let name = text.dropFirst(2).splitAtBytes(".").first, variables.contains(name),
             let operand = try? Expression(operand, variables: variables)
         else { return }
         joins.append(Join(path: path, operand: operand, isList: isList))
@@ -100,7 +100,7 @@ extension Value {
         }
     }
 
-    fileprivate func has(_ names: Set<String>) -> Bool {
+    fileprivate func has(_ names: Set<ExactText>) -> Bool {
         switch self {
         case .document(let document): document.fields.contains { names.contains($0.key) || $0.value.has(names) }
         case .array(let elements): elements.contains { $0.has(names) }

@@ -16,15 +16,15 @@ struct LookupStep: PipelineStep {
         var index: [Value: [Int]]?
         /// The keys in `index` of each document that is still to come, and its variables, last first.
         var keys: [[Value]] = []
-        var variables: [[String: Value]] = []
+        var variables: [[ExactText: Value]] = []
         /// What all documents are joined with where there are no variables.
         var same: Value?
     }
 
     mutating func prepare(_ documents: [Document], _ context: PipelineContext) async throws {
-        var variables: [[String: Value]] = []
+        var variables: [[ExactText: Value]] = []
         for document in documents { variables.append(try self.variables(of: document, context)) }
-        let names = Set(context.variables.keys).union(specification.variables.map(\.name))
+        let names = Set(context.variables.keys).union(specification.variables.map { ExactText($0.name) })
         let needed = ForeignFilter(specification.pipeline, variables: names)
         var keys: [(path: Path, values: [[Value]])] = []
         if let fields = specification.fields {
@@ -83,7 +83,7 @@ struct LookupStep: PipelineStep {
         return results
     }
 
-    private func variables(of document: Document, _ context: PipelineContext) throws(QueryError) -> [String: Value] {
+    private func variables(of document: Document, _ context: PipelineContext) throws(QueryError) -> [ExactText: Value] {
         var variables = context.variables
         if specification.variables.isEmpty { return variables }
         let evaluation = try context.evaluation(document)

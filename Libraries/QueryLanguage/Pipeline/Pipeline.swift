@@ -10,7 +10,7 @@ public struct Pipeline: Sendable {
 
     /// Parses a pipeline. Unknown stages and those that are not supported are refused by name.
     /// - Parameter variables: the names of variables that the context will define, without `$$`.
-    public init(_ stages: [Document], variables: Set<String> = []) throws(QueryError) {
+    public init(_ stages: [Document], variables: Set<ExactText> = []) throws(QueryError) {
         try self.init(stages, variables: variables, depth: 0)
     }
 
@@ -18,11 +18,11 @@ public struct Pipeline: Sendable {
     ///
     /// Disfavored, so that a literal is an array of documents.
     @_disfavoredOverload
-    public init(_ value: Value, variables: Set<String> = []) throws(QueryError) {
+    public init(_ value: Value, variables: Set<ExactText> = []) throws(QueryError) {
         try self.init(try Self.documents(value), variables: variables)
     }
 
-    init(_ stages: [Document], variables: Set<String>, depth: Int) throws(QueryError) {
+    init(_ stages: [Document], variables: Set<ExactText>, depth: Int) throws(QueryError) {
         guard stages.count <= Self.maximumStages else {
             throw QueryError(
                 code: 7_749_501, message: "Pipeline length must be no longer than \(Self.maximumStages) stages")
@@ -93,7 +93,7 @@ public struct PipelineContext: Sendable {
     /// The moment of `$$NOW`, in milliseconds since 1970.
     public var now: Int64
     /// Variables that stages may use.
-    public var variables: [String: Value]
+    public var variables: [ExactText: Value]
     /// How strings are compared.
     public var collation: Collation?
     /// The bytes that a stage may hold at once; beyond them the run fails with 292.
@@ -102,7 +102,7 @@ public struct PipelineContext: Sendable {
 
     /// A context; without a source, stages that ask for other collections see them empty.
     public init(
-        now: Int64 = 0, variables: [String: Value] = [:], collation: Collation? = nil, memoryLimit: Int = 100 << 20,
+        now: Int64 = 0, variables: [ExactText: Value] = [:], collation: Collation? = nil, memoryLimit: Int = 100 << 20,
         source: @escaping Source = { _, _ in [] }
     ) {
         self.now = now

@@ -20,7 +20,7 @@ extension StageParser {
                 message: "the step parameter in a range statement must be a strictly positive numeric value")
         }
         let partition = try paths("$densify.partitionByFields", document["partitionByFields"])
-        guard !partition.contains(where: { $0.description == field }) else {
+        guard !partition.contains(where: { $0.description.hasSameBytes(as: field) }) else {
             throw QueryError(code: 5_733_201, message: "the field of $densify must not be one of its partitionByFields")
         }
         var unit: String?

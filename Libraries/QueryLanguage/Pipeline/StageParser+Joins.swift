@@ -27,7 +27,8 @@ extension StageParser {
     }
 
     private func pipeline(_ value: Value, variables names: [String] = []) throws(QueryError) -> Pipeline {
-        let pipeline = try Pipeline(try Pipeline.documents(value), variables: variables.union(names), depth: depth + 1)
+        let pipeline = try Pipeline(
+            try Pipeline.documents(value), variables: variables.union(names.map { ExactText($0) }), depth: depth + 1)
         for stage in pipeline.stages {
             if case .output(let name, _) = stage {
                 throw QueryError(code: 51047, message: "\(name) is not allowed within a sub-pipeline")

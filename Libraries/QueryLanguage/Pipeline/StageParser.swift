@@ -2,7 +2,7 @@ import DocumentModel
 
 /// Makes stages from their documents.
 struct StageParser {
-    let variables: Set<String>
+    let variables: Set<ExactText>
     let depth: Int
 
     /// Some stages are short for two.

@@ -19,24 +19,24 @@ public struct Projection: Sendable {
     /// `field.$`: of the first array on this path only the element stays that made the filter match.
     public private(set) var positional: Path?
     /// What expressions know as `$$name` for every document.
-    private var constants: [String: Value] = [:]
+    private var constants: [ExactText: Value] = [:]
 
     /// Parses the projection of a `find`.
     /// - Parameter constants: what its expressions know by `$$name`.
-    public init(_ document: Document, constants: [String: Value] = [:]) throws(QueryError) {
+    public init(_ document: Document, constants: [ExactText: Value] = [:]) throws(QueryError) {
         try self.init(document, isStage: false, variables: Set(constants.keys))
         self.constants = constants
     }
 
     /// Parses the projection of a `find`, or of a `$project`, where `$slice` and `$elemMatch` are no projections.
-    init(_ document: Document, isStage: Bool, variables: Set<String>) throws(QueryError) {
+    init(_ document: Document, isStage: Bool, variables: Set<ExactText>) throws(QueryError) {
         var parser = ProjectionParser(isStage: isStage, variables: variables)
         (children, mode) = try parser.parse(document)
         positional = parser.positional
     }
 
     /// Parses what `$addFields` adds.
-    init(adding document: Document, variables: Set<String>) throws(QueryError) {
+    init(adding document: Document, variables: Set<ExactText>) throws(QueryError) {
         var parser = ProjectionParser(isStage: true, variables: variables)
         children = try parser.parseAddition(document)
         mode = .addition

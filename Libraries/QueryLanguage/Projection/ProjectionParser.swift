@@ -3,7 +3,7 @@ import DocumentModel
 /// Makes a projection's tree from its document.
 struct ProjectionParser {
     let isStage: Bool
-    let variables: Set<String>
+    let variables: Set<ExactText>
     private var includes: String?
     private var excludes: String?
     private var firstIsInclusion: Bool?
@@ -14,9 +14,9 @@ struct ProjectionParser {
     private var keepsOthers = false
     private var keepsId: Bool?
     /// The names of the fields so far.
-    private var names: Set<FieldName> = []
+    private var names: Set<ExactText> = []
 
-    init(isStage: Bool, variables: Set<String>) {
+    init(isStage: Bool, variables: Set<ExactText>) {
         self.isStage = isStage
         self.variables = variables
     }
@@ -38,7 +38,7 @@ struct ProjectionParser {
         let isInclusion = includes != nil || excludes == nil && !keepsOthers && keepsId == true
         if isInclusion {
             // A computed `_id` stands for itself.
-            if keepsId != false, !names.contains(FieldName("_id")) {
+            if keepsId != false, !names.contains(ExactText("_id")) {
                 children.insert(ProjectionNode.Child(name: "_id", node: .include), at: 0)
             }
             return (children.filter { if case .exclude = $0.node { false } else { true } }, .inclusion)
@@ -210,7 +210,7 @@ struct ProjectionParser {
         throws(QueryError)
     {
         let components = try Path(field: path).components
-        let first = FieldName(components[0].name)
+        let first = ExactText(components[0].name)
         // Most names are new, and there may be many.
         guard !names.insert(first).inserted else {
             children.append(try Self.child(node, components[...], path))

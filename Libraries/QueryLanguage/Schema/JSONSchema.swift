@@ -35,7 +35,7 @@ public struct JSONSchema: Sendable {
 indirect enum SchemaRule: Sendable {
     case types(Set<UInt8>)
     case enumeration([Value])
-    case properties([String: JSONSchema], patterns: [(any CompiledRegex, JSONSchema)], additional: Additional)
+    case properties([ExactText: JSONSchema], patterns: [(any CompiledRegex, JSONSchema)], additional: Additional)
     case required([String])
     case propertyCount(ClosedRange<Int>)
     case dependencies([(String, Dependency)])

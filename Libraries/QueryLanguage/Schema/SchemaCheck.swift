@@ -83,7 +83,7 @@ enum SchemaCheck {
     }
 
     private static func violation(
-        _ field: Document.Field, _ properties: [String: JSONSchema], _ patterns: [(any CompiledRegex, JSONSchema)],
+        _ field: Document.Field, _ properties: [ExactText: JSONSchema], _ patterns: [(any CompiledRegex, JSONSchema)],
         _ additional: SchemaRule.Additional, _ path: String
     ) throws(QueryError) -> Violation? {
         let place = join(path, field.key)

@@ -155,7 +155,7 @@ struct SchemaParser {
     private mutating func properties(_ name: String, _ siblings: Document) throws(QueryError) -> SchemaRule? {
         let keywords = ["properties", "patternProperties", "additionalProperties"]
         guard siblings.fields.first(where: { keywords.contains($0.key) })?.key == name else { return nil }
-        var properties: [String: JSONSchema] = [:]
+        var properties: [ExactText: JSONSchema] = [:]
         var patterns: [(any CompiledRegex, JSONSchema)] = []
         if let value = siblings["properties"] {
             guard case .document(let fields) = value else {

@@ -3,7 +3,7 @@ import DocumentModel
 /// An update: operators, a replacement, or an aggregation pipeline. Parsed once, applied to many documents.
 public struct Update: Sendable {
     enum Form: Sendable {
-        case operators([UpdateOperation], [String: ArrayFilter])
+        case operators([UpdateOperation], [ExactText: ArrayFilter])
         case replacement(Document)
         case pipeline(UpdatePipeline)
     }
@@ -33,7 +33,7 @@ public struct Update: Sendable {
 
     /// Parses an update pipeline: `$set`, `$addFields`, `$unset`, `$project`, `$replaceRoot`, `$replaceWith`.
     /// - Parameter variables: constants that the stages may use, as `$merge` gives `$$new` to its pipeline.
-    public init(pipeline: [Document], variables: [String: Value] = [:]) throws(QueryError) {
+    public init(pipeline: [Document], variables: [ExactText: Value] = [:]) throws(QueryError) {
         form = .pipeline(try UpdatePipeline(pipeline, variables: variables))
     }
 
@@ -43,7 +43,7 @@ public struct Update: Sendable {
     /// - Parameter constants: what the expressions of stages know by `$$name`.
     @_disfavoredOverload
     public init(
-        _ value: Value, arrayFilters: [Document] = [], constants: [String: Value] = [:]
+        _ value: Value, arrayFilters: [Document] = [], constants: [ExactText: Value] = [:]
     ) throws(QueryError) {
         switch value {
         case .document(let document): try self.init(document, arrayFilters: arrayFilters)

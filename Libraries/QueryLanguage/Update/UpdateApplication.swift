@@ -3,7 +3,7 @@ import DocumentModel
 /// Applies operators to one document and notes what changed.
 struct UpdateApplication {
     private let operations: [UpdateOperation]
-    private let arrayFilters: [String: ArrayFilter]
+    private let arrayFilters: [ExactText: ArrayFilter]
     private let filter: Filter?
     private let isUpsertInsert: Bool
     private let now: Int64
@@ -13,7 +13,7 @@ struct UpdateApplication {
     private var places: FieldPlaces?
 
     init(
-        operations: [UpdateOperation], arrayFilters: [String: ArrayFilter], filter: Filter?, isUpsertInsert: Bool,
+        operations: [UpdateOperation], arrayFilters: [ExactText: ArrayFilter], filter: Filter?, isUpsertInsert: Bool,
         now: Int64
     ) {
         self.operations = operations

@@ -5,17 +5,17 @@ extension UpdateDescription {
     /// shows that field as it became.
     mutating func uniteUpdates() {
         guard updatedFields.count > 1 else { return }
-        var places: [FieldName: Int] = [:]
+        var places: [ExactText: Int] = [:]
         var united: [Document.Field] = []
         for field in updatedFields.fields {
-            if let place = places[FieldName(field.key)] {
+            if let place = places[ExactText(field.key)] {
                 united[place].value = field.value
             } else if let (place, rest) = Self.above(field.key, places),
                 let value = united[place].value.setting(field.value, at: rest)
             {
                 united[place].value = value
             } else {
-                places[FieldName(field.key)] = united.count
+                places[ExactText(field.key)] = united.count
                 united.append(field)
             }
         }
@@ -23,9 +23,9 @@ extension UpdateDescription {
     }
 
     /// The place of an entry above a path, and the way from there.
-    private static func above(_ path: String, _ places: [FieldName: Int]) -> (Int, rest: Path)? {
+    private static func above(_ path: String, _ places: [ExactText: Int]) -> (Int, rest: Path)? {
         for dot in path.utf8.indices where path.utf8[dot] == UInt8(ascii: ".") {
-            if let place = places[FieldName(String(path[..<dot]))] {
+            if let place = places[ExactText(String(path[..<dot]))] {
                 return (place, Path(String(path[path.utf8.index(after: dot)...])))
             }
         }

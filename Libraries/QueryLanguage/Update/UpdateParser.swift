@@ -79,13 +79,14 @@ enum UpdateParser {
         }
     }
 
-    static func arrayFilters(_ documents: [Document], for operations: [UpdateOperation]) throws(QueryError) -> [String:
+    static func arrayFilters(_ documents: [Document], for operations: [UpdateOperation]) throws(QueryError)
+        -> [ExactText:
         ArrayFilter]
     {
-        var filters: [String: ArrayFilter] = [:]
+        var filters: [ExactText: ArrayFilter] = [:]
         for document in documents {
             let filter = try ArrayFilter(document)
-            guard filters.updateValue(filter, forKey: filter.name) == nil else {
+            guard filters.updateValue(filter, forKey: ExactText(filter.name)) == nil else {
                 throw .failedToParse("Found multiple array filters with the same top-level field name \(filter.name)")
             }
         }

@@ -11,13 +11,13 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
         /// `$[]`: all elements.
         case all
         /// `$[name]`: the elements that the array filter of this name accepts.
-        case filtered(String)
+        case filtered(ExactText)
     }
 
     /// The parts in their order.
     public let steps: [Step]
     /// The dotted text.
-    public let description: String
+    @ExactText public private(set) var description: String
 
     /// Parses and checks a path.
     public init(_ text: String) throws(QueryError) {
@@ -36,7 +36,7 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
             } else if name == "$[]" {
                 steps.append(.all)
             } else if name.hasPrefix("$["), name.hasSuffix("]") {
-                steps.append(.filtered(String(name.dropFirst(2).dropLast())))
+                steps.append(.filtered(ExactText(name.dropFirst(2).dropLast())))
             } else {
                 guard name.utf8.first != UInt8(ascii: "$") || ["$ref", "$id", "$db"].contains(name) else {
                     throw QueryError(

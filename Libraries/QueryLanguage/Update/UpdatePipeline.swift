@@ -3,13 +3,13 @@ import DocumentModel
 /// An update in the form of an aggregation pipeline.
 struct UpdatePipeline: Sendable {
     private let stages: [Stage]
-    private let variables: [String: Value]
+    private let variables: [ExactText: Value]
 
     private static let allowed: Set<String> = [
         "$addFields", "$set", "$project", "$unset", "$replaceRoot", "$replaceWith",
     ]
 
-    init(_ documents: [Document], variables: [String: Value]) throws(QueryError) {
+    init(_ documents: [Document], variables: [ExactText: Value]) throws(QueryError) {
         for document in documents {
             guard let name = document.fields.first?.key, Self.allowed.contains(name) else {
                 throw QueryError(

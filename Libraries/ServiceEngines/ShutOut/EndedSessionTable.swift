@@ -1,9 +1,10 @@
+public import DocumentModel
 public import Postgres
 
 /// A session that is over, while an access token of it may still be good.
 public struct EndedSession: Hashable, Sendable {
-    public var app: String
-    public var id: String
+    @ExactText public var app: String
+    @ExactText public var id: String
     /// When its last access token expires, in milliseconds since 1970: nobody needs to know of it afterwards.
     public var until: Int64
 

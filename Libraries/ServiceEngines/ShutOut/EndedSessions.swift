@@ -1,10 +1,11 @@
+import DocumentModel
 import Foundation
 
 /// Sessions that are over, each until its last access token has expired.
 struct EndedSessions: Sendable {
     private struct Key: Hashable {
-        var app: String
-        var id: String
+        @ExactText var app: String
+        @ExactText var id: String
     }
 
     private var untils: [Key: Int64] = [:]

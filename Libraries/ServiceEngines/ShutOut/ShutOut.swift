@@ -1,4 +1,5 @@
 public import AccessTokens
+import DocumentModel
 import EventLoop
 import EventStream
 import EventTopics
@@ -18,8 +19,8 @@ public final class ShutOut: Service {
     public enum Reason: Sendable { case disabled, deleted, sessionEnded }
 
     struct User: Hashable, Sendable {
-        var app: String
-        var id: String
+        @ExactText var app: String
+        @ExactText var id: String
     }
 
     /// How long an access token may be good, whatever the settings say: so long a user is remembered.

@@ -23,7 +23,7 @@ public enum ConflictRules {
         }
         switch operation.kind {
         case .insert(let document):
-            guard document["_id"]?.idText == idText else {
+            guard let own = document["_id"]?.idText, own.hasSameBytes(as: idText) else {
                 return .rejected(
                     OperationRejection(code: .badId, reason: "the document's _id is not the operation's", path: "_id"))
             }

@@ -12,12 +12,12 @@ struct PathTarget {
     var blockedBy: String?
 
     init(_ path: String, in document: Document) {
-        let components = path.split(separator: ".", omittingEmptySubsequences: false)
+        let components = path.splitAtBytes(".")
         func beginning(_ count: Int) -> String { components.prefix(count).joined(separator: ".") }
         clockPath = path
         var value: Value? = .document(document)
         for (depth, component) in components.enumerated() {
-            if component.hasPrefix("$") {
+            if component.startsWithBytes(of: "$") {
                 clockPath = beginning(depth)
                 isPositional = true
                 return
@@ -25,11 +25,11 @@ struct PathTarget {
             switch value {
             case .document(let fields):
                 // What the whole path leads to is nobody's question, and looking for it takes long among many fields.
-                value = depth < components.count - 1 ? fields[String(component)] : nil
+                value = depth < components.count - 1 ? fields[component] : nil
             case .array:
                 clockPath = beginning(depth)
                 // A later `$[…]` doesn't help: the index before it already says which element is meant by place.
-                isIndexed = component.allSatisfy(\.isNumber)
+                isIndexed = component.utf8.allSatisfy { (0x30...0x39).contains($0) }
                 return
             case nil: return
             default:
@@ -44,8 +44,8 @@ extension Document {
     /// The value at a path of field names; `nil` where there is none, or where something other than documents lies between.
     func value(at path: some StringProtocol) -> Value? {
         var value = Value.document(self)
-        for component in path.split(separator: ".", omittingEmptySubsequences: false) {
-            guard case .document(let document) = value, let next = document[String(component)] else { return nil }
+        for component in path.splitAtBytes(".") {
+            guard case .document(let document) = value, let next = document[component] else { return nil }
             value = next
         }
         return value
@@ -54,7 +54,7 @@ extension Document {
     /// Sets or removes the value at a path of field names. Setting makes documents of what lies between; removing what isn't
     /// there does nothing.
     mutating func set(_ value: Value?, at path: some StringProtocol) {
-        guard let dot = path.firstIndex(of: ".") else {
+        guard let dot = path.utf8.firstIndex(of: 0x2E) else {
             self[String(path)] = value
             return
         }
@@ -65,7 +65,14 @@ extension Document {
         } else if value == nil {
             return
         }
-        child.set(value, at: path[path.index(after: dot)...])
+        child.set(value, at: path[path.utf8.index(after: dot)...])
         self[key] = .document(child)
+    }
+}
+
+extension String {
+    /// What follows a path's beginning and the dot after it.
+    func utf8Suffix(after beginning: String) -> String {
+        String(decoding: utf8.dropFirst(beginning.utf8.count + 1), as: UTF8.self)
     }
 }

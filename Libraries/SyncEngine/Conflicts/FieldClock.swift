@@ -3,7 +3,7 @@ import DocumentModel
 /// Who writes, and when.
 public struct WriteStamp: Hashable, Sendable {
     /// The device's id, which breaks ties between equal times; empty for a write from the server's side.
-    public var author: String
+    @ExactText public var author: String
     /// The writer's hybrid time, for a device as `ClockCorrection` gives it.
     public var time: HybridTime
 
@@ -21,7 +21,7 @@ public struct FieldClock: Hashable, Sendable {
     /// The latest time that any write of the path had. It never goes back.
     public var time: HybridTime
     /// Who wrote last.
-    public var author: String
+    @ExactText public var author: String
     /// The revision of the last write.
     public var revision: Revision
     /// The revision of the last write by somebody other than `author`; `nil` when there was none.

@@ -12,7 +12,7 @@ extension FieldClocks {
         let changed =
             description.updatedFields.fields.map(\.key) + description.removedFields
             + description.truncatedArrays.map(\.field)
-        for path in Set(changed.map { PathTarget($0, in: document).clockPath }).sorted() {
+        for path in Set(texts: changed.map { PathTarget($0, in: document).clockPath }).sortedTexts {
             write(path, by: stamp, revision: revision)
         }
     }

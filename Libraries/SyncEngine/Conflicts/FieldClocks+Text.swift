@@ -7,7 +7,7 @@ extension FieldClocks {
     public var text: String {
         var fields = [Document.Field("d", document.value)]
         if !paths.isEmpty {
-            let entries = paths.sorted { $0.key < $1.key }.map { Document.Field($0.key, $0.value.value) }
+            let entries = paths.sorted { $0.key < $1.key }.map { Document.Field($0.key.text, $0.value.value) }
             fields.append(.init("p", .document(Document(fields: entries))))
         }
         return ExtendedJSON.print(.document(Document(fields: fields)), mode: .relaxed)
@@ -26,7 +26,7 @@ extension FieldClocks {
         guard let value = parsed["d"] else {
             throw SyncEngineError(code: .badFieldClocks, message: "the document's clock is missing")
         }
-        var paths: [String: FieldClock] = [:]
+        var paths: [ExactText: FieldClock] = [:]
         switch parsed["p"] {
         case nil: break
         case .document(let entries):

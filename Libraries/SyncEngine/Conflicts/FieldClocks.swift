@@ -12,7 +12,7 @@ public struct FieldClocks: Hashable, Sendable {
     /// The clock of every path that has none of its own.
     public var document: FieldClock
     /// Clocks by dotted path. An array is one path.
-    public private(set) var paths: [String: FieldClock]
+    public private(set) var paths: [ExactText: FieldClock]
 
     /// The clocks of a document that has just been inserted.
     public init(inserted stamp: WriteStamp, revision: Revision) {
@@ -20,7 +20,7 @@ public struct FieldClocks: Hashable, Sendable {
     }
 
     /// Clocks as they were stored.
-    public init(document: FieldClock, paths: [String: FieldClock] = [:]) {
+    public init(document: FieldClock, paths: [ExactText: FieldClock] = [:]) {
         self.document = document
         self.paths = paths
     }
@@ -31,7 +31,7 @@ public struct FieldClocks: Hashable, Sendable {
         var prefix = path[...]
         while true {
             if let clock = paths[String(prefix)] { return clock }
-            guard let dot = prefix.lastIndex(of: ".") else { return document }
+            guard let dot = prefix.utf8.lastIndex(of: 0x2E) else { return document }
             prefix = prefix[..<dot]
         }
     }
@@ -40,14 +40,14 @@ public struct FieldClocks: Hashable, Sendable {
     public func beneath(_ path: String) -> [(path: String, clock: FieldClock)] {
         if paths.isEmpty { return [] }
         let prefix = path + "."
-        return paths.filter { $0.key.hasPrefix(prefix) }.map { (path: $0.key, clock: $0.value) }
+        return paths.filter { $0.key.text.startsWithBytes(of: prefix) }.map { (path: $0.key.text, clock: $0.value) }
     }
 
     /// Notes that a path was written, and that what was beneath it went with it.
     ///
     /// - Parameter sparing: Paths beneath that kept their value, and so keep their clock.
     public mutating func write(
-        _ path: String, by stamp: WriteStamp, revision: Revision, sparing: Set<String> = []
+        _ path: String, by stamp: WriteStamp, revision: Revision, sparing: Set<ExactText> = []
     ) {
         var clock = covering(path).raised(by: stamp, revision: revision)
         for child in beneath(path) where !sparing.contains(child.path) {
@@ -69,9 +69,9 @@ public struct FieldClocks: Hashable, Sendable {
             // Ties by path, so that the result depends on the content only.
             guard let oldest = paths.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) }) else { return }
             paths[oldest.key] = nil
-            var prefix = oldest.key[...]
+            var prefix = oldest.key.text[...]
             var absorbed = false
-            while let dot = prefix.lastIndex(of: ".") {
+            while let dot = prefix.utf8.lastIndex(of: 0x2E) {
                 prefix = prefix[..<dot]
                 if paths[String(prefix)]?.absorb(oldest.value) != nil {
                     absorbed = true
@@ -88,13 +88,13 @@ extension FieldClock {
     func raised(by stamp: WriteStamp, revision: Revision) -> FieldClock {
         FieldClock(
             time: max(time, stamp.time), author: stamp.author, revision: revision,
-            foreign: author == stamp.author ? foreign : self.revision)
+            foreign: author.hasSameBytes(as: stamp.author) ? foreign : self.revision)
     }
 
     /// Takes over what is later in another clock.
     mutating func absorb(_ other: FieldClock) {
         let foreigns = [
-            foreign, other.foreign, other.author == author ? nil : min(revision, other.revision),
+            foreign, other.foreign, other.author.hasSameBytes(as: author) ? nil : min(revision, other.revision),
         ]
         if other.revision > revision {
             revision = other.revision

@@ -4,7 +4,7 @@ import DocumentModel
 struct UpdatePlan {
     struct Write {
         var path: String
-        var spared: Set<String> = []
+        var spared: Set<ExactText> = []
     }
 
     /// The operators to apply.
@@ -21,7 +21,7 @@ struct UpdatePlan {
         if case .document(let present) = operators[name] { arguments = present }
         arguments[argument.key] = argument.value
         operators[name] = .document(arguments)
-        writes.append(Write(path: path, spared: Set(sparing)))
+        writes.append(Write(path: path, spared: Set(texts: sparing)))
     }
 
     /// The document that an operator is about to write to a path.
@@ -37,13 +37,13 @@ struct UpdatePlan {
         guard let name = Self.identifier(of: arrayFilter) else { return true }
         return operators.fields.contains { field in
             guard case .document(let arguments) = field.value else { return false }
-            return arguments.fields.contains { $0.key.contains("$[\(name)]") }
+            return arguments.fields.contains { $0.key.splitAtBytes(".").containsExactly("$[\(name)]") }
         }
     }
 
     private static func identifier(of filter: Document) -> String? {
         guard let field = filter.fields.first else { return nil }
-        if !field.key.hasPrefix("$") { return String(field.key.prefix { $0 != "." }) }
+        if !field.key.startsWithBytes(of: "$") { return field.key.splitAtBytes(".", maxSplits: 1).first }
         guard case .array(let clauses) = field.value, case .document(let clause)? = clauses.first else { return nil }
         return identifier(of: clause)
     }

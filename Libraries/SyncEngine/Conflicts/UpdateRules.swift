@@ -14,7 +14,7 @@ struct UpdateRules {
     /// Merges an insert into the document that is there already: every field is a `$set`.
     func merge(_ fields: Document) -> OperationOutcome {
         // `$set` takes paths, an insert names; a name with a dot or a dollar sign can't be said with `$set`.
-        if let field = fields.fields.first(where: { $0.key.contains(".") || $0.key.hasPrefix("$") }) {
+        if let field = fields.fields.first(where: { $0.key.utf8.contains(0x2E) || $0.key.startsWithBytes(of: "$") }) {
             return .rejected(
                 OperationRejection(
                     code: .badUpdate, reason: "a field with such a name can't be merged", path: field.key))
@@ -25,7 +25,7 @@ struct UpdateRules {
     func apply(_ operators: Document, arrayFilters: [Document]) -> OperationOutcome {
         var plan = UpdatePlan()
         for field in operators.fields {
-            guard field.key.hasPrefix("$"), case .document(let arguments) = field.value else {
+            guard field.key.startsWithBytes(of: "$"), case .document(let arguments) = field.value else {
                 return .rejected(
                     OperationRejection(
                         code: .badUpdate, reason: "a device's update is made of update operators", path: field.key))
@@ -89,11 +89,13 @@ struct UpdateRules {
         if let blocker = target.blockedBy, name == "$set", !hasSeen(clock) {
             // Somebody put a plain value where the device saw a document, and earlier than the device wrote beneath it.
             var document = plan.planned("$set", blocker) ?? Document()
-            document.set(argument.value, at: argument.key.dropFirst(blocker.count + 1))
+            document.set(argument.value, at: argument.key.utf8Suffix(after: blocker))
             plan.keep("$set", .init(blocker, .document(document)), writing: blocker)
             return
         }
-        let newer = stored.clocks.beneath(argument.key).filter { !wins(over: $0.clock) }.map(\.path).sorted()
+        let newer = stored.clocks.beneath(argument.key).filter { !wins(over: $0.clock) }.map(\.path).sorted {
+            ByteOrder.compare($0, $1) < 0
+        }
         if newer.isEmpty {
             plan.keep(name, argument, writing: argument.key)
         } else {
@@ -113,7 +115,7 @@ struct UpdateRules {
             return
         }
         for path in newer {
-            document.set(stored.document.value(at: path), at: path.dropFirst(argument.key.count + 1))
+            document.set(stored.document.value(at: path), at: path.utf8Suffix(after: argument.key))
         }
         if name == "$unset" && document.fields.isEmpty {
             plan.keep("$unset", argument, writing: argument.key, sparing: newer)
@@ -145,18 +147,18 @@ struct UpdateRules {
 
     /// A write wins over one that its writer had seen, and over an earlier one.
     private func wins(over clock: FieldClock) -> Bool {
-        hasSeen(clock) || (stamp.time, stamp.author) > (clock.time, clock.author)
+        hasSeen(clock) || (stamp.time, ExactText(stamp.author)) > (clock.time, ExactText(clock.author))
     }
 
     /// Devices see their own writes, and they arrive in their order.
     private func hasSeen(_ clock: FieldClock) -> Bool {
-        clock.author == stamp.author || base.map { $0 >= clock.revision } ?? false
+        clock.author.hasSameBytes(as: stamp.author) || base.map { $0 >= clock.revision } ?? false
     }
 
     /// Whether the writer had seen every write of the path, which is what an array index needs to mean anything.
     private func hasSeenExactly(_ clock: FieldClock) -> Bool {
         if let base, base >= clock.revision { return true }
-        guard clock.author == stamp.author else { return false }
+        guard clock.author.hasSameBytes(as: stamp.author) else { return false }
         guard let foreign = clock.foreign else { return true }
         return base.map { $0 >= foreign } ?? false
     }

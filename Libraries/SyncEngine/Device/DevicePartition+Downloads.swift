@@ -15,7 +15,7 @@ extension DevicePartition {
         checkpoint = download.to
         received = download.to
         for change in changes {
-            guard let origin = change.origin, origin.device == device else { continue }
+            guard let origin = change.origin, origin.device.hasSameBytes(as: device) else { continue }
             containedVersion = max(containedVersion, origin.version)
         }
         let settled = settle()

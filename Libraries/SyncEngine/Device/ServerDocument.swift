@@ -20,7 +20,7 @@ public struct ServerDocument: Sendable {
 public struct DocumentChange: Sendable {
     /// Which changeset a live change came with.
     public struct Origin: Hashable, Sendable {
-        public var device: String
+        @ExactText public var device: String
         public var version: Int64
 
         public init(device: String, version: Int64) {

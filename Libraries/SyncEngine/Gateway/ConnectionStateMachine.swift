@@ -2,9 +2,9 @@ import DocumentModel
 
 /// Who is connected.
 public struct ConnectionIdentity: Hashable, Sendable {
-    public var app: String
-    public var user: String
-    public var device: String
+    @ExactText public var app: String
+    @ExactText public var user: String
+    @ExactText public var device: String
 
     public init(app: String, user: String, device: String) {
         self.app = app
@@ -116,7 +116,7 @@ public struct ConnectionStateMachine: Sendable {
     /// A new token that was verified.
     public mutating func renew(user: String, tokenExpiry: Duration, now: Duration) throws(Refusal) {
         let identity = try requireOpen(now: now)
-        if identity.user != user { throw .userChanged }
+        if !identity.user.hasSameBytes(as: user) { throw .userChanged }
         if now >= tokenExpiry { throw .tokenExpired }
         state = .open(identity, tokenExpiry: tokenExpiry)
     }

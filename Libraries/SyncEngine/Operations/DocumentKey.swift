@@ -3,9 +3,9 @@ import DocumentModel
 /// Names a document inside a partition: its collection and the text of its `_id`. Two are equal when all bytes are.
 public struct DocumentKey: Hashable, Comparable, Sendable {
     /// The collection's name.
-    public let collection: String
+    @ExactText public private(set) var collection: String
     /// The `_id` as `Value.idText`.
-    public let idText: String
+    @ExactText public private(set) var idText: String
 
     /// - Parameter id: for an array, a regular expression and `undefined` the result is `nil`.
     public init?(collection: String, id: Value) {
@@ -20,17 +20,5 @@ public struct DocumentKey: Hashable, Comparable, Sendable {
         self.idText = idText
     }
 
-    public static func == (a: Self, b: Self) -> Bool {
-        a.idText.hasSameBytes(as: b.idText) && a.collection.hasSameBytes(as: b.collection)
-    }
-
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(FieldName(collection))
-        hasher.combine(FieldName(idText))
-    }
-
-    public static func < (a: Self, b: Self) -> Bool {
-        let order = ByteOrder.compare(a.collection, b.collection)
-        return order == 0 ? ByteOrder.compare(a.idText, b.idText) < 0 : order < 0
-    }
+    public static func < (a: Self, b: Self) -> Bool { (a._collection, a._idText) < (b._collection, b._idText) }
 }

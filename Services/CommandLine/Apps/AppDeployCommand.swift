@@ -1,6 +1,7 @@
 import AppDefinition
 import AppRegistry
 import ChildProcesses
+import DocumentModel
 import DocumentStore
 import EventStream
 import EventTopics
@@ -71,7 +72,7 @@ enum AppDeployCommand {
             configuration: .init(hosts: 1), loop: tool.loops.next(), logger: Logger(label: "functions"))
         let running = Task { try await pool.run() }
         defer { running.cancel() }
-        var problems: [String: AppDefinition.SyntaxProblem] = [:]
+        var problems: [ExactText: AppDefinition.SyntaxProblem] = [:]
         for function in AppDefinition.inspect(files).definition.functions {
             if let failure = try await pool.check(.init(name: function.name, text: function.source)) {
                 problems[function.name] = .init(line: failure.line, message: failure.message)

@@ -7,7 +7,8 @@ enum AppListCommand {
         name: "app list", summary: "Show the deployed apps", options: [Output.option, LocalConfiguration.option]
     ) { arguments in
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            for (id, version) in try await tool.registry.versions().sorted(by: { $0.key < $1.key }) {
+            for (key, version) in try await tool.registry.versions().sorted(by: { $0.key < $1.key }) {
+                let id = key.text
                 guard let app = try await tool.registry.load(id)?.definition else { continue }
                 Output.row(
                     [

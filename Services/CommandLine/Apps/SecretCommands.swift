@@ -33,7 +33,7 @@ enum SecretCommands {
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let app = try await tool.app(arguments.app)
             let known = try await tool.registry.secrets(of: app.id)
-            for name in Set(known.keys).union(app.definition.secretNames).sorted() {
+            for name in Set(known.keys).union(app.definition.secretNames.map { ExactText($0) }).sortedTexts {
                 let isSet = known[name] != nil
                 Output.row(
                     ["name": .string(name), "isSet": .bool(isSet)], isJSON: arguments.has("json"),

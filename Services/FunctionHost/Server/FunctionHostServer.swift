@@ -54,7 +54,7 @@ public final class FunctionHostServer {
             let context = if let spare { spare } else { try makeContext() }
             spare = nil
             let run = FunctionRun(
-                call: call, sources: Set(bundle.functions.map(\.name)), context: context, connection: connection)
+                call: call, sources: Set(texts: bundle.functions.map(\.name)), context: context, connection: connection)
             self.run = run
             run.start()
         } catch {

@@ -12,14 +12,14 @@ final class FunctionRun {
     let call: FunctionCall
     private(set) var result: Result<Value, FunctionFailure>?
     /// The app's functions.
-    private let sources: Set<String>
+    private let sources: Set<ExactText>
     private let context: JavaScriptContext?
     private let connection: HostConnection?
     private var timers: [(id: String, due: ContinuousClock.Instant)] = []
     private var waiting: Set<Int64> = []
     private var loggedBytes = 0
 
-    init(call: FunctionCall, sources: Set<String>, context: JavaScriptContext, connection: HostConnection) {
+    init(call: FunctionCall, sources: Set<ExactText>, context: JavaScriptContext, connection: HostConnection) {
         self.call = call
         self.sources = sources
         self.context = context

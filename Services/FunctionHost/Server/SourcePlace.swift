@@ -1,3 +1,5 @@
+import DocumentModel
+
 /// Where in an app's functions something happened.
 struct SourcePlace {
     let function: String
@@ -5,7 +7,7 @@ struct SourcePlace {
 
     /// The innermost frame of a stack that is in one of the app's sources; `nil` when there is none.
     /// - Parameter stack: as JavaScriptCore writes it, a line for each frame: `name@source:line:column`.
-    init?(stack: String, sources: Set<String>) {
+    init?(stack: String, sources: Set<ExactText>) {
         for frame in stack.split(separator: "\n") {
             let place = frame.split(separator: "@").last?.split(separator: ":") ?? []
             guard place.count == 3, sources.contains(String(place[0])), let line = Int(place[1]) else { continue }

@@ -40,7 +40,7 @@ struct CountingHandler: ChangeHandler {
     /// Of the database `db` of app `a`; `nil` for all.
     var collection: String?
 
-    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+    func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         var concerned = ConcernedCollections()
         concerned.add("a", database: "db", collection: collection)
         return concerned

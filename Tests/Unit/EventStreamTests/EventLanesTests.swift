@@ -1,3 +1,4 @@
+import DocumentModel
 import Testing
 
 @testable import EventStream
@@ -6,7 +7,9 @@ import Testing
     private func lanes(_ events: (lane: String, event: Int)...) -> EventLanes<Int> {
         var lanes = EventLanes<Int>(places: 16)
         for (lane, event) in events {
-            lanes.append(.init(event: event, partition: 0, offset: Int64(event), bytes: 10), to: lane, of: lane)
+            lanes.append(
+                .init(event: event, partition: 0, offset: Int64(event), bytes: 10), to: ExactText(lane),
+                of: ExactText(lane))
         }
         return lanes
     }

@@ -23,7 +23,10 @@ struct ImportTests {
                 }
             }
         }
-        #expect(checked == ["PartitaClient", "DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol"])
+        #expect(
+            checked == [
+                "PartitaClient", "DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol", "Texts",
+            ])
     }
 
     private struct Import {

@@ -104,15 +104,19 @@ struct Sessions: Sendable {
     private enum Standing { case current, takesOver, superseded }
 
     private func standing(of tokenId: String, parent: String?, in session: SessionRow) -> Standing {
-        if tokenId == session.tokenId { return .current }
-        if parent == session.tokenId { return .takesOver }
+        if tokenId.hasSameBytes(as: session.tokenId) { return .current }
+        if parent.map(session.tokenId.hasSameBytes) == true { return .takesOver }
         let leeway = service.lifetimes.rotationLeeway * 1000
-        if tokenId == session.previousTokenId, service.clock.now() - session.advancedAt < leeway { return .current }
+        if session.previousTokenId.map(tokenId.hasSameBytes) == true, service.clock.now() - session.advancedAt < leeway
+        {
+            return .current
+        }
         return .superseded
     }
 
     private func check(_ session: SessionRow, _ user: User, _ claims: TokenClaims) throws(AuthError) {
-        guard session.app == claims.app, session.userId == claims.user, session.revokedAt == nil,
+        guard session.app.hasSameBytes(as: claims.app), session.userId.hasSameBytes(as: claims.user),
+            session.revokedAt == nil,
             session.expiresAt > service.clock.now()
         else { throw AuthError(.invalidSession, "invalid session") }
         guard !user.isDisabled else { throw AuthError(.userDisabled, "user disabled") }
@@ -134,7 +138,7 @@ struct Sessions: Sendable {
     func end(_ claims: TokenClaims) async throws {
         try await service.transaction { tables in
             guard let user = try await tables.user(claims.user, of: claims.app, locked: true),
-                let session = try await tables.session(claims.session), session.userId == user.id,
+                let session = try await tables.session(claims.session), session.userId.hasSameBytes(as: user.id),
                 let ended = try await tables.endSession(session.id, by: .signedOut, now: service.clock.now())
             else { return }
             try await tell([ended], .signedOut, of: user, in: tables)
@@ -147,7 +151,8 @@ struct Sessions: Sendable {
     func end(_ id: String, of user: User) async throws {
         try await service.transaction { tables in
             guard let user = try await tables.user(user.id, of: user.app, locked: true),
-                let session = try await tables.session(id), session.userId == user.id, session.app == user.app,
+                let session = try await tables.session(id), session.userId.hasSameBytes(as: user.id),
+                session.app.hasSameBytes(as: user.app),
                 let ended = try await tables.endSession(id, by: .user, now: service.clock.now())
             else { throw AuthError(.sessionNotFound, "session not found, or it is over") }
             try await tell([ended], .sessionRevoked, of: user, in: tables)

@@ -19,8 +19,8 @@ struct User: Sendable {
 
     /// A way to sign in.
     struct Identity: Hashable, Sendable {
-        var id: String
-        var provider: String
+        @ExactText var id: String
+        @ExactText var provider: String
     }
 
     /// `{id, provider_type}` each, as tokens and profiles show them.

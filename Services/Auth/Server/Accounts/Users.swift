@@ -77,7 +77,9 @@ struct Users: Sendable {
     /// - Throws: `apiKeyNotFound`.
     func apiKey(_ id: String, user: User) async throws -> APIKeyRow {
         guard
-            let row = try await service.store.tables.apiKeys(user: user.id, of: user.app).first(where: { $0.id == id })
+            let row = try await service.store.tables.apiKeys(user: user.id, of: user.app).first(where: {
+                $0.id.hasSameBytes(as: id)
+            })
         else {
             throw Self.keyNotFound
         }

@@ -35,7 +35,7 @@ actor PublishedKeys {
     private let allowsPlain: Bool
     private let limits: Limits
     private let logger: Logger
-    private var entries: [String: Entry] = [:]
+    private var entries: [ExactText: Entry] = [:]
     private static let maximumBytes = 256 << 10
 
     /// - Parameter allowsPlain: whether sets are fetched by `http:` too.

@@ -25,7 +25,7 @@ final class SigningKeyRing: Service {
         var signing: TokenSigningKey?
         var published: [(key: TokenPublicKey, row: SigningKeyRow)] = []
         /// Opened keys by id, so that they are read once.
-        var opened: [String: TokenSigningKey] = [:]
+        var opened: [ExactText: TokenSigningKey] = [:]
     }
 
     /// Verifies the tokens of all keys that are known.
@@ -110,7 +110,7 @@ final class SigningKeyRing: Service {
         let published = rows.compactMap { row in opened[row.id].map { (key: $0.publicKey, row: row) } }
         try verifier.replaceKeys(TokenKeySet(published.map(\.key)))
         let signing = rows.last { $0.signsFrom <= now }.flatMap { opened[$0.id] }
-        let ids = Set(rows.map(\.id))
+        let ids = Set(texts: rows.map(\.id))
         let kept = opened.filter { ids.contains($0.key) }
         state.withLock { state in
             state.signing = signing

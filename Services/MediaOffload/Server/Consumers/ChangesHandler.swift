@@ -12,7 +12,7 @@ struct ChangesHandler: ChangeHandler {
     let events: EventProducer
     let logger: Logger
 
-    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+    func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         var concerned = ConcernedCollections()
         for app in apps {
             guard let known = self.apps.app(app) else {

@@ -22,7 +22,9 @@ struct JobsHandler: EventHandler {
             }
             // A field that is no media field any more keeps its link, and the link its bytes.
             guard
-                let field = app.definition.media.first(where: { $0.namespace == job.namespace && $0.field == job.path })
+                let field = app.definition.media.first(where: {
+                    $0.namespace == job.namespace && $0.field.hasSameBytes(as: job.path)
+                })
             else { continue }
             try await mover.settle(field, for: job)
         }

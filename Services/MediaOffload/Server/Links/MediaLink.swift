@@ -3,12 +3,12 @@ import Foundation
 
 /// What a link in a document leads to: the bytes of a digest that this document refers to.
 struct MediaLink: Hashable, Sendable {
-    var app: String
+    @ExactText var app: String
     var namespace: ChangeEvent.Namespace
     /// The key text of the document's `_id`.
-    var id: String
+    @ExactText var id: String
     /// The SHA-256 digest of the bytes, 64 lower-case hexadecimal digits.
-    var digest: String
+    @ExactText var digest: String
 
     init(app: String, namespace: ChangeEvent.Namespace, id: String, digest: String) {
         self.app = app

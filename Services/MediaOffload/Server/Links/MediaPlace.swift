@@ -3,20 +3,21 @@ import DocumentModel
 
 /// A media field of one document: what jobs, references and links are about.
 struct MediaPlace: Hashable, Sendable {
-    var app: String
+    @ExactText var app: String
     var namespace: ChangeEvent.Namespace
     /// The document's `_id`.
     var documentKey: Value
     /// The dotted path of the binary.
-    var path: String
+    @ExactText var path: String
 
     /// The text of the `_id`.
     var id: String { documentKey.idText ?? "" }
 
     /// The digest that a link leads to, if it is this document's own; what else clients write there is nobody's business.
     func digest(of link: Value?) -> String? {
-        guard let link = link?.stringValue.flatMap({ MediaLink($0) }), link.app == app, link.namespace == namespace,
-            link.id == id
+        guard let link = link?.stringValue.flatMap({ MediaLink($0) }), link.app.hasSameBytes(as: app),
+            link.namespace == namespace,
+            link.id.hasSameBytes(as: id)
         else { return nil }
         return link.digest
     }

@@ -9,7 +9,7 @@ struct ChangesHandler: ChangeHandler {
     let dependencies: DependencyTable
     let logger: Logger
 
-    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+    func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         var concerned = ConcernedCollections()
         for (app, namespace) in try await dependencies.collections(of: apps) {
             concerned.add(app, database: namespace.database, collection: namespace.collection)
@@ -18,12 +18,12 @@ struct ChangesHandler: ChangeHandler {
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
-        var changes: [String: [ChangeEvent]] = [:]
+        var changes: [ExactText: [ChangeEvent]] = [:]
         for event in events {
             if case .change(let change) = event.payload { changes[change.app, default: []].append(change) }
         }
         for (app, changes) in changes {
-            for subject in try await dependencies.subjects(concernedBy: changes, app: app) {
+            for subject in try await dependencies.subjects(concernedBy: changes, app: app.text) {
                 try await decider.decideAgain(subject)
             }
         }

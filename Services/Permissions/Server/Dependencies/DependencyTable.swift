@@ -47,8 +47,8 @@ struct DependencyTable: Sendable {
     }
 
     /// The collections on which decisions in these apps depend.
-    func collections(of apps: Set<String>) async throws -> [(app: String, namespace: ChangeEvent.Namespace)] {
-        try await client.query(Self.collections, [.textArray(Array(apps))]).map { row in
+    func collections(of apps: Set<ExactText>) async throws -> [(app: String, namespace: ChangeEvent.Namespace)] {
+        try await client.query(Self.collections, [.textArray(apps.texts)]).map { row in
             let (app, database, collection) = try row.decode((String, String, String).self)
             return (app, .init(database: database, collection: collection))
         }
@@ -70,7 +70,7 @@ struct DependencyTable: Sendable {
                 .text(app), .text(namespace.database), .text(namespace.collection),
             ]
             let fields = try await client.query(Self.fields, collection).decode(String.self)
-            var byID: [String: [ChangeEvent]] = [:]
+            var byID: [ExactText: [ChangeEvent]] = [:]
             var byAnchor: [DependencyAnchor: [ChangeEvent]] = [:]
             for change in changes {
                 byID[change.documentKey.idText ?? "", default: []].append(change)
@@ -82,7 +82,8 @@ struct DependencyTable: Sendable {
             let rows = try await client.query(
                 Self.concerned,
                 collection + [
-                    .textArray(Array(byID.keys)), .textArray(anchors.map(\.field)), .int8Array(anchors.map(\.value)),
+                    .textArray(byID.keys.map(\.text)), .textArray(anchors.map(\.field)),
+                    .int8Array(anchors.map(\.value)),
                 ])
             for row in rows {
                 let (user, partition, id, filter, place) = try row.decode(

@@ -3,9 +3,9 @@ import EventTopics
 
 /// Who wants to open what: what a decision is about.
 struct Subject: Hashable, Sendable {
-    let app: String
+    @ExactText var app: String
     /// The user's id.
-    let user: String
+    @ExactText var user: String
     let partition: Partition
 
     /// The key of its requests and grants.

@@ -3,7 +3,7 @@ import EventTopics
 
 /// A partition of an app, as the key of its messages in `document-changes`.
 struct FeedKey: Hashable, Sendable {
-    let app: String
+    @ExactText private(set) var app: String
     let partition: Partition
 
     /// The message key's bytes: messages are looked up without making a string of them.

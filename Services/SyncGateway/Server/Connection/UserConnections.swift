@@ -1,11 +1,12 @@
+import DocumentModel
 import EventLoop
 
 /// How many connections each user has with this gateway, so that nobody takes all of them.
 final class UserConnections: Sendable {
     /// A user's claim to one connection.
     struct Place: Hashable, Sendable {
-        fileprivate var app: String
-        fileprivate var user: String
+        @ExactText fileprivate var app: String
+        @ExactText fileprivate var user: String
     }
 
     /// How many a user may have.

@@ -71,7 +71,7 @@ struct DataAPIRoute: Sendable {
         let body = try request.document()
         let source = body["dataSource"]?.stringValue
         guard let source else { throw HTTPError(400, code: "MissingParameter", "dataSource is missing") }
-        guard app.dataSources.contains(where: { $0.name == source && $0.isDocumentStore }) else {
+        guard app.dataSources.contains(where: { $0.name.hasSameBytes(as: source) && $0.isDocumentStore }) else {
             throw HTTPError(400, code: "ServiceNotFound", "the app has no data source '\(source)'")
         }
         return try action.call(body)

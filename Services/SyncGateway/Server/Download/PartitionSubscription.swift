@@ -149,14 +149,14 @@ final class PartitionSubscription: @unchecked Sendable {
     /// The grant expires soon, or has expired: asks for it again, and stops when there is no answer in time.
     ///
     /// - Parameter asked: The pairs that were asked for at this moment.
-    func renewalDue(asked: inout Set<String>) {
+    func renewalDue(asked: inout Set<ExactText>) {
         guard !isEnded, let expiry = grantExpiry, expiry - Self.renewalLead <= wallTime, let claims = session.claims
         else { return }
         rightsChanged()
         let isExpired = expiry <= wallTime
         session.shard.expiries.schedule(self, at: isExpired ? wallTime + Self.renewalLead : expiry)
         let app = session.app
-        guard asked.insert(GrantsEvent.key(app: app, user: claims.user, partition: partition)).inserted else { return }
+        guard asked.insert(GrantsEvent.key(app: app, user: claims.user, partition: partition)) else { return }
         // Short; without an answer the next appointment asks again.
         Task { [context, partition] in
             do {

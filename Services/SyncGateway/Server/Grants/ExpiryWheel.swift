@@ -1,3 +1,4 @@
+import DocumentModel
 import EventLoop
 
 /// When the grants of a loop's subscriptions have to be renewed: all of them behind one timer, which runs only while there are some.
@@ -26,7 +27,7 @@ final class ExpiryWheel {
     }
 
     private func fire() {
-        var asked: Set<String> = []
+        var asked: Set<ExactText> = []
         for slot in slots.keys.sorted() {
             guard let first = slots[slot]?.first, slot * Self.slot <= first.wallTime else { break }
             for subscription in slots.removeValue(forKey: slot) ?? [] { subscription.renewalDue(asked: &asked) }

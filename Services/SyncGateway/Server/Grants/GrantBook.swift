@@ -14,7 +14,7 @@ final class GrantBook: Sendable {
     typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
 
     private struct State {
-        var observers: [String: [Int: Observer]] = [:]
+        var observers: [ExactText: [Int: Observer]] = [:]
         var nextID = 0
     }
 

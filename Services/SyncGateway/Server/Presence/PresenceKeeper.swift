@@ -19,11 +19,11 @@ final class PresenceKeeper: Service {
         /// Not renewed yet: they get their lease at once.
         var fresh: Set<PresenceMember> = []
         /// The sessions that watch a user, by their ids.
-        var watchers: [String: [String: DeviceSession]] = [:]
+        var watchers: [ExactText: [ExactText: DeviceSession]] = [:]
         /// The users that a session watches: its end costs no more than those.
-        var watched: [String: [String]] = [:]
+        var watched: [ExactText: [String]] = [:]
         /// What devices say, by session.
-        var speeches: [String: Speech] = [:]
+        var speeches: [ExactText: Speech] = [:]
         var isStopping = false
 
         mutating func watch(_ users: [String], session: DeviceSession) {
@@ -34,7 +34,7 @@ final class PresenceKeeper: Service {
         }
 
         mutating func unwatch(session: String) {
-            for user in watched.removeValue(forKey: session) ?? [] {
+            for user in watched.removeValue(forText: session) ?? [] {
                 watchers[user]?[session] = nil
                 if watchers[user]?.isEmpty == true { watchers[user] = nil }
             }
@@ -43,7 +43,7 @@ final class PresenceKeeper: Service {
 
     /// A user's own words. Only the newest are kept: those before them that aren't sent yet never are.
     struct Words: Equatable {
-        var state: String
+        @ExactText var state: String
         var data: Document?
     }
 

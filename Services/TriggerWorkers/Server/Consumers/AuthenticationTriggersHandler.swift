@@ -20,7 +20,7 @@ struct AuthenticationTriggersHandler: EventHandler {
             for trigger in app.definition.triggers {
                 guard !trigger.isDisabled, case .authentication(let condition) = trigger.event,
                     condition.operation.rawValue == operation,
-                    condition.providers.isEmpty || !Set(condition.providers).isDisjoint(with: event.providers)
+                    condition.providers.isEmpty || event.providers.contains(where: condition.providers.containsExactly)
                 else { continue }
                 let argument: Document = [
                     "operationType": .string(operation), "providers": .array(event.providers.map { .string($0) }),

@@ -13,7 +13,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
     let runner: TriggerRunner
     let logger: Logger
 
-    func concern(of apps: Set<String>) async throws -> ConcernedCollections {
+    func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         // A trigger sees every event since it was deployed, also the one right behind it.
         try await self.apps.refresh()
         var concerned = ConcernedCollections()
@@ -75,8 +75,8 @@ extension TriggerDefinition.Database {
         if change.operationType == .delete, change.movedFrom != nil { return false }
         // What was imported happened elsewhere, long ago.
         if change.origin == .dump { return false }
-        return operationTypes.contains(change.operationType) && change.namespace.database == database
-            && (collection == nil || collection == change.namespace.collection)
+        return operationTypes.contains(change.operationType) && change.namespace.database.hasSameBytes(as: database)
+            && (collection.map(change.namespace.collection.hasSameBytes) ?? true)
     }
 
     /// The function's argument; `nil` when the trigger's `match` doesn't.

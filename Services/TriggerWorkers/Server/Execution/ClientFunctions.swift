@@ -53,7 +53,7 @@ struct ClientFunctions: Sendable {
         let definition = call.app.definition
         let user = DataAccess.user(access(call))
         let isSystem = function.runsAsSystem
-        let systemFunctions = Set(definition.functions.filter(\.runsAsSystem).map(\.name))
+        let systemFunctions = Set(texts: definition.functions.filter(\.runsAsSystem).map(\.name))
         let documents = DocumentEffects(
             store: store, app: definition.id,
             access: { isSystem || systemFunctions.contains($0.function) ? .system : user })

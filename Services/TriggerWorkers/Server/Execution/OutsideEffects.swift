@@ -40,12 +40,12 @@ struct OutsideEffects: Sendable {
         }
         let response = try await http.send(
             HTTPClient.Request(method: effect.action.uppercased(), url: url, headers: headers, body: body))
-        var answer: [String: [Value]] = [:]
+        var answer: [ExactText: [Value]] = [:]
         for header in response.headers { answer[header.name, default: []].append(.string(header.value)) }
         return .document([
             "status": .string("\(response.status)"), "statusCode": .int32(Int32(clamping: response.status)),
             "headers": .document(
-                Document(fields: answer.sorted { $0.key < $1.key }.map { .init($0.key, .array($0.value)) })),
+                Document(fields: answer.sorted { $0.key < $1.key }.map { .init($0.key.text, .array($0.value)) })),
             "body": .binary(Binary(response.body)),
         ])
     }

@@ -51,7 +51,9 @@ struct FunctionCallRoute: Sendable {
     private func callService(
         _ service: String, _ action: String, _ arguments: [Value], _ call: ClientFunctions.Call
     ) async throws(HTTPError) -> Value {
-        guard call.app.definition.dataSources.contains(where: { $0.name == service && $0.isDocumentStore }) else {
+        guard
+            call.app.definition.dataSources.contains(where: { $0.name.hasSameBytes(as: service) && $0.isDocumentStore })
+        else {
             throw HTTPError(404, code: "ServiceNotFound", "service not found: '\(service)'")
         }
         guard DocumentCall.actions.contains(action) else {

@@ -1,4 +1,5 @@
 import AppDefinition
+import DocumentModel
 import Postgres
 
 /// The moments of scheduled triggers, in Postgres: which were taken, and which of those are not done.
@@ -8,8 +9,8 @@ import Postgres
 struct ScheduleTable: Sendable {
     /// A moment at which a trigger is due, in milliseconds since 1970.
     struct Moment: Hashable, Sendable {
-        let app: String
-        let trigger: String
+        @ExactText private(set) var app: String
+        @ExactText private(set) var trigger: String
         let at: Int64
 
         fileprivate var key: [PostgresValue] { [.text(app), .text(trigger), .int(at)] }

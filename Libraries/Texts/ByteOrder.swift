@@ -1,12 +1,40 @@
+#if canImport(Darwin)
+    public import Darwin
+#else
+    public import Glibc
+#endif
+
 /// Strings as BSON compares them: by their UTF-8 bytes. Swift's own operators compare by canonical equivalence, under which
 /// two different keys of one document could be equal.
 extension String {
     /// Whether both have the same bytes.
     @inlinable
     public func hasSameBytes(as other: String) -> Bool {
-        // Different under canonical equivalence means different bytes, which is the common and the quick answer.
-        guard self == other else { return false }
-        return utf8.count == other.utf8.count && ByteOrder.compare(self, other) == 0
+        let left = utf8, right = other.utf8
+        // Different in length, or under canonical equivalence, means different bytes: the common and the quickest answers.
+        guard left.count == right.count, self == other else { return false }
+        let areSame = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in
+                guard let a = left.baseAddress, let b = right.baseAddress else { return true }
+                return memcmp(a, b, left.count) == 0
+            }
+        }
+        // A string that Foundation lends keeps its bytes elsewhere.
+        return (areSame ?? nil) ?? left.elementsEqual(right)
+    }
+}
+
+extension StringProtocol {
+    /// Whether the bytes of a text are the first of this one's. `hasPrefix` compares characters: a combining mark after the prefix
+    /// makes its last character another one.
+    @inlinable
+    public func startsWithBytes(of prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
+
+    /// The parts between the bytes of an ASCII character, empty ones too. `split` cuts at characters: a combining mark after a dot makes
+    /// the dot another one.
+    public func splitAtBytes(_ separator: Unicode.Scalar, maxSplits: Int = .max) -> [String] {
+        utf8.split(separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
@@ -37,23 +65,5 @@ public enum ByteOrder {
             index &+= 1
         }
         return a.count < b.count ? -1 : a.count > b.count ? 1 : 0
-    }
-}
-
-/// A string that is equal to another only if all bytes are; the key of dictionaries over field names.
-public struct FieldName: Hashable, Sendable {
-    /// The name itself.
-    public let text: String
-
-    /// Wraps a name.
-    public init(_ text: String) { self.text = text }
-
-    /// Equality of bytes.
-    public static func == (a: FieldName, b: FieldName) -> Bool { a.text.hasSameBytes(as: b.text) }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        var text = text
-        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 }
