@@ -9,7 +9,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         private enum Base: String {
             case unknownApp, unknownCollection, duplicateKey, schemaViolation, documentTooLarge, badId, badUpdate,
                 badFilter
-            case badIndex, unknownIndex, timeLimit
+            case badValue, badIndex, unknownIndex, timeLimit
             case conflict, busy, overloaded, unavailable, notSupported, corruptRow, sessionEnded, stopped,
                 transactionTooLarge
         }
@@ -32,6 +32,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let badUpdate = Code(.badUpdate)
         /// The filter, sort or projection can't be read; MongoDB's code is in `mongoCode`.
         public static let badFilter = Code(.badFilter)
+        /// A value that Postgres can't hold or compute with: U+0000 in a name or in code, a number out of range (MongoDB's 2).
+        public static let badValue = Code(.badValue)
         /// The index can't be read, or contradicts one that is there; MongoDB's code is in `mongoCode`.
         public static let badIndex = Code(.badIndex)
         /// No index has the name (MongoDB's 27).

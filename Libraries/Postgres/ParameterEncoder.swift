@@ -11,7 +11,13 @@ struct ParameterEncoder {
     var count: Int32 { Int32(offsets.count) }
 
     /// Throws for what can't be sent.
-    static func check(_ parameters: [PostgresValue]) throws(PostgresError) {
+    static func check(_ statement: PostgresStatement) throws(PostgresError) {
+        // libpq would cut the statement there.
+        if statement.sql.utf8.contains(0) { throw PostgresError(.invalidParameter, "the statement contains U+0000") }
+        try check(statement.parameters)
+    }
+
+    private static func check(_ parameters: [PostgresValue]) throws(PostgresError) {
         guard parameters.count <= 65_535 else {
             throw PostgresError(.invalidParameter, "more than 65,535 parameters")
         }

@@ -68,7 +68,7 @@ extension PostgresConnection: PostgresQuerying {
             }
         }
         // All parameters are checked before anything is sent: half a group can't be taken back.
-        for statement in group.statements { try ParameterEncoder.check(statement.parameters) }
+        for statement in group.statements { try ParameterEncoder.check(statement) }
         group.results.reserveCapacity(group.statements.count)
         for statement in group.statements {
             guard send(statement, in: group) else {

@@ -103,6 +103,12 @@ public struct PostgresError: Error, Sendable {
     /// Whether the statement may have taken effect although it failed.
     public var isOutcomeUnknown: Bool { code == .connectionLost || code == .timeout }
 
+    /// Whether a value is to blame, which will fail again: Postgres can't hold it or compute with it (class 22, and the limits of
+    /// class 54), or it couldn't be sent.
+    public var isDataException: Bool {
+        code == .invalidParameter || sqlstate.map { $0.hasPrefix("22") || $0.hasPrefix("54") } ?? false
+    }
+
     /// Whether a unique or exclusion constraint, or a primary key, refused the row.
     public var isUniqueViolation: Bool { sqlstate == "23505" || sqlstate == "23P01" }
 }

@@ -26,6 +26,11 @@ public enum PostgresValue: Hashable, Sendable {
     /// A JSON text for a `json` or `jsonb` place; sent as it is.
     public static func json(_ text: String) -> PostgresValue { .text(text) }
 
+    /// A text for people, such as a script's message: U+0000, which can't be stored, becomes U+FFFD.
+    public static func legible(_ text: String) -> PostgresValue {
+        .text(text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text)
+    }
+
     public init(_ text: String?) { self = text.map(PostgresValue.text) ?? .null }
     public init(_ number: Int64?) { self = number.map(PostgresValue.int) ?? .null }
     public init(_ number: Int?) { self = number.map { .int(Int64($0)) } ?? .null }

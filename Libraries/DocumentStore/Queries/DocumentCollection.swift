@@ -87,7 +87,7 @@ public struct DocumentCollection: Sendable {
         case .document(let keys) where keys["$natural"] != nil: return "$natural"
         case .document(let keys) where keys.isEmpty: return nil
         case .string("_id_"), .document(["_id": 1]): return "_id_"
-        case .string(let name) where table.indexes.contains { $0.model.name == name }: return name
+        case .string(let name) where table.indexes.contains { $0.model.name.hasSameBytes(as: name) }: return name
         case .document(let keys):
             if let index = table.indexes.first(where: { $0.model.keyPattern == keys }) { return index.model.name }
         case .string: break
@@ -166,12 +166,20 @@ extension DocumentStoreError {
         }
     }
 
+    /// What a failure of the database is to the caller of an operation.
+    public init(_ error: PostgresError) { self.init(error, in: nil) }
+
     /// - Parameter table: the one that was written to, where it is known: its indexes tell which key is a duplicate.
-    init(_ error: PostgresError, in table: CollectionTable? = nil) {
+    init(_ error: PostgresError, in table: CollectionTable?) {
         if error.isUniqueViolation {
             self.init(duplicate: error, in: table)
         } else if error.sqlstate == "PT115" {
             self.init(.notSupported, error.message, mongoCode: 115, path: error.column, underlying: error)
+        } else if error.isDataException {
+            let reason = error.sqlstate.map { "SQLSTATE \($0)" } ?? error.message
+            self.init(
+                .badValue, "a value of the request can't be stored or computed with: \(reason)", mongoCode: 2,
+                underlying: error)
         } else if error.sqlstate == "57014" {
             self.init(.timeLimit, "operation exceeded time limit", mongoCode: 50, underlying: error)
         } else if error.sqlstate == "55P03" || error.sqlstate == "40P01" || error.sqlstate == "40001" {

@@ -12,7 +12,7 @@ struct SearchCompiler {
 
     /// A word that was looked for, for the highlights.
     struct Term: Hashable {
-        var word: String
+        @ExactText var word: String
         var isPrefix = false
         var edits = 0
     }
@@ -82,6 +82,9 @@ struct SearchCompiler {
                 throw SearchError.wrong("\"\(name).score.boost\" needs a value or a path")
             }
             let undefined = field.value["undefined"]?.doubleValue ?? 0
+            guard undefined.isFinite else {
+                throw SearchError.wrong("\"\(name).score.boost.undefined\" must be finite")
+            }
             return Part(
                 condition: part.condition, score: "(\(part.score)) * coalesce(\(Self.number(path)), \(undefined))")
         case "constant":

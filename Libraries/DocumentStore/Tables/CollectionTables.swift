@@ -15,7 +15,7 @@ final class CollectionTables: Sendable {
 
     private let client: PostgresClient
     private let known = Locked<[Key: CollectionTable]>([:])
-    private let refreshed = Locked<[String: ContinuousClock.Instant]>([:])
+    private let refreshed = Locked<[ExactText: ContinuousClock.Instant]>([:])
 
     init(client: PostgresClient) { self.client = client }
 
@@ -27,6 +27,9 @@ final class CollectionTables: Sendable {
     func existing(_ namespace: ChangeEvent.Namespace, of app: String) async throws -> CollectionTable? {
         let key = Self.key(app, namespace)
         if let table = known.withLock({ $0[key] }) { return table }
+        if namespace.database.utf8.contains(0) || namespace.collection.utf8.contains(0) {
+            throw Self.invalid(namespace)
+        }
         let rows = try await client.query(
             "select schema_name, table_name from partita.collections where app = $1 and database = $2 and name = $3",
             [.text(app), .text(namespace.database), .text(namespace.collection)])
@@ -122,7 +125,7 @@ final class CollectionTables: Sendable {
         let table = CollectionTable(app: app, namespace: namespace, schema: schema, table: name)
         return known.withLock { known in
             let key = Self.key(app, namespace)
-            if let present = known[key], present.name == table.name { return present }
+            if let present = known[key], present.name.hasSameBytes(as: table.name) { return present }
             known[key] = table
             return table
         }
@@ -132,13 +135,15 @@ final class CollectionTables: Sendable {
     private static func check(_ namespace: ChangeEvent.Namespace) throws(DocumentStoreError) {
         let collection = namespace.collection
         let isGood =
-            !collection.isEmpty && collection.utf8.count <= 120 && !collection.hasPrefix("system.")
+            !collection.isEmpty && collection.utf8.count <= 120 && !collection.startsWithBytes(of: "system.")
             && !collection.utf8.contains(0) && !collection.utf8.contains(UInt8(ascii: "$"))
             && !namespace.database.isEmpty && namespace.database.utf8.count <= 63
             && namespace.database.utf8.allSatisfy { $0 > 32 && !#"/\."$*<>:|?"#.utf8.contains($0) }
-        if !isGood {
-            throw DocumentStoreError(
-                .unknownCollection, "invalid namespace \(namespace.database).\(collection)", mongoCode: 73)
-        }
+        if !isGood { throw invalid(namespace) }
+    }
+
+    private static func invalid(_ namespace: ChangeEvent.Namespace) -> DocumentStoreError {
+        let name = "\(namespace.database).\(namespace.collection)".replacing("\0", with: "\u{FFFD}")
+        return DocumentStoreError(.unknownCollection, "invalid namespace \(name)", mongoCode: 73)
     }
 }

@@ -92,12 +92,12 @@ struct ChangesetRun {
                 }
                 targets.append(partition)
             }
-            var body: [UInt8] = []
-            ExtendedJSON.append(stored.document, mode: .exact, to: &body)
-            if body.count > DocumentStore.maximumDocumentBytes {
-                throw .rejected(.init(code: .documentTooLarge, reason: "a document has at most 16 MiB"))
+            do throws(DocumentStoreError) {
+                documents[key]?.body = try stored.document.storedBody()
+            } catch {
+                let code: OperationRejection.Code = error.code == .documentTooLarge ? .documentTooLarge : .notStorable
+                throw .rejected(.init(code: code, reason: error.message, path: error.path))
             }
-            documents[key]?.body = body
         }
     }
 

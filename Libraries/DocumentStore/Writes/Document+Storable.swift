@@ -1,4 +1,5 @@
 import DocumentModel
+import Foundation
 
 extension Document {
     /// The document as it is inserted, its `_id` first and made if there is none, and the `_id`'s key.
@@ -30,7 +31,26 @@ extension Document {
         if body.count > DocumentStore.maximumDocumentBytes {
             throw DocumentStoreError(.documentTooLarge, "a document has at most 16 MiB", mongoCode: 10334)
         }
+        if Self.mayHoldNUL(body), let path = Value.document(self).pathOfNUL() {
+            throw DocumentStoreError(
+                .badValue, "U+0000 can stand in strings only: not in a name, in code, or in a regular expression",
+                mongoCode: 2,
+                path: path)
+        }
         return body
+    }
+
+    /// Whether there is an escape of U+0000 in the text; few documents have one, and only those are looked through.
+    private static func mayHoldNUL(_ body: [UInt8]) -> Bool {
+        body.withUnsafeBytes { bytes in
+            guard var place = bytes.baseAddress else { return false }
+            let end = place + bytes.count
+            while let escape = memchr(place, 0x5C, end - place).map({ UnsafeRawPointer($0) }) {
+                if end - escape >= 6, memcmp(escape + 1, "u0000", 5) == 0 { return true }
+                place = escape + 1
+            }
+            return false
+        }
     }
 }
 
@@ -52,5 +72,32 @@ extension DocumentStoreError {
     init(duplicateId document: Document, in table: CollectionTable) {
         self.init(
             duplicateIn: table, index: "_id_", keyPattern: ["_id": 1], keyValue: ["_id": document.id ?? .null])
+    }
+}
+
+extension Value {
+    /// The dotted path of the first U+0000 where `jsonb` has no place for it: everywhere but in strings.
+    fileprivate func pathOfNUL(below path: String = "") -> String? {
+        func join(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+        switch self {
+        case .document(let document):
+            for field in document.fields {
+                if field.key.utf8.contains(0) { return join(field.key.replacing("\0", with: "\u{FFFD}")) }
+                if let found = field.value.pathOfNUL(below: join(field.key)) { return found }
+            }
+            return nil
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                if let found = element.pathOfNUL(below: join("\(index)")) { return found }
+            }
+            return nil
+        case .code(let code):
+            if code.source.utf8.contains(0) { return path }
+            return code.scope.flatMap { Value.document($0).pathOfNUL(below: path) }
+        case .regex(let expression):
+            return expression.pattern.utf8.contains(0) || expression.options.utf8.contains(0) ? path : nil
+        case .dbPointer(let pointer): return pointer.namespace.utf8.contains(0) ? path : nil
+        default: return nil
+        }
     }
 }

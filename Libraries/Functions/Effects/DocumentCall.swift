@@ -18,6 +18,10 @@ public struct DocumentCall: Sendable {
         else {
             throw EffectFailure(name: "MongoDBError", message: "\(action) needs a database and a collection", code: 2)
         }
+        // What no collection's name holds is nothing that a decision could depend on either.
+        guard !database.utf8.contains(0), !collection.utf8.contains(0) else {
+            throw EffectFailure(name: "MongoDBError", message: "a namespace can't contain U+0000", code: 73)
+        }
         try Self.checkTypes(of: arguments, action)
         self.action = action
         self.arguments = arguments

@@ -2,6 +2,7 @@ import AppDefinition
 import DocumentModel
 import DocumentStore
 public import FunctionProtocol
+import Postgres
 import QueryLanguage
 
 extension EffectFailure {
@@ -13,6 +14,7 @@ extension EffectFailure {
             var details = error.details ?? [:]
             if !error.errorLabels.isEmpty { details["errorLabels"] = .array(error.errorLabels.map { .string($0) }) }
             self.init(name: "MongoDBError", message: error.message, code: error.mongoCode, details: details)
+        case let error as PostgresError where error.isDataException: self.init(DocumentStoreError(error))
         case let error as BulkWriteError: self.init(error)
         case let error as QueryError: self.init(name: "MongoDBError", message: error.message, code: error.code)
         case let refusal as RuleRefusal: self.init(name: RuleRefusal.code, message: refusal.message)

@@ -1,3 +1,5 @@
+import Texts
+
 /// The query of a request's target, decoded when it is asked for. `+` stands for a space.
 public struct HTTPQuery: Sendable {
     /// As it came, without the question mark; empty where there is none.
@@ -5,6 +7,12 @@ public struct HTTPQuery: Sendable {
 
     /// Takes the text after the question mark.
     public init(_ raw: String) { self.raw = raw }
+
+    /// Whether every pair can be decoded: percent signs are followed by two digits, and the result is UTF-8 without U+0000.
+    public var isWellFormed: Bool {
+        !raw.utf8.contains(UInt8(ascii: "%"))
+            || raw.split(separator: "&").allSatisfy { PercentDecoding.decode($0, plusIsSpace: true) != nil }
+    }
 
     /// All pairs in their order. A pair that can't be decoded is left out; one without `=` has an empty value.
     public var pairs: [(name: String, value: String)] {
@@ -19,6 +27,6 @@ public struct HTTPQuery: Sendable {
 
     /// The value of the first pair of that name.
     public subscript(name: String) -> String? {
-        raw.isEmpty ? nil : pairs.first { $0.name == name }?.value
+        raw.isEmpty ? nil : pairs.first { $0.name.hasSameBytes(as: name) }?.value
     }
 }

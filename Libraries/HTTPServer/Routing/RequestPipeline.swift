@@ -101,8 +101,11 @@ final class RequestPipeline: Sendable {
     }
 
     /// CORS is outside, so that a page can read errors too.
-    private static func surround(_ handler: @escaping HTTPHandler, _ cors: CORSPolicy?, _ logger: Logger) -> HTTPHandler
-    {
+    private static func surround(_ inner: @escaping HTTPHandler, _ cors: CORSPolicy?, _ logger: Logger) -> HTTPHandler {
+        let handler: HTTPHandler = { request in
+            guard request.query.isWellFormed else { throw HTTPError.badRequest("malformed query") }
+            return try await inner(request)
+        }
         guard let cors else { return handler }
         let answering: HTTPHandler = { request in
             do { return try await handler(request) } catch { return answer(to: error, request, logger) }

@@ -56,7 +56,7 @@ extension DeviceFrame.Hello {
                 code: .unsupportedProtocol, message: "this gateway speaks \(SyncProtocolVersion.name)")
         }
         self.init(
-            protocolName: protocolName, device: try fields.name("device"),
+            protocolName: protocolName, device: try fields.key("device"),
             token: try fields.string("token", limit: 16 << 10),
             schemaVersion: fields.has("schemaVersion") ? try fields.integer("schemaVersion") : 0)
     }

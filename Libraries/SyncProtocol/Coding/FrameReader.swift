@@ -33,6 +33,13 @@ struct FrameReader {
         return text
     }
 
+    /// A name that is a key of the database.
+    func key(_ name: String) throws(SyncProtocolError) -> String {
+        let text = try self.name(name)
+        if text.utf8.contains(0) { throw wrong(name, "a name without U+0000") }
+        return text
+    }
+
     func optionalString(_ name: String, limit: Int = 1024) throws(SyncProtocolError) -> String? {
         try has(name) ? string(name, limit: limit) : nil
     }
@@ -60,7 +67,7 @@ struct FrameReader {
     /// A partition by its text; an internal one is never named on the wire.
     func partition(_ name: String = "partition") throws(SyncProtocolError) -> Partition {
         let text = try string(name)
-        guard Value(keyText: text) != nil else {
+        guard Value(keyText: text) != nil, !text.utf8.contains(0) else {
             throw SyncProtocolError(code: .unknownPartition, message: "\(place).\(name) names no partition")
         }
         return Partition(text: text)

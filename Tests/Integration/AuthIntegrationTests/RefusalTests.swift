@@ -64,6 +64,31 @@ import Testing
         #expect(answer.header("Content-Type") == "application/json")
     }
 
+    /// Paths and bodies with U+0000, which Postgres can't store: none of them is answered with a 503, which would bring the client back.
+    private static let withNUL: [(path: String, body: String, code: String)] = [
+        ("local-userpass/login", #"{"username": "a\u0000", "password": "password"}"#, "InvalidParameter"),
+        ("local-userpass/login", #"{"username": "a", "password": "pass\u0000word"}"#, "InvalidParameter"),
+        ("local-userpass/login?link=%00", #"{"username": "a", "password": "password"}"#, "BadRequest"),
+        ("local-userpass/confirm", #"{"token": "a\u0000", "tokenId": "b"}"#, "InvalidParameter"),
+        ("local-userpass/confirm", #"{"token": "a", "tokenId": "b\u0000"}"#, "InvalidParameter"),
+        ("local-userpass/confirm/send", #"{"email": "a\u0000"}"#, "InvalidParameter"),
+        ("local-userpass/confirm/call", #"{"email": "a\u0000"}"#, "InvalidParameter"),
+        ("local-userpass/reset/send", #"{"email": "a\u0000"}"#, "InvalidParameter"),
+        (
+            "local-userpass/reset/call", #"{"email": "a\u0000", "password": "password", "arguments": []}"#,
+            "InvalidParameter"
+        ),
+        ("api-key/login", #"{"key": "a\u0000"}"#, "InvalidParameter"),
+        ("%00/login", "{}", "BadRequest"),
+    ]
+
+    @Test(arguments: withNUL) func `U+0000 is a wrong parameter`(path: String, body: String, code: String) async throws
+    {
+        let app = try await RefusalApp.shared()
+        let answer = try await app.sendText(.post, Self.providers.replacing("APP", with: app.app) + path, body)
+        #expect(answer.status == 400 && answer.code == code)
+    }
+
     @Test func `an unknown app is told so`() async throws {
         let fixture = try await AuthFixture.shared()
         let answer = try await AppClient(port: fixture.server.port, app: "no-such-app").call(.get, "location")

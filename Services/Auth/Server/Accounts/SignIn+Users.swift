@@ -12,7 +12,10 @@ extension SignIn {
         _ provider: String, subject: String, profile: Document, refreshesProfile: Bool, app: DeployedApp,
         linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
-        try await service.transaction { tables in
+        guard subject.utf8.count <= 1024, !subject.utf8.contains(0) else {
+            throw AuthError(.invalidParameter, "an identity's id has at most 1,024 bytes, and no U+0000")
+        }
+        return try await service.transaction { tables in
             let known = try await tables.identity(provider, subject, of: app.id)
             if let linking {
                 guard let known else {
@@ -103,7 +106,7 @@ extension SignIn {
         guard var user = try await tables.user(claims.user, of: claims.app, locked: true), !user.isDisabled else {
             throw AuthError(.invalidSession, "invalid session")
         }
-        if owner != user.id {
+        if !owner.hasSameBytes(as: user.id) {
             guard let other = try await tables.user(owner, of: claims.app, locked: true), other.lastSignIn == nil,
                 !other.isPending, !other.isDisabled
             else { throw AuthError(.accountNameInUse, "the identity belongs to another user") }

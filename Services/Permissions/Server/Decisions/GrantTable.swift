@@ -51,7 +51,8 @@ struct GrantTable: Sendable {
                 returning access, epoch, version, reason #>> '{}' as reason,
                     (extract(epoch from expires_at) * 1000)::bigint as expires,
                     access = 'none' and coalesce((select b.access <> 'none' from before b), false) as fence
-                """, pair + [.text(verdict.access.rawValue), .text(verdict.reason), .bool(verdict.isUntracked)] + basis)
+                """,
+                pair + [.text(verdict.access.rawValue), .legible(verdict.reason), .bool(verdict.isUntracked)] + basis)
             guard let row = rows.first else { return nil }
             let grant = try Self.grant(row, of: subject)
             if grant.isFence { try await FenceTable.add(grant, in: transaction) }

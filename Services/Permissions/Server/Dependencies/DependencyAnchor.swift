@@ -4,7 +4,7 @@ import QueryLanguage
 /// One equality of a filter, by which its dependency is found: a document that matches the filter has the value at the path.
 struct DependencyAnchor: Hashable, Sendable {
     /// The dotted path.
-    let field: String
+    @ExactText private(set) var field: String
     /// A hash of the value: what has the same one is matched with the whole filter anyway.
     let value: Int64
 
@@ -18,8 +18,12 @@ struct DependencyAnchor: Hashable, Sendable {
         for (path, value) in filter.equalities {
             let field = path.description
             // A component that is a number may be an index of an array as well.
-            if field == "_id" || field.split(separator: ".").contains(where: { $0.allSatisfy(\.isNumber) }) { continue }
-            guard Self.isIndexed(value) else { continue }
+            if field == "_id"
+                || field.splitAtBytes(".").contains(where: { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
+            {
+                continue
+            }
+            guard Self.isIndexed(value), !field.utf8.contains(0) else { continue }
             self.init(field: field, value: value)
             return
         }
@@ -30,14 +34,14 @@ struct DependencyAnchor: Hashable, Sendable {
     static func all(in document: Document, fields: [String]) -> Set<DependencyAnchor> {
         var anchors: Set<DependencyAnchor> = []
         for field in fields {
-            collect(.document(document), field.split(separator: ".")[...]) { value in
+            collect(.document(document), field.splitAtBytes(".")[...]) { value in
                 anchors.insert(DependencyAnchor(field: field, value: value))
             }
         }
         return anchors
     }
 
-    private static func collect(_ value: Value, _ path: ArraySlice<Substring>, _ found: (Value) -> Void) {
+    private static func collect(_ value: Value, _ path: ArraySlice<String>, _ found: (Value) -> Void) {
         if let elements = value.arrayValue {
             // An array within an array isn't looked through.
             for element in elements where element.arrayValue == nil { collect(element, path, found) }
@@ -47,7 +51,7 @@ struct DependencyAnchor: Hashable, Sendable {
             if isIndexed(value) { found(value) }
             return
         }
-        guard let next = value.documentValue?[String(component)] else { return }
+        guard let next = value.documentValue?[component] else { return }
         collect(next, path.dropFirst(), found)
     }
 

@@ -174,7 +174,7 @@ struct TriggerRunner: Sendable {
                 """,
                 [
                     .text(app.id), .text(trigger.name), .text(event.id), .text(ExtendedJSON.print(event.argument)),
-                    .text(error.code), .text(error.message), PostgresValue(error.function),
+                    .legible(error.code), .legible(error.message), PostgresValue(error.function),
                     PostgresValue(error.line.map { Int64($0) }), .int(Int64(attempts)),
                 ])
             _ = try await transaction.query(
