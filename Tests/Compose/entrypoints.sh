@@ -8,6 +8,7 @@ nginx)
     # docker-entrypoint.d/15-local-resolvers.envsh and 20-envsubst-on-templates.sh
     NGINX_LOCAL_RESOLVERS=$(awk '$1 == "nameserver" {print $2}' /etc/resolv.conf | paste -sd' ')
     export NGINX_LOCAL_RESOLVERS
+    for file in /docker-entrypoint.d/*.envsh; do [ -x "$file" ] && . "$file"; done
     names=$(env | sed -n 's/=.*//p' | grep -E "${NGINX_ENVSUBST_FILTER:-}" | sed 's/.*/${&}/' | paste -sd' ')
     for template in /etc/nginx/templates/*.template; do
         envsubst "$names" <"$template" >"${NGINX_ENVSUBST_OUTPUT_DIR:-/etc/nginx/conf.d}/$(basename "$template" .template)"

@@ -48,7 +48,8 @@ def sign_in(email):
 def write():
     email = f"writer-{uuid.uuid4()}@example.com"
     token, user = sign_in(email)
-    document = {"partition": "user=" + user, "author": email, "text": "written while things break"}
+    document = {"partition": "user=" + user, "author": email, "text": "written while things break",
+                "timestamp": {"$date": "2026-01-01T00:00:00Z"}}
     place = {"dataSource": "mongodb-atlas", "database": "RChat", "collection": "ChatMessage"}
     while not os.path.exists(stop):
         key = str(uuid.uuid4())
@@ -63,7 +64,8 @@ def write():
             if status == 401:
                 token, _ = sign_in(email)
             elif 400 <= status < 500 and status not in (429,):
-                sys.exit(f"refused: {status} {answer}")
+                print(f"refused: {status} {answer}", file=sys.stderr, flush=True)
+                os._exit(1)
             time.sleep(0.1)
         with lock:
             output.write(key + "\n")
