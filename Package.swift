@@ -260,7 +260,9 @@ let testTargets: [Target] = [
         [
             "ChildProcesses", "EventLoop", "HTTPServer", "Lifecycle", "LocalEngines", "Logging", "Metrics", "WebSocket",
         ]),
-    tests("Integration", "PostgresIntegrationTests", ["EventLoop", "Postgres", "TestSupport"]),
+    tests(
+        "Integration", "PostgresIntegrationTests",
+        ["ChildProcesses", "EventLoop", "LocalEngines", "Postgres", "TestSupport"]),
     tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
     tests(
         "Integration", "KafkaIntegrationTests",

@@ -114,6 +114,8 @@ public final class EmbeddedBroker: Sendable {
 
     /// Delays a broker's answers.
     public func setRoundTrip(_ duration: Duration, broker: Int32 = 1) throws(KafkaError) {
+        // What ends the waits of fetches would end this one as well.
+        cembedded_wake_fetches(duration > .zero ? 0 : 1)
         let (seconds, attoseconds) = duration.components
         let milliseconds = Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)
         try check(rd_kafka_mock_broker_set_rtt(cluster.cluster, broker, milliseconds), "broker \(broker)")

@@ -4,8 +4,8 @@ public struct KafkaConfiguration: Sendable {
     public var bootstrapServers: String
     /// - `clientID` (string, optional, default: "partita"): The name in the brokers' logs and quotas.
     public var clientID: String
-    /// - `embedded` (bool, optional, default: false): The broker is librdkafka's mock cluster, which has no admin API, creates
-    ///   topics on their first use, and answers an idle fetch only when its wait is over.
+    /// - `embedded` (bool, optional, default: false): The broker is librdkafka's mock cluster, which has no admin API and creates
+    ///   topics on their first use.
     public var embedded: Bool
     /// - `security` (optional, default: none): TLS, and as whom the client signs in.
     public var security = KafkaSecurity()

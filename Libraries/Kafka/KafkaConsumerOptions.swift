@@ -55,11 +55,11 @@ public struct KafkaConsumerOptions: Sendable {
             "session.timeout.ms": "\(sessionTimeout.milliseconds)",
             "heartbeat.interval.ms": "\(heartbeat)",
             "queued.max.messages.kbytes": "\(max(1, prefetchBytes >> 10))",
+            // A broker ends the wait when something comes; the embedded one is made to (`cembedded_wake_fetches`).
+            "fetch.wait.max.ms": "500",
             "enable.partition.eof": reportsEnds ? "true" : "false",
         ]
         if let instanceID { settings["group.instance.id"] = instanceID }
-        // The mock cluster's long poll is not woken by new messages.
-        if configuration.embedded { settings["fetch.wait.max.ms"] = "5" }
         return configuration.settings(settings)
     }
 }

@@ -166,6 +166,26 @@ import Testing
         #expect(throws: KafkaError.self) { try EmbeddedBroker(port: port) }
     }
 
+    @Test func `the embedded broker ends the wait of a fetch when something comes`() async throws {
+        try await KafkaFixture.embedded { kafka, _ in
+            let topic = try await kafka.topic(partitions: 1)
+            let partition = KafkaTopicPartition(topic: topic, partition: 0)
+            try await kafka.withConsumer { consumer in
+                try await consumer.assign([partition: .beginning])
+                var times: [Duration] = []
+                for number in 0..<21 {
+                    let start = ContinuousClock.now
+                    try await kafka.producer.send(KafkaRecord(topic: topic, partition: 0, value: [UInt8(number)]))
+                    #expect(try await consumer.read(1).map { $0.value } == [[UInt8(number)]])
+                    times.append(ContinuousClock.now - start)
+                }
+                // A wait that nothing ends takes a quarter of a second on average, and half a one at most.
+                let median = times.sorted()[times.count / 2]
+                #expect(median < .milliseconds(150), "\(times)")
+            }
+        }
+    }
+
     @Test func `the embedded broker comes up again while processes are being started`() async throws {
         // Each of them has its listener for a moment: between its fork and its exec.
         try await KafkaFixture.embedded { kafka, broker in

@@ -10,4 +10,8 @@ void cembedded_fix_ports(int first_port);
 /// Whether 127.0.0.1:port can be listened on: librdkafka 2.0 aborts the process when a mock broker can't.
 int cembedded_port_is_free(int port);
 
+/// Whether what is produced ends the waits of fetches, as it does at first. Not while answers are delayed on purpose: those would come
+/// early too.
+void cembedded_wake_fetches(int yes);
+
 #endif

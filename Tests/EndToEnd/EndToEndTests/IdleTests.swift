@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// A system that does nothing costs next to nothing.
+    struct IdleTests {
+        @Test(arguments: [true, false])
+        func `a system that does nothing leaves the processor alone`(_ isEmbedded: Bool) async throws {
+            if !isEmbedded, !RealBroker.isThere { return }  // the other argument is this one then
+            let system = try await RunningSystem.start(
+                "partita-e2e-idle-\(isEmbedded)-\(getpid())", isEmbedded: isEmbedded)
+            try await system.waitUntilReady()
+            // Kafka's Java machine keeps itself busy, whoever asks something of it or not.
+            let broker: pid_t? = isEmbedded ? nil : try system.pid(of: "kafka")
+            var last = 0.0
+            // About half of it is usual; consumers that ask again and again cost a third of a processor.
+            let limit = 0.1
+            do {
+                try await eventually("nothing is done", within: .seconds(90)) {
+                    last = try await Self.load(below: system.up.pid, without: broker, during: .seconds(5))
+                    return last < limit
+                }
+            } catch {
+                throw SystemFailure(description: "\(error): \(last) of a processor, more than \(limit)")
+            }
+            #expect(await system.up.terminate(grace: .seconds(40)) == .exited(0))
+        }
+
+        /// The processor time of all processes that descend from one, as a share of a time.
+        private static func load(below root: pid_t, without excluded: pid_t?, during time: Duration) async throws
+            -> Double
+        {
+            let before = try processorTicks(below: root, without: excluded)
+            let start = ContinuousClock.now
+            try await Task.sleep(for: time)  // what is measured is time
+            let seconds = (ContinuousClock.now - start) / .seconds(1)
+            let after = try processorTicks(below: root, without: excluded)
+            // What ended meanwhile isn't counted, what began is.
+            let ticks = after.reduce(0) { $0 + $1.value - before[$1.key, default: 0] }
+            return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK))) / seconds
+        }
+
+        private static func processorTicks(below root: pid_t, without excluded: pid_t?) throws -> [pid_t: Int] {
+            var children: [pid_t: [pid_t]] = [:]
+            var ticks: [pid_t: Int] = [:]
+            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {
+                guard let pid = pid_t(name),
+                    let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+                    let end = text.lastIndex(of: ")")
+                else { continue }  // no process, or one that has just ended
+                let fields = text[end...].split(separator: " ")
+                guard fields.count > 13, let parent = pid_t(fields[2]), let user = Int(fields[12]),
+                    let kernel = Int(fields[13])
+                else { continue }
+                children[parent, default: []].append(pid)
+                ticks[pid] = user + kernel
+            }
+            var found: [pid_t: Int] = [:]
+            var rest = [root]
+            while let pid = rest.popLast() {
+                if pid == excluded { continue }
+                found[pid] = ticks[pid]
+                rest += children[pid, default: []]
+            }
+            return found
+        }
+    }
+}

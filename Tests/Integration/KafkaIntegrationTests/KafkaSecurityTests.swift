@@ -1,0 +1,155 @@
+import ChildProcesses
+import EventLoop
+import Foundation
+import Kafka
+import LocalEngines
+import TestSupport
+import Testing
+
+/// Brokers that take nobody without TLS or a password.
+@Suite struct KafkaSecurityTests {
+    @Test(.enabled("needs Apache Kafka (KAFKA_HOME)") { RealBroker.home != nil })
+    func `a broker that wants TLS, a certificate or a password is used with them, and only with them`() async throws {
+        let broker = try await SecuredBroker.start()
+        do {
+            let authority = broker.authority
+            var tls = KafkaSecurity()
+            tls.usesTLS = true
+            tls.authorities = authority
+            #expect(try await broker.answers(.sasl, tls) == false)
+            for mechanism in KafkaSecurity.Mechanism.allCases {
+                var security = tls
+                security.credentials = .init(mechanism: mechanism, username: "partita", password: "s3cret")
+                #expect(try await broker.answers(.sasl, security), "\(mechanism)")
+                security.credentials?.password = "another"
+                #expect(try await broker.answers(.sasl, security) == false, "\(mechanism)")
+            }
+            // A broker that asks for the client's certificate.
+            #expect(try await broker.answers(.certificates, tls) == false)
+            tls.certificate = broker.clientCertificate
+            tls.key = broker.clientKey
+            #expect(try await broker.answers(.certificates, tls))
+            // One that the client doesn't trust.
+            tls.authorities = nil
+            #expect(try await broker.answers(.certificates, tls) == false)
+            #expect(try await broker.answers(.certificates, KafkaSecurity()) == false)
+        } catch {
+            await broker.stop()
+            throw error
+        }
+        await broker.stop()
+    }
+}
+
+/// An Apache Kafka whose listeners for clients are TLS.
+private struct SecuredBroker {
+    enum Listener { case sasl, certificates }
+
+    let directory: String
+    let ports: Int
+    let child: ChildProcess
+
+    var authority: String { directory + "/ca.pem" }
+    var clientCertificate: String { directory + "/client.pem" }
+    var clientKey: String { directory + "/client.key" }
+
+    static func start() async throws -> SecuredBroker {
+        let home = try #require(RealBroker.home)
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("kafka-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let ports = try LocalPort.free(4)
+        try await makeCertificates(directory)
+        let plain = "org.apache.kafka.common.security.plain.PlainLoginModule required user_partita=\"s3cret\";"
+        let scram = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        let properties = """
+            process.roles=broker,controller
+            node.id=1
+            controller.quorum.voters=1@127.0.0.1:\(ports + 3)
+            listeners=SASL_SSL://127.0.0.1:\(ports),SSL://127.0.0.1:\(ports + 1),PLAINTEXT://127.0.0.1:\(ports + 2),CONTROLLER://127.0.0.1:\(ports + 3)
+            advertised.listeners=SASL_SSL://localhost:\(ports),SSL://localhost:\(ports + 1),PLAINTEXT://127.0.0.1:\(ports + 2)
+            listener.security.protocol.map=SASL_SSL:SASL_SSL,SSL:SSL,PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+            controller.listener.names=CONTROLLER
+            inter.broker.listener.name=PLAINTEXT
+            log.dirs=\(directory)/data
+            offsets.topic.replication.factor=1
+            ssl.keystore.type=PEM
+            ssl.keystore.location=\(directory)/broker.pem
+            ssl.truststore.type=PEM
+            ssl.truststore.location=\(directory)/ca.pem
+            listener.name.ssl.ssl.client.auth=required
+            sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+            listener.name.sasl_ssl.plain.sasl.jaas.config=\(plain)
+            listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config=\(scram)
+            listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=\(scram)
+
+            """
+        let file = directory + "/server.properties"
+        try properties.write(toFile: file, atomically: true, encoding: .utf8)
+        let environment = CurrentEnvironment.variables.merging(
+            ["KAFKA_HEAP_OPTS": "-Xmx384m", "LOG_DIR": directory + "/logs"]
+        ) { $1 }
+        let made = try await CapturedRun.run(
+            "bash",
+            [
+                "\(home)/bin/kafka-storage.sh", "format", "-t", "5L6g3nShT-eMCtK--X86sw", "-c", file, "--add-scram",
+                "SCRAM-SHA-256=[name=partita,password=s3cret]", "--add-scram",
+                "SCRAM-SHA-512=[name=partita,password=s3cret]",
+            ], environment: environment)
+        try #require(made.status.isSuccess, "\(made.output)")
+        let child = try ChildProcess.spawn(
+            "bash", ["\(home)/bin/kafka-server-start.sh", file], environment: environment,
+            output: .file(directory + "/log"))
+        let broker = SecuredBroker(directory: directory, ports: ports, child: child)
+        do {
+            try await eventually("the broker listens", within: .seconds(120)) {
+                let log = try? String(contentsOfFile: directory + "/log", encoding: .utf8)
+                try #require(child.exitStatus == nil, "\(log ?? "no log")")
+                return LocalPort.isTaken(ports) && LocalPort.isTaken(ports + 1)
+            }
+        } catch {
+            await broker.stop()
+            throw error
+        }
+        return broker
+    }
+
+    func stop() async {
+        await child.terminate(grace: .seconds(20))
+        try? FileManager.default.removeItem(atPath: directory)  // nothing depends on the removal
+    }
+
+    /// Whether a client with these settings is answered.
+    func answers(_ listener: Listener, _ security: KafkaSecurity) async throws -> Bool {
+        var configuration = KafkaConfiguration(
+            bootstrapServers: "localhost:\(listener == .sasl ? ports : ports + 1)", clientID: "tests")
+        configuration.security = security
+        let admin = KafkaAdmin(configuration: configuration)
+        var result = true
+        do {
+            // One that should be answered may take its time on a busy machine.
+            try await admin.createTopics([KafkaTopic(name: "t", partitions: 1)], timeout: .seconds(15))
+        } catch let error as KafkaError where [.timedOut, .unreachable, .unauthorized].contains(error.code) {
+            result = false
+        }
+        await admin.close()
+        return result
+    }
+
+    /// An authority, and a broker and a client that it vouches for.
+    private static func makeCertificates(_ directory: String) async throws {
+        let script = """
+            set -e; cd "$1"
+            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem
+            for name in broker client; do
+              openssl req -newkey rsa:2048 -nodes -subj /CN=$name -keyout $name.key -out $name.csr
+              printf 'subjectAltName=DNS:localhost,IP:127.0.0.1' > $name.ext
+              openssl x509 -req -days 2 -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile $name.ext -out $name.crt
+            done
+            openssl pkcs8 -topk8 -nocrypt -in broker.key > broker.pem
+            cat broker.crt ca.pem >> broker.pem
+            mv client.crt client.pem
+            """
+        let made = try await CapturedRun.run("bash", ["-c", script, "bash", directory])
+        try #require(made.status.isSuccess, "\(made.output)")
+    }
+}
