@@ -8,7 +8,7 @@ import QueryLanguage
 /// part in nothing that they can observe, whether the query reads or writes.
 ///
 /// The store looks for what can be told by the names of fields; a document in which one of these may not be read isn't found. What
-/// may look at anything (`$expr`) and may fail by what it looks at is evaluated here, on what the user sees.
+/// may look at anything (`$expr`), or may fail by what it looks at, is evaluated here, on what the user sees.
 struct RuledQuery: ReviewedQuery {
     let stored: Document
     let inserted: Document
@@ -93,57 +93,5 @@ struct RuledQuery: ReviewedQuery {
         if cut.isEmpty, try await rules.mayReadAll(of: document, as: request) { return error }
         return DocumentStoreError(
             .schemaViolation, "the document would not be what its collection's schema says", mongoCode: 121)
-    }
-}
-
-/// A filter taken apart.
-struct FilterParts {
-    /// What the store looks for.
-    private(set) var stored: Document = [:]
-    /// What is evaluated on what the user sees.
-    private(set) var rest: Document = [:]
-    /// What `stored` names.
-    private(set) var paths = NamedPaths.none
-    private var storedClauses: [Value] = []
-    private var otherClauses: [Value] = []
-
-    init(_ filter: Document) {
-        take(filter)
-        stored = Self.all(storedClauses)
-        rest = Self.all(otherClauses)
-        // Only the store can search its texts; whoever asks for that must be able to read all.
-        paths = stored.isEmpty ? .none : NamedPaths(filter: stored)
-    }
-
-    private mutating func take(_ filter: Document) {
-        for field in filter.fields {
-            if field.key == "$and", let clauses = field.value.arrayValue,
-                clauses.allSatisfy({ $0.documentValue != nil }),
-                !clauses.isEmpty
-            {
-                for clause in clauses { take(clause.documentValue ?? [:]) }
-                continue
-            }
-            let clause = Document(fields: [field])
-            if case .some = NamedPaths(filter: clause) {
-                storedClauses.append(.document(clause))
-            } else if Self.hasText(field.key, field.value) {
-                storedClauses.append(.document(clause))
-            } else {
-                otherClauses.append(.document(clause))
-            }
-        }
-    }
-
-    private static func hasText(_ key: String, _ value: Value) -> Bool {
-        if key == "$text" { return true }
-        guard ["$and", "$or", "$nor"].contains(key) else { return false }
-        return (value.arrayValue ?? []).contains { clause in
-            clause.documentValue?.fields.contains { hasText($0.key, $0.value) } ?? false
-        }
-    }
-
-    private static func all(_ clauses: [Value]) -> Document {
-        clauses.count == 1 ? clauses[0].documentValue ?? [:] : clauses.isEmpty ? [:] : ["$and": .array(clauses)]
     }
 }

@@ -131,7 +131,7 @@ struct RuledFixture: Sendable {
         "data_sources/mongodb-atlas/Test/Card/rules.json": """
         {"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}],
          "filters": [{"name": "cut", "apply_when": {"%%true": true}, "query": {},
-                      "projection": {"ssn": 0, "profile.ssn": 0, "list.ssn": 0}}]}
+                      "projection": {"ssn": 0, "long": 0, "profile.ssn": 0, "list.ssn": 0}}]}
         """,
         "functions/config.json": #"[{"name": "isMember", "private": true}, {"name": "fails", "private": true}]"#,
         "functions/isMember.js": """

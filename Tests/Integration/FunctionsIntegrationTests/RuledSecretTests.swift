@@ -15,6 +15,7 @@ import Testing
         [
             "_id": "mine", "clerk": "ann", "open": "a", "n": .int32(1), "list": [1, 2],
             "profile": ["name": "Hilda", "age": 40, "ssn": .string(right)], "ssn": .string(right),
+            "long": .string(right + String(repeating: "a", count: 60) + "c"),
         ],
         ["_id": "others", "clerk": "bob", "open": "b", "n": .int32(2), "ssn": .string(right)],
     ]
@@ -22,6 +23,7 @@ import Testing
         [
             "_id": 1, "open": "a", "ssn": .string(right), "profile": ["name": "Hilda", "ssn": .string(right)],
             "list": [["name": "x", "ssn": .string(right)], ["name": "y", "ssn": "z"]],
+            "long": .string(right + String(repeating: "a", count: 60) + "c"),
         ],
         [
             "_id": 2, "open": "b", "ssn": "z", "profile": ["name": "Whitcher", "ssn": "z"],
@@ -61,6 +63,9 @@ import Testing
             ["$expr": hit], ["$expr": ["$divide": [1, ["$cond": [hit, 0, 1]]]]],
             ["$and": [["open": "a"], ["$expr": ["$divide": [1, ["$cond": [hit, 0, 1]]]]]]],
             ["$expr": ["$eq": ["$$ROOT.profile.ssn", ssn]]],
+            // Gives up on a text that begins as the guess does.
+            ["long": ["$regex": .string("^" + guess + "(a*)*[bd]")]], ["profile.ssn": ["$regex": .string("^" + guess)]],
+            ["long": ["$not": .regex(RegularExpression("^" + guess + "(a|aa)+$"))]],
         ]
     }
 
