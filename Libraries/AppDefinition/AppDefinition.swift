@@ -32,6 +32,8 @@ public struct AppDefinition: Sendable {
     public internal(set) var dataAPI: DataAPI?
     /// From `partita.json`: the field that shows whether a user is online.
     public internal(set) var presence: PresenceField?
+    /// From `partita.json`: whose presence a user's devices may hear of.
+    public internal(set) var presenceWatch = PresenceWatch.shared
     /// From `partita.json`: the binary fields that are moved to the object store.
     public internal(set) var media: [MediaField] = []
     /// From `partita.json`: the indexes of collections.

@@ -6,7 +6,10 @@ extension DefinitionReader {
         guard let node = json("partita.json") else { return }
         node.checkFields(["presence", "media", "indexes"])
         let database = definition.sync?.database
-        definition.presence = node.child("presence").flatMap { presence($0, database: database) }
+        if let presence = node.child("presence") {
+            definition.presence = self.presence(presence, database: database)
+            definition.presenceWatch = presenceWatch(presence)
+        }
         definition.media = node.child("media")?.elements.compactMap { media($0, database: database) } ?? []
         definition.indexes = node.child("indexes")?.elements.compactMap { index($0, database: database) } ?? []
     }
@@ -20,8 +23,22 @@ extension DefinitionReader {
         return (database, collection)
     }
 
+    private func presenceWatch(_ node: ConfigNode) -> PresenceWatch {
+        guard let child = node.child("watch") else { return .shared }
+        guard let watch = child.text.flatMap(PresenceWatch.init) else {
+            child.problem(
+                .fieldValue, "must be \(PresenceWatch.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or "))")
+            return .shared
+        }
+        return watch
+    }
+
     private func presence(_ node: ConfigNode, database: String?) -> PresenceField? {
-        node.checkFields(["database", "collection", "field", "userField", "online", "offline", "lastSeenField"])
+        node.checkFields([
+            "database", "collection", "field", "userField", "online", "offline", "lastSeenField", "watch",
+        ])
+        // No document shows it; it only says who may watch.
+        if node.entries.map(\.key) == ["watch"] { return nil }
         guard let place = place(node, database: database), let field = node.required("field") else { return nil }
         return PresenceField(
             database: place.database, collection: place.collection, field: field,

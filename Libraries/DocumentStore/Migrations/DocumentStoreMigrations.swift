@@ -18,5 +18,6 @@ public enum DocumentStoreMigrations {
             (7, "restored", restored),
             (8, "ids", ids),
             (9, "natural-order", naturalOrder),
+            (10, "grants-by-user", grantsByUser),
         ])
 }

@@ -41,7 +41,8 @@ public enum SyncGatewayServer {
         guard let redis = engines.redis else { return [] }
         let ttl = context.configuration[EngineSettings.presenceTTL]
         let presence = PresenceKeeper(
-            leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"), producer: engines.events,
+            leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"),
+            rights: WatchRights(client: engines.postgres, apps: engines.apps), producer: engines.events,
             interval: ttl / 3, logger: logger)
         let lease = GrantLease()
         let grants = GrantBook(
@@ -86,7 +87,7 @@ public enum SyncGatewayServer {
             pool: engines.pool, kafka: engines.kafka, logger: logger, onPositioned: { lease.follow(partitions: $0) }
         ) { grants.handle($0) }
         let presenceChanges = EventTail<PresenceEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
-            presence.handle($0)
+            await presence.handle($0)
         }
         let watch = LeaseWatch(
             lease: lease, registry: GatewayRegistry(client: engines.postgres), gateway: engines.instance,

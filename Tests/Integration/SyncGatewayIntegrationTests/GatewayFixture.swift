@@ -210,6 +210,12 @@ final class GatewayFixture: Sendable {
 
     // MARK: Devices
 
+    /// Deploys another app.
+    func deploy(_ files: AppFiles) async throws {
+        let deployed = try await AppRegistry(client: postgres).deploy(AppDefinition(files: files))
+        try await AppRegistry.announce(deployed.app, with: events)
+    }
+
     /// A device that has been welcomed.
     func device(
         _ user: String, id: String = ObjectId().hexString, app: String = app, session: String = "s"

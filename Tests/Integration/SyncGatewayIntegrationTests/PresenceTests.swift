@@ -4,11 +4,20 @@ import TestSupport
 import Testing
 
 @Suite struct PresenceTests {
-    /// A device of `ann` that watches a user.
+    /// A device of `ann` that watches a user, with whom she shares a partition.
     private func watcher(of user: String, _ fixture: GatewayFixture) async throws -> Device {
+        try await share(["ann", user], fixture)
         let device = try await fixture.device("ann")
         try await watch([user], device)
         return device
+    }
+
+    /// Lets users read a partition of their own.
+    @discardableResult
+    private func share(_ users: [String], _ fixture: GatewayFixture) async throws -> Partition {
+        let partition = fixture.partition()
+        for user in users { try await fixture.grant(.read, to: user, in: partition) }
+        return partition
     }
 
     private func watch(_ users: [String], _ device: Device) async throws {
@@ -46,6 +55,7 @@ import Testing
         let fixture = try await GatewayFixture.shared()
         let bob = ObjectId().hexString, cid = ObjectId().hexString, eve = ObjectId().hexString
         let ann = try await watcher(of: bob, fixture), other = try await watcher(of: bob, fixture)
+        try await share(["ann", eve], fixture)
         try await watch([cid, eve, eve], ann)
         let device = try await fixture.device(bob)
         // What comes of Bob has come to both by now.
@@ -53,6 +63,64 @@ import Testing
         let last = try await fixture.device(eve)
         #expect(try await report(ann).user == eve)
         for device in [ann, other, device, last] { device.close() }
+    }
+
+    @Test func `nobody hears of a stranger, nor of whom a partition is no longer shared with`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let dan = ObjectId().hexString, bob = ObjectId().hexString, cid = ObjectId().hexString
+        let eve = ObjectId().hexString, zoe = ObjectId().hexString
+        // Ann of the helper shares with each of them: what she has heard, Dan would have heard before the next.
+        let witness = try await watcher(of: bob, fixture)
+        try await share(["ann", eve], fixture)
+        try await watch([bob, eve], witness)
+        let shared = try await share([dan, eve], fixture)
+        try await share([dan, zoe], fixture)
+        // A partition that Dan may not read, and one where his answer comes before everybody's.
+        let closed = try await share([bob], fixture)
+        try await fixture.grant(.none, to: dan, in: closed)
+        let lapsed = try await share([bob], fixture)
+        try await fixture.grant(.read, to: dan, in: lapsed, lifetime: .zero)
+        let open = try await share([cid], fixture)
+        try await fixture.grant(.read, to: "*", in: open)
+        try await fixture.grant(.none, to: dan, in: open)
+        let device = try await fixture.device(dan)
+        try await watch([bob, cid, eve, zoe], device)
+        let first = try await fixture.device(bob), second = try await fixture.device(cid)
+        #expect(try await report(witness).user == bob)
+        let third = try await fixture.device(eve)
+        #expect(try await report(witness).user == eve)
+        #expect(try await report(device).user == eve)
+        // The partition is Dan's no more; he hears of others, and nothing of Eve.
+        try await fixture.grant(.none, to: dan, in: shared, version: 2, isFence: true)
+        try await third.send(.presence(.init(state: "away")))
+        #expect(try await report(witness).state == "away")
+        let fourth = try await fixture.device(zoe)
+        #expect(try await report(device).user == zoe)
+        // What is shared later counts, and a partition of everybody's is shared by all.
+        try await fixture.grant(.read, to: dan, in: open, version: 2)
+        try await second.send(.presence(.init(state: "busy")))
+        let heard = try await report(device)
+        #expect(heard.user == cid && heard.state == "busy")
+        for device in [witness, device, first, second, third, fourth] { device.close() }
+    }
+
+    @Test func `an app may let everybody watch everybody`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let app = "lobby"
+        try await fixture.deploy([
+            "realm_config.json": """
+            {"config_version": 20210101, "app_id": "\(app)", "name": "Lobby", "location": "DE-FF", "deployment_model": "LOCAL"}
+            """,
+            "partita.json": #"{"presence": {"watch": "everybody"}}"#,
+        ])
+        let device = try await eventually("the app is known", within: .seconds(30)) { () -> Device? in
+            do { return try await fixture.device("dan", app: app) } catch is Device.Unexpected { return nil }
+        }
+        try await watch(["bob"], device)
+        let other = try await fixture.device("bob", app: app)
+        #expect(try await report(device).user == "bob")
+        device.close()
+        other.close()
     }
 
     @Test func `a device whose network is gone is missed within the time of its lease and a second`() async throws {

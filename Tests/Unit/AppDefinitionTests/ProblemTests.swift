@@ -98,6 +98,8 @@ import Testing
             .collectionUnknown
         ),
         ("partita.json", "{\"presense\": {}}", .fieldValue),
+        ("partita.json", "{\"presence\": {\"watch\": \"nobody\"}}", .fieldValue),
+        ("partita.json", "{\"presence\": {\"watch\": true}}", .fieldValue),
         (
             "partita.json", "{\"presence\": {\"collection\": \"Customer\", \"field\": \"p\", \"onlin\": \"x\"}}",
             .fieldValue

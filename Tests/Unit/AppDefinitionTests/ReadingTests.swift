@@ -90,6 +90,17 @@ import Testing
         #expect(app.indexes.first?.specification == ["key": ["name": 1, "age": -1], "unique": true])
     }
 
+    @Test func `who may watch whom is said beside the field, or alone`() throws {
+        var files = AppFixture.files
+        #expect(try AppDefinition(files: files).presenceWatch == .shared)
+        files.texts["partita.json"] =
+            #"{"presence": {"collection": "Customer", "field": "presence", "watch": "everybody"}}"#
+        #expect(try AppDefinition(files: files).presenceWatch == .everybody)
+        files.texts["partita.json"] = #"{"presence": {"watch": "everybody"}}"#
+        let alone = try AppDefinition(files: files)
+        #expect(alone.presenceWatch == .everybody && alone.presence == nil)
+    }
+
     @Test func `the older layout gives the same app`() throws {
         let newer = try AppDefinition(files: AppFixture.files)
         let older = try AppDefinition(files: OlderLayout.files)

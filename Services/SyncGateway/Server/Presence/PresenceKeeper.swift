@@ -14,23 +14,30 @@ import SyncProtocol
 ///
 /// A gateway that ends in order leaves the leases to run out: its devices connect again before that, and nobody flips.
 final class PresenceKeeper: Service {
+    private struct Watcher {
+        /// The session's own: sessions are their loop's, and reports come elsewhere.
+        let user: String
+        let session: DeviceSession
+    }
+
     private struct State {
         var members: [PresenceMember: Int] = [:]
         /// Not renewed yet: they get their lease at once.
         var fresh: Set<PresenceMember> = []
         /// The sessions that watch a user, by their ids.
-        var watchers: [ExactText: [ExactText: DeviceSession]] = [:]
+        var watchers: [ExactText: [ExactText: Watcher]] = [:]
         /// The users that a session watches: its end costs no more than those.
         var watched: [ExactText: [String]] = [:]
         /// What devices say, by session.
         var speeches: [ExactText: Speech] = [:]
         var isStopping = false
 
-        mutating func watch(_ users: [String], session: DeviceSession) {
-            unwatch(session: session.id)
+        mutating func watch(_ users: [String], by watcher: Watcher) {
+            let id = watcher.session.id
+            unwatch(session: id)
             guard !users.isEmpty else { return }
-            for user in users { watchers[user, default: [:]][session.id] = session }
-            watched[session.id] = users
+            for user in users { watchers[user, default: [:]][id] = watcher }
+            watched[id] = users
         }
 
         mutating func unwatch(session: String) {
@@ -55,6 +62,7 @@ final class PresenceKeeper: Service {
     }
 
     private let leases: PresenceLeases
+    private let rights: WatchRights
     private let producer: EventProducer
     private let interval: Duration
     private let logger: Logger
@@ -62,12 +70,16 @@ final class PresenceKeeper: Service {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
+    private static let retries = RetrySchedule(limit: .seconds(2))
     /// Leases in one round trip.
     private static let batch = 1000
 
     /// - Parameter interval: how often leases are renewed; a third of their time.
-    init(leases: PresenceLeases, producer: EventProducer, interval: Duration, logger: Logger) {
+    init(
+        leases: PresenceLeases, rights: WatchRights, producer: EventProducer, interval: Duration, logger: Logger
+    ) {
         self.leases = leases
+        self.rights = rights
         self.producer = producer
         self.interval = interval
         self.logger = logger
@@ -103,9 +115,9 @@ final class PresenceKeeper: Service {
 
     /// The users whose presence the session's device wants to hear of from now on.
     func watch(_ users: [String]?, session: DeviceSession) {
-        guard let users, let app = session.identity?.app else { return }
-        let keys = users.prefix(1000).map { "\(app)/\($0)" }
-        state.withLock { $0.watch(keys, session: session) }
+        guard let users, let identity = session.identity else { return }
+        let keys = users.prefix(1000).map { "\(identity.app)/\($0)" }
+        state.withLock { $0.watch(keys, by: Watcher(user: identity.user, session: session)) }
     }
 
     /// Tells what the session's device says of its user.
@@ -150,17 +162,48 @@ final class PresenceKeeper: Service {
         }
     }
 
-    /// Takes what came on the topic.
-    func handle(_ events: [RawEvent<PresenceEvent>]) {
+    /// Takes what came on the topic, and returns when it is with those who may hear of it.
+    func handle(_ events: [RawEvent<PresenceEvent>]) async {
+        var heard: [(presence: PresenceEvent, watchers: [Watcher])] = []
         for event in events {
-            guard let sessions = state.withLock({ $0.watchers[event.key] }), let presence = try? event.decoded().payload
+            guard let watchers = state.withLock({ $0.watchers[event.key] }), let presence = try? event.decoded().payload
             else { continue }  // nobody here watches the user, or a message that is none
+            heard.append((presence, Array(watchers.values)))
+        }
+        guard !heard.isEmpty else { return }
+        let allowed = await allowed(
+            Set(heard.flatMap { presence, watchers in watchers.map { pair(presence, $0) } }))
+        for (presence, watchers) in heard {
             let frame = GatewayFrame.presence(
                 .init(
                     user: presence.user, state: presence.word ?? (presence.isUserOnline ? "online" : "offline"),
                     lastSeen: presence.lastSeen, data: presence.data))
-            for session in sessions.values { session.shard.loop.execute { session.send(frame) } }
+            for watcher in watchers where allowed.contains(pair(presence, watcher)) {
+                watcher.session.shard.loop.execute { watcher.session.send(frame) }
+            }
         }
+    }
+
+    private func pair(_ presence: PresenceEvent, _ watcher: Watcher) -> WatchRights.Pair {
+        WatchRights.Pair(app: presence.app, watcher: watcher.user, user: presence.user)
+    }
+
+    /// Who may hear of whom. While Postgres is away nobody can tell, and what there is to hear waits.
+    private func allowed(_ pairs: Set<WatchRights.Pair>) async -> Set<WatchRights.Pair> {
+        var failures = 0
+        while !state.withLock({ $0.isStopping }), !Task.isCancelled {
+            do {
+                return try await rights.allowed(pairs)
+            } catch {
+                failures += 1
+                logger.debug("who may watch whom can't be told now", metadata: ["error": "\(error)"])
+                // Interrupted: the condition ends it.
+                try? await cancelWhenGracefulShutdown { [failures] in
+                    try await Task.sleep(for: Self.retries.delay(after: failures))
+                }
+            }
+        }
+        return []
     }
 
     func run() async throws {

@@ -1,0 +1,54 @@
+import AppRegistry
+import DocumentModel
+import Postgres
+
+/// Whose presence a user may hear of: of those with whom the user shares a partition that both may read, or of everybody where the app
+/// says so (`presence.watch` of `partita.json`).
+///
+/// It is asked for each report, and not when the watching begins: a partition may be shared later, and shared no more.
+struct WatchRights: Sendable {
+    let client: PostgresClient
+    let apps: AppDirectory
+
+    /// Who wants to hear of whom.
+    struct Pair: Hashable, Sendable {
+        @ExactText var app: String
+        @ExactText var watcher: String
+        @ExactText var user: String
+    }
+
+    /// Those of the pairs in which the watcher may hear of the user.
+    func allowed(_ pairs: Set<Pair>) async throws -> Set<Pair> {
+        var allowed: Set<Pair> = [], asked: [Pair] = []
+        for pair in pairs {
+            if pair.watcher.hasSameBytes(as: pair.user) || apps.app(pair.app)?.definition.presenceWatch == .everybody {
+                allowed.insert(pair)
+            } else {
+                asked.append(pair)
+            }
+        }
+        guard !asked.isEmpty else { return allowed }
+        let rows = try await client.query(
+            Self.sharing,
+            [.textArray(asked.map(\.app)), .textArray(asked.map(\.watcher)), .textArray(asked.map(\.user))])
+        for place in try rows.decode(Int64.self) { allowed.insert(asked[Int(place) - 1]) }
+        return allowed
+    }
+
+    /// A user's own answer comes before everybody's. The watcher's has to hold now; that of who is watched may have run out, since it is
+    /// renewed only while somebody of that user is connected, and going offline is to be heard of as well.
+    private static let sharing = """
+        select k.place from unnest($1::text[], $2::text[], $3::text[]) with ordinality k(app, watcher, user_id, place)
+        where exists (
+            select from partita.grants w
+            where w.app = k.app and w.user_id in (k.watcher, '*') and w.access <> 'none'
+                and (w.expires_at is null or w.expires_at > clock_timestamp())
+                and (w.user_id = k.watcher or not exists (
+                    select from partita.grants o where (o.app, o.partition, o.user_id) = (w.app, w.partition, k.watcher)
+                        and (o.expires_at is null or o.expires_at > clock_timestamp())))
+                and (
+                    select u.access <> 'none' from partita.grants u
+                    where u.app = w.app and u.partition = w.partition and u.user_id in (k.user_id, '*')
+                    order by u.user_id = '*' limit 1))
+        """
+}
