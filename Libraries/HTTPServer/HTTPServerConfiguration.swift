@@ -21,7 +21,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var requestTimeout: Duration = .seconds(120)
     /// HTTP connections per loop; above it new ones wait unaccepted. Default: 16,384.
     public var connections = 16_384
-    /// HTTP connections of one address per loop; nil for no such limit. Behind a proxy all have the proxy's. Default:
+    /// HTTP connections of one address per loop; nil for no such limit. It is the other
+    /// end's address: behind a proxy all have the proxy's. Default:
     /// nil.
     public var connectionsPerAddress: Int?
     /// Open WebSockets per loop; above it upgrades are answered with 503. Default: 20,000.
@@ -30,6 +31,9 @@ public struct HTTPServerConfiguration: Sendable {
     public var drainTimeout: Duration = .seconds(20)
     /// The code with which a graceful stop closes the WebSockets. Default: 1001, going away.
     public var drainCloseCode = WebSocketCloseCode.goingAway
+    /// Whose word counts for where a request comes from: `X-Forwarded-For` and `X-Forwarded-Proto` of everybody else
+    /// are ignored. Default: nobody's.
+    public var trustedProxies = TrustedProxies.none
     /// Pages of other origins that may call; nil for none. Default: nil.
     public var cors: CORSPolicy?
 

@@ -88,6 +88,7 @@ public struct ServiceMain: Sendable {
             name: name, configuration: configuration, settings: settings, logger: logger, loops: loops,
             registry: registry, readiness: Readiness(), router: HTTPRouter(),
             http: HTTPServerConfiguration(address: settings.address, port: settings.port))
+        context.http.trustedProxies = settings.trustedProxies
         context.http.drainTimeout = settings.shutdownTimeout * 0.8  // what it left is still to be written
         context.router.addHealthRoutes(context.readiness, registry)
         logger.notice(

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServer
 import Logging
 
 /// The keys that every service has.
@@ -9,6 +10,21 @@ public struct ServiceSettings: Sendable {
         "log.format", default: .json, "JSON lines, or text for people, on standard output.")
     static let address = ConfigurationKey<String>.string(
         "http.address", default: "0.0.0.0", "The address to listen on: IPv4, or IPv6.")
+    static let trustedProxies = ConfigurationKey<TrustedProxies>(
+        "http.trusted-proxies", type: "list", defaultValue: TrustedProxies.none, defaultText: "\"\"",
+        range: "addresses, ranges such as 10.0.0.0/8, loopback, private, and a number of proxies, 1-16",
+        """
+        The proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; those of others are ignored. A number says \
+        how many of them a request passes at most; alone it trusts whoever connects, so that nothing but a proxy may reach the port.
+        """,
+        parse: { (text: String) throws(InvalidText) in
+            guard let proxies = TrustedProxies(text) else {
+                throw InvalidText(
+                    "must be a list of addresses, ranges such as 10.0.0.0/8, loopback, private, and at most one number, 1-16"
+                )
+            }
+            return proxies
+        })
     static let loops = ConfigurationKey<Int>.int(
         "loops", default: min(ProcessInfo.processInfo.activeProcessorCount, 64), range: 1...64,
         "Event loops, each a thread with its own connections. By default one per processor.")
@@ -33,6 +49,8 @@ public struct ServiceSettings: Sendable {
     public let address: String
     /// The port to listen on.
     public let port: Int
+    /// Whose word counts for where requests come from.
+    public let trustedProxies: TrustedProxies
     /// How many event loops.
     public let loops: Int
     /// Time for the graceful shutdown.
@@ -45,6 +63,7 @@ public struct ServiceSettings: Sendable {
         logFormat = configuration[Self.logFormat]
         address = configuration[Self.address]
         port = configuration[Self.port(default: defaultPort)]
+        trustedProxies = configuration[Self.trustedProxies]
         loops = configuration[Self.loops]
         shutdownTimeout = configuration[Self.shutdownTimeout]
         crashes = configuration[Self.crashes]
@@ -54,7 +73,7 @@ public struct ServiceSettings: Sendable {
     public static func keys(defaultPort: Int) -> [ConfigurationKeyDescription] {
         [
             port(default: defaultPort).description, address.description, logLevel.description, logFormat.description,
-            loops.description, shutdownTimeout.description, crashes.description,
+            trustedProxies.description, loops.description, shutdownTimeout.description, crashes.description,
         ]
     }
 }

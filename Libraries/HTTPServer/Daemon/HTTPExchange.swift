@@ -24,6 +24,8 @@ final class HTTPExchange: @unchecked Sendable {
     let targetAddress: UInt
     var phase = Phase.head
     var request: HTTPRequest?
+    /// Who calls, once the head is read.
+    var client: RemoteAddress?
     var routed: RequestPipeline.Routed?
     var bodyLimit = 0
     var isSuspended = false

@@ -247,10 +247,12 @@ actor HTTPListener: LoopActor {
         } catch {
             return refuse(exchange, error)
         }
+        let origin = configuration.trustedProxies.origin(
+            peer: RemoteAddress(cmhd_peer(connection)), headers: head.headers)
+        exchange.client = origin.address
         var request = HTTPRequest(
-            method: head.method, target: exchange.target, headers: head.headers,
-            remoteAddress: RemoteAddress(cmhd_peer(connection)),
-            loop: loop)
+            method: head.method, target: exchange.target, headers: head.headers, remoteAddress: origin.address,
+            scheme: origin.scheme, loop: loop)
         let routed = pipeline.route(head.method, request.path)
         request.parameters = routed.parameters
         request.route = routed.template
@@ -304,7 +306,7 @@ actor HTTPListener: LoopActor {
 
     private func refuse(_ exchange: HTTPExchange, _ error: HTTPError) -> MHD_Result {
         deadlines.answers(exchange.carrier)
-        let address = RemoteAddress(exchange.connection.flatMap { cmhd_peer($0) })
+        let address = exchange.client ?? RemoteAddress(exchange.connection.flatMap { cmhd_peer($0) })
         pipeline.recordRefusal(status: error.status, exchange.routed, from: address)
         var response = error.response
         response.headers["Connection"] = "close"

@@ -18,8 +18,10 @@ public struct HTTPRequest: Sendable {
     public internal(set) var parameters: PathParameters
     /// The template of the route that matched the path; nil where none did. Good as a metric's dimension.
     public internal(set) var route: String?
-    /// Where the connection comes from.
+    /// The client: where the connection comes from, or what a trusted proxy says (``HTTPServerConfiguration/trustedProxies``).
     public let remoteAddress: RemoteAddress
+    /// `http`, or `https` when a trusted proxy says that the client came by TLS.
+    public let scheme: String
     /// The loop of the connection, on which handlers begin. Actors that live there are reached without a change of
     /// thread.
     public let loop: EventLoop
@@ -27,7 +29,8 @@ public struct HTTPRequest: Sendable {
     /// The server makes requests; this is for tests of handlers.
     public init(
         method: HTTPMethod, target: String, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [],
-        parameters: PathParameters = PathParameters(), remoteAddress: RemoteAddress = .unknown, loop: EventLoop
+        parameters: PathParameters = PathParameters(), remoteAddress: RemoteAddress = .unknown, scheme: String = "http",
+        loop: EventLoop
     ) {
         self.method = method
         if let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) {
@@ -42,6 +45,7 @@ public struct HTTPRequest: Sendable {
         self.body = body
         self.parameters = parameters
         self.remoteAddress = remoteAddress
+        self.scheme = scheme
         self.loop = loop
     }
 

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The address of a connection's other end: a client, or the proxy in front.
+/// The address of a client: of the connection's other end, or what a trusted proxy says of who called it.
 public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
-    /// Four bytes in network order, and the port.
+    /// Four bytes in network order, and the port; 0 where a proxy didn't say it.
     case v4(UInt32, port: UInt16)
     /// Sixteen bytes as two words in network order, and the port.
     case v6(UInt64, UInt64, port: UInt16)
@@ -29,6 +29,62 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Reads an address, with a port or without: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+    /// - Returns: `nil` for what is none.
+    init?(text: some StringProtocol) {
+        var host = Substring(text), port: UInt16 = 0
+        if host.first == "[" {
+            guard let end = host.firstIndex(of: "]"), let number = Self.port(host[end...].dropFirst()) else {
+                return nil
+            }
+            (host, port) = (host[host.index(after: host.startIndex)..<end], number)
+        } else if let colon = host.firstIndex(of: ":"), colon == host.lastIndex(of: ":") {
+            guard let number = Self.port(host[colon...]) else { return nil }
+            (host, port) = (host[..<colon], number)
+        }
+        // As long as an address can be, and no more is looked at.
+        guard (1...45).contains(host.utf8.count), !host.utf8.contains(0) else { return nil }
+        var v4 = in_addr(), v6 = in6_addr()
+        if inet_pton(AF_INET, String(host), &v4) == 1 {
+            self = .v4(v4.s_addr, port: port)
+        } else if inet_pton(AF_INET6, String(host), &v6) == 1 {
+            let words = withUnsafeBytes(of: v6) {
+                ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            }
+            self = .v6(words.0, words.1, port: port)
+        } else {
+            return nil
+        }
+    }
+
+    /// The port behind a colon; 0 for nothing at all.
+    private static func port(_ text: Substring) -> UInt16? {
+        if text.isEmpty { return 0 }
+        return text.first == ":" ? UInt16(text.dropFirst()) : nil
+    }
+
+    /// An address as 128 bits; an IPv4 address as IPv6 writes it.
+    struct Bits: Hashable {
+        var high: UInt64
+        var low: UInt64
+
+        func prefix(_ length: Int) -> Bits {
+            // A shift by as many bits as there are gives 0.
+            Bits(
+                high: high & ~(UInt64.max >> UInt64(min(length, 64))),
+                low: low & ~(UInt64.max >> UInt64(max(length - 64, 0))))
+        }
+    }
+
+    /// `nil` for an unknown address.
+    var bits: Bits? {
+        switch self {
+        case .v4(let address, _): Bits(high: 0, low: 0xFFFF << 32 | UInt64(UInt32(bigEndian: address)))
+        case .v6(let high, let low, _): Bits(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
+        case .unknown: nil
+        }
+    }
+
     /// The address without the port, as text; an IPv4 address that came through an IPv6 socket as IPv4. Empty if
     /// unknown.
     public var ip: String {
@@ -45,9 +101,10 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `ip:port`, with brackets around an IPv6 address.
+    /// `ip:port`, with brackets around an IPv6 address; `ip` where the port isn't known.
     public var description: String {
         switch self {
+        case .v4(_, port: 0), .v6(_, _, port: 0): return ip
         case .v4(_, let port): return "\(ip):\(port)"
         case .v6(_, _, let port): return ip.contains(":") ? "[\(ip)]:\(port)" : "\(ip):\(port)"
         case .unknown: return "unknown"

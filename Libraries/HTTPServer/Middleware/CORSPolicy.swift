@@ -1,6 +1,7 @@
 public import Texts
 
-/// Which pages of other origins may call the server (Fetch standard, CORS protocol).
+/// Which pages of other origins may call the server (Fetch standard, CORS protocol), and open a WebSocket there: an upgrade
+/// whose `Origin` isn't allowed is answered with 403. What is no browser sends no `Origin`.
 public struct CORSPolicy: Sendable {
     /// The origins that a request may come from.
     public enum Origins: Sendable {
@@ -31,8 +32,8 @@ public struct CORSPolicy: Sendable {
     public var exposedHeaders: [String] = []
     /// Whether a page may send cookies and such.
     public var allowsCredentials = false
-    /// Whether requests of origins that aren't listed are refused here, and not only by the browsers that make them. A page of this
-    /// host's own origin sends `Origin` as well; it isn't refused.
+    /// Whether requests of origins that aren't listed are refused here, and not only by the browsers that make them; upgrades always
+    /// are. A page of this host's own origin sends `Origin` as well; it isn't refused.
     public var refusesOthers = false
     /// How long a browser may remember the answer to a preflight request, in seconds.
     public var maxAge = 600
@@ -53,7 +54,7 @@ public struct CORSPolicy: Sendable {
         if request.method == .options, request.headers["access-control-request-method"] != nil {
             return isAllowed ? preflight(request, origin) : Self.refusal
         }
-        if refusesOthers, case .only = origins, !isAllowed, !Self.isOwn(origin, request) { return Self.refusal }
+        if !isAllowed, refuses(request, origins), !Self.isOwn(origin, request) { return Self.refusal }
         var response = try await next(request)
         response.headers.add("Vary", "Origin")
         if isAllowed, response.upgrade == nil { allow(origin, &response) }
@@ -62,6 +63,14 @@ public struct CORSPolicy: Sendable {
 
     private static var refusal: HTTPResponse {
         HTTPError(403, code: "OriginNotAllowed", "origin not allowed", headers: ["Vary": "Origin"]).response
+    }
+
+    /// Whether it isn't left to the browser to keep the answer from a page whose origin isn't allowed. Sockets aren't: browsers let any
+    /// page open one and read from it (RFC 6455, 10.2).
+    private func refuses(_ request: HTTPRequest, _ origins: Origins) -> Bool {
+        if request.isWebSocketUpgrade { return true }
+        if case .only = origins { return refusesOthers }
+        return false
     }
 
     /// Whether the origin is the address that the request was sent to.

@@ -3,7 +3,6 @@ public struct AuthConfiguration: Sendable {
     public var redisPrefix = "partita:auth:"
     public var publicURL: String?
     public var syncURL: String?
-    public var isBehindProxy = false
     public var adminToken: String?
     public var keySecret: String?
     public var accessTokenLifetime = Duration.seconds(1800)

@@ -12,8 +12,6 @@ public enum AuthKeys {
     static let syncURL = ConfigurationKey<String>.url(
         "sync.url", schemes: ["ws", "wss"], "The base URL that clients are told for sync; by default that for HTTP."
     ).optional
-    static let isBehindProxy = ConfigurationKey<Bool>.bool(
-        "http.behindProxy", default: false, "A proxy in front sets X-Forwarded-For; its last entry is the caller.")
     static let adminToken = ConfigurationKey<String>.string(
         "admin.token", isSecret: true, "Guards the admin API; without one that API is off."
     ).optional
@@ -82,7 +80,7 @@ public enum AuthKeys {
 
     /// All of them.
     public static let all: [ConfigurationKeyDescription] = [
-        redisPrefix.description, publicURL.description, syncURL.description, isBehindProxy.description,
+        redisPrefix.description, publicURL.description, syncURL.description,
         adminToken.description, keySecret.description, accessTokenLifetime.description,
         refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
         smtpURL.description,
@@ -102,7 +100,6 @@ extension AuthConfiguration {
         redisPrefix = configuration[AuthKeys.redisPrefix]
         publicURL = configuration[AuthKeys.publicURL]
         syncURL = configuration[AuthKeys.syncURL]
-        isBehindProxy = configuration[AuthKeys.isBehindProxy]
         adminToken = configuration[AuthKeys.adminToken]
         keySecret = configuration[AuthKeys.keySecret]
         accessTokenLifetime = configuration[AuthKeys.accessTokenLifetime]

@@ -108,7 +108,7 @@ actor LocalSystem {
     /// What is particular to a system on one machine.
     private var settings: [String: String] {
         var settings = [
-            "PARTITA_PUBLIC_URL": publicURL, "PARTITA_HTTP_BEHIND_PROXY": "\(proxy != nil)",
+            "PARTITA_PUBLIC_URL": publicURL, "PARTITA_HTTP_TRUSTED_PROXIES": proxy == nil ? "" : "loopback,1",
             "PARTITA_SYNC_URL": publicURL(of: "sync-gateway").replacing("http://", with: "ws://"),
             "PARTITA_MEDIA_PUBLIC_URL": publicURL(of: "media-offload"),
             "PARTITA_MEDIA_DIRECTORY": places.media, "PARTITA_MAIL_FOLDER": places.mail,

@@ -93,7 +93,7 @@ final class AuthFixture: Sendable {
             "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
             "auth.freeAttemptsPerAccount": "20",
             // Tests say where their calls come from.
-            "http.behindProxy": "true",
+            "http.trusted-proxies": "1",
             // A clock that is set forward by more than an hour would clean up what other tests need.
             "auth.refreshTokenLifetime": "40m",
         ].merging(engines.kafkaSettings) { $1 }
@@ -161,7 +161,7 @@ final class HostedAuth: Sendable {
     let engines: ServiceEngines
 
     /// Returns when everything that it needs is there. It runs as long as the test process.
-    init(_ values: [String: String], functions: FunctionCaller?, clock: AuthClock) async throws {
+    init(_ values: [String: String], functions: FunctionCaller?, clock: AuthClock = .system) async throws {
         let configuration = try Configuration(keys: AuthServer.main.allKeys, fileValues: values)
         let started = AsyncStream<Int>.makeStream()
         let templates = Locked<[String]>([])

@@ -113,4 +113,29 @@ import Testing
         #expect((5...passed).contains(codes.count { $0 == "InvalidPassword" }))
         #expect(codes.allSatisfy { $0 == "InvalidPassword" || $0 == "TooManyRequests" })
     }
+
+    @Test func `behind two proxies an attacker's failures are the attacker's alone`() async throws {
+        let fixture = try await AuthFixture.shared()
+        let app = try await fixture.app()
+        #expect(try await app.register("victim@example.org").status == 201)
+        var values = AuthFixture.values(
+            fixture.engines, database: fixture.database, pool: fixture.pool, mailFolder: fixture.mailFolder)
+        values["http.trusted-proxies"] = "2"
+        values["auth.freeAttemptsPerAddress"] = "10"
+        let hosted = try await HostedAuth(values, functions: TestFunctions.caller)
+        let inFront = AppClient(port: hosted.port, app: app.app)
+        // As a load balancer and the proxy behind it write it, with what the client wrote itself in front.
+        func login(from client: String, _ email: String, _ password: String) async throws -> AppClient.Answer {
+            try await inFront.call(
+                .post, "auth/providers/local-userpass/login",
+                ["username": .string(email), "password": .string(password)],
+                headers: ["X-Forwarded-For": "203.0.113.\(Int.random(in: 0...255)), \(client), 10.1.2.3"])
+        }
+        var codes: [String?] = []
+        for number in 0..<30 {
+            codes.append(try await login(from: "198.51.100.66", "nobody\(number)@example.org", "x").code)
+        }
+        #expect(codes.contains("TooManyRequests"))
+        #expect(try await login(from: "198.51.100.7", "victim@example.org", "password").status == 200)
+    }
 }

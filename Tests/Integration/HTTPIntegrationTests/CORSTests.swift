@@ -17,6 +17,7 @@ import Testing
             },
             routes: { router in
                 router.get("/app/:app") { _ in HTTPResponse(headers: ["X-Count": "3"]) }
+                router.webSocket("/app/:app/sync") { _ in .webSocket { $0.send(text: "open") } }
                 router.post("/app/:app") { _ in throw HTTPError(401, code: "InvalidSession", "no") }
             }
         ) { server in try await body(server) }
@@ -63,6 +64,25 @@ import Testing
             let refused = try await request(server.port, "OPTIONS /app/closed", headers: ask)
             #expect(refused.status == 403)
             #expect(refused.headers["access-control-allow-origin"] == nil)
+        }
+    }
+
+    @Test func `a page opens a socket only where it may call`() async throws {
+        try await withApps { server in
+            for (app, origin, status) in [
+                ("web", "https://web.example", 101), ("web", "https://evil.example", 403),
+                ("open", "https://evil.example", 101),
+                ("closed", "https://web.example", 403), ("web", "null", 403),
+            ] {
+                let answer = try await RawClient(port: server.port).upgrade(
+                    "/app/\(app)/sync", headers: ["Origin: \(origin)"])
+                #expect(answer.status == status, "\(app) \(origin)")
+                if status == 403 { #expect(answer.text.contains(#""error_code":"OriginNotAllowed""#)) }
+            }
+            // What is no browser says no origin.
+            for app in ["web", "closed"] {
+                #expect(try await RawClient(port: server.port).upgrade("/app/\(app)/sync").status == 101)
+            }
         }
     }
 }

@@ -25,7 +25,7 @@ struct AccountRoutes: Sendable {
 
     private func location(_ request: HTTPRequest) throws -> HTTPResponse {
         let app = try support.app(request)
-        let base = support.configuration.publicURL ?? "http://\(request.headers["host"] ?? "localhost")"
+        let base = support.configuration.publicURL ?? "\(request.scheme)://\(request.headers["host"] ?? "localhost")"
         // http becomes ws, https becomes wss.
         let sync = support.configuration.syncURL ?? "ws" + base.dropFirst(4)
         return RouteSupport.json([

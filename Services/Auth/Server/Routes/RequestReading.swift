@@ -53,13 +53,8 @@ struct RouteSupport: Sendable {
     }
 
     func origin(_ request: HTTPRequest) -> CallOrigin {
-        let agent = (request.headers["user-agent"] ?? "").shortened(to: 256)
-        if configuration.isBehindProxy, let forwarded = request.headers["x-forwarded-for"],
-            let last = forwarded.split(separator: ",").last
-        {
-            return CallOrigin(address: String(last.drop { $0 == " " }), agent: agent)
-        }
-        return CallOrigin(address: request.remoteAddress.ip, agent: agent)
+        CallOrigin(
+            address: request.remoteAddress.ip, agent: (request.headers["user-agent"] ?? "").shortened(to: 256))
     }
 
     static func json(_ document: Document, status: Int = 200) -> HTTPResponse {
