@@ -70,7 +70,7 @@ let clibraries: [Target] = [
 let libraries: [Target] = [
     // Layer 1: the machine.
     library("Texts"),
-    library("EventLoop", ["Cuv"]),
+    library("EventLoop", ["Cuv", "Texts"]),
     library("Logging", ["EventLoop"]),
     library("Metrics", ["EventLoop"]),
     // what a signal handler may do

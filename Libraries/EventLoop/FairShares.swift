@@ -1,16 +1,23 @@
+public import Texts
+
 /// Shares places out among owners so that none keeps the others out, however long it holds what it has: an owner gets a
 /// further place only while more are free than it holds. Alone it comes to half of them, the next one to half of the
 /// rest; and while one is free, an owner without any gets it at once. Pure.
+///
+/// An owner's work may be that of members (users of an app, say): what the owner may still have is shared out among them in
+/// the same way, so that a member's thousand works don't hold up another's one.
 public struct FairShares<Owner: Hashable, Work> {
-    private struct Queue {
-        var works: [Work] = []
-        var head = 0
+    private struct Holder: Hashable {
+        let owner: Owner
+        let member: ExactText
     }
 
     private let places: Int
     private var free: Int
     private var held: [Owner: Int] = [:]
-    private var queues: [Owner: Queue] = [:]
+    /// By member, for those that are one.
+    private var heldByMember: [Holder: Int] = [:]
+    private var queues: [Owner: Turns<ExactText?, Work>] = [:]
     /// Owners with work, from `head` on, the longest since its last turn first.
     private var turns: [Owner] = []
     private var head = 0
@@ -25,19 +32,20 @@ public struct FairShares<Owner: Hashable, Work> {
     public var taken: Int { places - free }
 
     /// Works of an owner that wait for a place.
-    public func waiting(_ owner: Owner) -> Int { queues[owner].map { $0.works.count - $0.head } ?? 0 }
+    public func waiting(_ owner: Owner) -> Int { queues[owner]?.count ?? 0 }
 
     /// Takes a place, if the owner's turn is now.
     public mutating func take(_ owner: Owner) -> Bool {
         guard waiting(owner) == 0, mayHaveMore(owner) else { return false }
-        hold(owner)
+        hold(owner, nil)
         return true
     }
 
     /// Adds work that waits for a place.
-    public mutating func append(_ work: Work, of owner: Owner) {
+    /// - Parameter member: of the owner's, whose work it is; `nil` where the owner has none.
+    public mutating func append(_ work: Work, of owner: Owner, member: ExactText? = nil) {
         if queues[owner] == nil { turns.append(owner) }
-        queues[owner, default: Queue()].works.append(work)
+        queues[owner, default: Turns()].append(work, of: member)
     }
 
     /// The next work that gets a place, of the owner whose turn it is; `nil` when none may have one.
@@ -46,29 +54,37 @@ public struct FairShares<Owner: Hashable, Work> {
         // Those passed over hold places, so they are few.
         for index in turns.indices[head...] where mayHaveMore(turns[index]) {
             let owner = turns[index]
+            // Taken out, so that it changes in place.
+            guard var queue = queues.removeValue(forKey: owner) else { continue }
+            let popped = queue.pop { mayHaveMore(owner, $0) }
+            if queue.count > 0 { queues[owner] = queue }
+            guard let popped else { continue }
             for passed in stride(from: index, to: head, by: -1) { turns[passed] = turns[passed - 1] }
             head += 1
-            guard let work = pop(owner) else { return next() }
+            // Its next turn is after everybody else's.
+            if queue.count > 0 { turns.append(owner) }
             compact()
-            hold(owner)
-            return (owner, work)
+            hold(owner, popped.member)
+            return (owner, popped.work)
         }
         return nil
     }
 
     /// An owner gives a place back.
-    public mutating func release(_ owner: Owner) {
+    /// - Parameter member: as with the work that had it.
+    public mutating func release(_ owner: Owner, member: ExactText? = nil) {
         guard let count = held[owner] else { return }
         held[owner] = count > 1 ? count - 1 : nil
         free += 1
+        guard let member else { return }
+        let holder = Holder(owner: owner, member: member)
+        let left = heldByMember[holder, default: 1] - 1
+        heldByMember[holder] = left > 0 ? left : nil
     }
 
     /// Takes back work that waits.
     public mutating func remove(of owner: Owner, where isWanted: (Work) -> Bool) -> Work? {
-        guard let queue = queues[owner], let index = queue.works[queue.head...].firstIndex(where: isWanted) else {
-            return nil
-        }
-        let work = queues[owner]?.works.remove(at: index)
+        guard let work = queues[owner]?.remove(where: isWanted) else { return nil }
         if waiting(owner) == 0 {
             queues[owner] = nil
             if let turn = turns[head...].firstIndex(of: owner) { turns.remove(at: turn) }
@@ -83,30 +99,20 @@ public struct FairShares<Owner: Hashable, Work> {
             turns = []
             head = 0
         }
-        return queues.values.flatMap { $0.works[$0.head...] }
+        return queues.values.flatMap(\.all)
     }
 
     private func mayHaveMore(_ owner: Owner) -> Bool { held[owner, default: 0] < free }
 
-    private mutating func hold(_ owner: Owner) {
-        free -= 1
-        held[owner, default: 0] += 1
+    private func mayHaveMore(_ owner: Owner, _ member: ExactText?) -> Bool {
+        guard let member else { return true }
+        return heldByMember[Holder(owner: owner, member: member), default: 0] < free - held[owner, default: 0]
     }
 
-    /// The owner's first work; its next turn is after everybody else's.
-    private mutating func pop(_ owner: Owner) -> Work? {
-        // Taken out, so that it changes in place.
-        guard var queue = queues.removeValue(forKey: owner), queue.head < queue.works.count else { return nil }
-        let work = queue.works[queue.head]
-        queue.head += 1
-        if queue.head == queue.works.count { return work }
-        if queue.head > 64, queue.head * 2 > queue.works.count {
-            queue.works.removeFirst(queue.head)
-            queue.head = 0
-        }
-        queues[owner] = queue
-        turns.append(owner)
-        return work
+    private mutating func hold(_ owner: Owner, _ member: ExactText?) {
+        free -= 1
+        held[owner, default: 0] += 1
+        if let member { heldByMember[Holder(owner: owner, member: member), default: 0] += 1 }
     }
 
     private mutating func compact() {

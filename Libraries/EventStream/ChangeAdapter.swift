@@ -13,6 +13,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     func lane(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.lane(of: event) }
 
     func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.share(of: event) }
+    func member(of event: ReceivedEvent<DocumentChangesEvent>) -> String? { handler.member(of: event) }
 
     func passedOver(_ messages: [KafkaMessage]) async -> [Bool] {
         let notices = ChangeNotices(messages)

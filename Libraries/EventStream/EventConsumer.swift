@@ -139,7 +139,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             let partition = EventKey.partition(of: event.key.utf8, count: partitionCount)
             lanes.append(
                 .init(event: .event(event, injection), partition: partition, offset: nil, bytes: 256),
-                to: ExactText(handler.lane(of: event)), of: ExactText(handler.share(of: event)))
+                to: ExactText(handler.lane(of: event)), of: ExactText(handler.share(of: event)),
+                member: handler.member(of: event).map { ExactText($0) })
         }
         dispatch()
         await injection.wait()
@@ -189,12 +190,13 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 continue
             }
             let item: Item
-            let lane: String, share: String
+            let lane: String, share: String, member: String?
             do {
                 let event = try ReceivedEvent<Payload>(message)
                 item = .event(event, nil)
                 lane = handler.lane(of: event)
                 share = handler.share(of: event)
+                member = handler.member(of: event)
                 if backlog?.takes(event, isOverBudget: isOverBudget(share)) == true {
                     leave(message, &done)
                     continue
@@ -203,11 +205,13 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 item = .undecodable(message, error)
                 lane = "undecodable/\(message.partition)"
                 share = lane
+                member = nil
             }
             lanes.append(
                 .init(
                     event: item, partition: message.partition, offset: message.offset,
-                    bytes: 256 + (message.value?.count ?? 0)), to: ExactText(lane), of: ExactText(share))
+                    bytes: 256 + (message.value?.count ?? 0)), to: ExactText(lane), of: ExactText(share),
+                member: member.map { ExactText($0) })
         }
         noteDone(done, count: doneCount)
         dispatch()

@@ -4,7 +4,8 @@ import EventLoop
 /// Events that wait for their handling, in lanes: one after the other within a lane, lanes beside each other. Pure.
 ///
 /// An event stays at the head of its lane until it is finished. A lane rests, is ready, runs (its first events are with a handler),
-/// or waits for its next attempt. The lanes of one share, an app's for example, don't keep those of others from running.
+/// or waits for its next attempt. The lanes of one share, an app's for example, don't keep those of others from running, nor do
+/// those of one of its members, a user's for example.
 struct EventLanes<Event> {
     struct Entry {
         var event: Event
@@ -27,6 +28,7 @@ struct EventLanes<Event> {
 
     private struct Lane {
         let share: ExactText
+        let member: ExactText?
         var entries: [Entry] = []
         var head = 0
         var state = State.ready
@@ -65,7 +67,7 @@ struct EventLanes<Event> {
 
     private let places: Int
     private var lanes: [ExactText: Lane] = [:]
-    private var ready: FairShares<ExactText, ExactText>
+    private var ready: FairShares<ExactText, (lane: ExactText, member: ExactText?)>
     private var waiting: [ExactText: ContinuousClock.Instant] = [:]
     /// What the topic brought; what was injected is bounded by who injects.
     private(set) var loads: [Int32: Load] = [:]
@@ -81,23 +83,25 @@ struct EventLanes<Event> {
     /// Events that are in lanes, running ones included.
     var count: Int { shares.values.reduce(0) { $0 + $1.events } }
 
-    /// - Parameter share: always the same one for a lane.
-    mutating func append(_ entry: Entry, to lane: ExactText, of share: ExactText) {
+    /// - Parameters:
+    ///   - share: always the same one for a lane.
+    ///   - member: of the share, whose lane it is; always the same one for a lane.
+    mutating func append(_ entry: Entry, to lane: ExactText, of share: ExactText, member: ExactText? = nil) {
         if entry.offset != nil { loads[entry.partition, default: Load()].add(1, entry.bytes) }
         shares[share, default: Load()].add(1, entry.bytes)
         if lanes[lane] == nil {
-            lanes[lane] = Lane(share: share)
-            ready.append(lane, of: share)
+            lanes[lane] = Lane(share: share, member: member)
+            ready.append((lane, member), of: share, member: member)
         }
         lanes[lane]?.entries.append(entry)
     }
 
     /// The next lane's first events, at most `limit`; the lane runs then.
     mutating func take(limit: Int) -> Work? {
-        while let (share, name) = ready.next() {
+        while let (share, (name, member)) = ready.next() {
             // A lane that was dropped and began anew stands here twice.
             guard var lane = lanes[name], lane.state == .ready else {
-                ready.release(share)
+                ready.release(share, member: member)
                 continue
             }
             lanes[name] = nil  // so that the copy below is the only one, and changes in place
@@ -124,7 +128,7 @@ struct EventLanes<Event> {
         if lane.count > 0 {
             lane.state = .ready
             lanes[name] = lane
-            ready.append(name, of: lane.share)
+            ready.append((name, lane.member), of: lane.share, member: lane.member)
         }
         return done
     }
@@ -136,7 +140,7 @@ struct EventLanes<Event> {
         lane.running = 0
         lane.state = .ready
         lanes[name] = lane
-        ready.append(name, of: lane.share)
+        ready.append((name, lane.member), of: lane.share, member: lane.member)
     }
 
     /// The running event of a lane failed: it is tried again at that time.
@@ -158,7 +162,7 @@ struct EventLanes<Event> {
             waiting[name] = nil
             guard let lane = lanes[name] else { continue }
             lanes[name]?.state = .ready
-            ready.append(name, of: lane.share)
+            ready.append((name, lane.member), of: lane.share, member: lane.member)
         }
         return waiting.values.min()
     }
@@ -196,7 +200,7 @@ struct EventLanes<Event> {
     private mutating func takeRunning(_ name: ExactText) -> Lane? {
         guard let lane = lanes[name], lane.state == .running else { return nil }
         lanes[name] = nil
-        ready.release(lane.share)
+        ready.release(lane.share, member: lane.member)
         return lane
     }
 

@@ -78,6 +78,10 @@ public protocol EventHandler<Payload>: Sendable {
     /// hang. By default lanes share nothing.
     func share(of event: ReceivedEvent<Payload>) -> String
 
+    /// Whose part of the share it takes, always the same one for a lane: that of a user whose thousand events mustn't hold up another
+    /// user's one. By default nobody's: the share's lanes run in the order in which they come.
+    func member(of event: ReceivedEvent<Payload>) -> String?
+
     /// Which messages of a batch, in their order, have no effect, as far as their keys and headers say: they count as handled, and
     /// nobody decodes them. Empty for none, which is the default.
     func passedOver(_ messages: [KafkaMessage]) async -> [Bool]
@@ -100,6 +104,8 @@ extension EventHandler {
     public func lane(of event: ReceivedEvent<Payload>) -> String { event.key }
 
     public func share(of event: ReceivedEvent<Payload>) -> String { lane(of: event) }
+
+    public func member(of event: ReceivedEvent<Payload>) -> String? { nil }
 
     public func passedOver(_ messages: [KafkaMessage]) async -> [Bool] { [] }
 

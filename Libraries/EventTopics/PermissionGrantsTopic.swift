@@ -4,6 +4,9 @@ import DocumentModel
 ///
 /// Written by permissions: the relay of its rows, and heartbeats on every Kafka partition. Read by gateways and media offload,
 /// whose leases hold only while heartbeats arrive.
+///
+/// A question that was told no where there was no grant is answered by a grant of number 0, which is removed at once: a message without a
+/// value says that there is no grant of the key.
 public enum GrantsEvent: Sendable {
     /// The current grant of a pair; a lower one than before revokes.
     case grant(Grant)

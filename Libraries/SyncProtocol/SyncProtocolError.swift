@@ -61,6 +61,8 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let uploadWindowExceeded = SyncErrorCode("uploadWindowExceeded", .retry)
     /// It can't be decided now whether the user may open the partition.
     public static let permissionsUnavailable = SyncErrorCode("permissionsUnavailable", .retry)
+    /// The device, its user or the app asks for more partitions that aren't decided than may be asked for per time.
+    public static let tooManyQuestions = SyncErrorCode("tooManyQuestions", .retry)
     /// The gateway can't be sure of its grants: nothing comes for now.
     public static let suspended = SyncErrorCode("suspended", .wait)
     /// No `hello`, or nothing at all, for too long.
@@ -91,7 +93,8 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
         .badFrame, .frameTooLarge, .unsupportedProtocol, .helloExpected, .alreadyOpen, .unknownApp, .badToken,
         .tokenExpired, .userDisabled, .sessionEnded, .tooManyConnections, .userChanged, .unknownPartition,
         .notSubscribed, .alreadySubscribed,
-        .tooManySubscriptions, .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .suspended, .timedOut,
+        .tooManySubscriptions, .versionGap, .uploadWindowExceeded, .permissionsUnavailable, .tooManyQuestions,
+        .suspended, .timedOut,
         .unavailable,
         .internalError, .notPermitted, .schemaViolation, .badUpdate, .badId, .unknownCollection, .wrongPartition,
         .documentTooLarge, .outcomeUnknown,

@@ -59,7 +59,7 @@ extension SyncClient {
             partitions[partition]?.bookkeeping.disconnected()
         }
         uploads.forget(partition)
-        if report.action == .retry { tryLater(partition) }
+        if report.action == .retry { tryLater(partition, atLeast: report.retryAfter ?? .zero) }
     }
 
     private func take(_ subscribed: GatewayFrame.Subscribed) throws {
@@ -125,8 +125,10 @@ extension SyncClient {
         send(.subscribe(partition: partition, checkpoint: open.bookkeeping.received))
     }
 
-    private func tryLater(_ partition: Partition) {
-        guard let wait = partitions[partition]?.backoff.fail() else { return }
+    /// - Parameter hint: what the gateway asks for, of which an hour at most is heeded.
+    private func tryLater(_ partition: Partition, atLeast hint: Duration) {
+        guard let backoff = partitions[partition]?.backoff.fail() else { return }
+        let wait = max(backoff, min(hint, .seconds(3600)))
         run { client in
             do {
                 try await Task.sleep(for: wait)

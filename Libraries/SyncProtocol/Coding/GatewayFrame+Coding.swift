@@ -189,7 +189,9 @@ extension GatewayFrame.ErrorReport {
                 "action", DeviceConnection.Remedy(rawValue: try fields.string("action")),
                 "retry, reauthenticate, close or wait"),
             partition: fields.has("partition") ? try fields.partition() : nil,
-            offset: fields.has("offset") ? try fields.integer("offset") : nil)
+            offset: fields.has("offset") ? try fields.integer("offset") : nil,
+            retryAfter: fields.has("retryAfter")
+                ? .milliseconds(try fields.integer("retryAfter", atLeast: 0)) : nil)
     }
 
     fileprivate func write(to writer: inout FrameWriter) {
@@ -198,5 +200,6 @@ extension GatewayFrame.ErrorReport {
         writer.field("action", action.rawValue)
         if let partition { writer.field("partition", partition.text) }
         if let offset { writer.field("offset", offset) }
+        if let retryAfter { writer.field("retryAfter", Int64(retryAfter / .milliseconds(1))) }
     }
 }

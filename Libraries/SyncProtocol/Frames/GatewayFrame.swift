@@ -153,16 +153,19 @@ public enum GatewayFrame: Sendable {
         public var partition: Partition?
         /// The byte of the device's frame at which it was noticed.
         public var offset: Int64?
+        /// How long the device should wait before it tries again, at least; sent in whole milliseconds.
+        public var retryAfter: Duration?
 
         public init(
             code: SyncErrorCode, message: String, action: DeviceConnection.Remedy? = nil, partition: Partition? = nil,
-            offset: Int64? = nil
+            offset: Int64? = nil, retryAfter: Duration? = nil
         ) {
             self.code = code
             self.message = message
             self.action = action ?? code.action
             self.partition = partition
             self.offset = offset
+            self.retryAfter = retryAfter
         }
 
         /// The report of a frame that couldn't be understood.

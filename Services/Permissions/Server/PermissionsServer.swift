@@ -39,6 +39,7 @@ public enum PermissionsServer {
         let heartbeats = GrantHeartbeats(
             producer: engines.events, interval: context.configuration[heartbeat],
             validity: context.configuration[lease], logger: logger)
+        let cleaner = GrantCleaner(client: engines.postgres, relay: relay, logger: logger)
         let fences = FenceTable(client: engines.postgres)
         let receipts = ReceiptWriter(
             fences: fences, gateways: GatewayRegistry(client: engines.postgres), producer: engines.events,
@@ -50,7 +51,7 @@ public enum PermissionsServer {
         return [
             engines.service(migrations: [PermissionsMigrations.all, GatewayRegistry.migrations]) {
                 [
-                    functions, relay, heartbeats, receipts,
+                    functions, relay, heartbeats, receipts, cleaner,
                     EventConsumer(
                         pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
                         handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),

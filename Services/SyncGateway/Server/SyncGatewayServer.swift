@@ -20,6 +20,16 @@ public enum SyncGatewayServer {
         "What may wait in a device's socket; beyond it the device catches up later.")
     static let subscriptions = ConfigurationKey<Int>.int(
         "device.subscriptions", default: 100, range: 1...10_000, "Partitions that a device may have open.")
+    static let deviceQuestions = questions("device", 200, "a device")
+    static let userQuestions = questions("user", 400, "a user's devices together")
+    static let appQuestions = questions("app", 4000, "all devices of an app")
+
+    private static func questions(_ name: String, _ limit: Int, _ who: String) -> ConfigurationKey<Int> {
+        .int(
+            "questions.\(name)", default: limit, range: 1...1_000_000,
+            "Partitions that \(who) may ask permissions about at once, and again per minute; those with a grant don't count."
+        )
+    }
 
     static let connections = ConfigurationKey<Int>.int(
         "device.connections", default: 50, range: 1...10_000, "Connections that a user may have with one gateway.")
@@ -29,8 +39,8 @@ public enum SyncGatewayServer {
         name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.",
         defaultPort: 8082,
         keys: EngineSettings.keysWithRedis + [
-            window.description, subscriptions.description, connections.description,
-            EngineSettings.presenceTTL.description,
+            window.description, subscriptions.description, connections.description, deviceQuestions.description,
+            userQuestions.description, appQuestions.description, EngineSettings.presenceTTL.description,
             EngineSettings.ruleHosts.description,
         ])
 
@@ -46,8 +56,12 @@ public enum SyncGatewayServer {
             interval: ttl / 3, logger: logger)
         let lease = GrantLease()
         let grants = GrantBook(
-            client: engines.postgres, producer: engines.events, instance: engines.instance, lease: lease, logger: logger
-        )
+            client: engines.postgres, producer: engines.events, instance: engines.instance, lease: lease,
+            budget: QuestionBudget(
+                .init(
+                    device: context.configuration[deviceQuestions], user: context.configuration[userQuestions],
+                    app: context.configuration[appQuestions])),
+            logger: logger)
         let committer = GroupCommitter(store: engines.store, on: context.loops.next())
         let feed = ChangeFeed(logger: logger) { [store = engines.store] app, namespace in
             // An app that isn't known here has no devices here.

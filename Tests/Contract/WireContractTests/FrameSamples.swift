@@ -71,6 +71,13 @@ enum FrameSamples {
             "gateway.error.partition",
             .error(.init(code: .permissionsUnavailable, message: "try again", partition: conversation))
         ),
+        (
+            "gateway.error.later",
+            .error(
+                .init(
+                    code: .tooManyQuestions, message: "try again later", partition: conversation,
+                    retryAfter: .milliseconds(1500)))
+        ),
         ("gateway.pong", .pong),
     ]
 

@@ -55,6 +55,11 @@ import Testing
         func dependency(_ filter: Document) throws -> Dependency {
             Dependency(database: "Test", collection: "Room", filter: try Filter(filter))
         }
+        try await fixture.postgres.execute(
+            """
+            insert into partita.grant_subjects (app, partition, user_id, claims)
+            select $1, 's:' || room, 'ann', '{}' from unnest(array['one', 'two', 'three', 'four', 'five', 'six']) room
+            """, [.text(app)])
         try await table.add([try dependency(["members": "ann"])], of: subject("one"))
         try await table.add([try dependency(["members": "ann", "open": true])], of: subject("two"))
         try await table.add([try dependency(["size": ["$gt": 3]])], of: subject("three"))

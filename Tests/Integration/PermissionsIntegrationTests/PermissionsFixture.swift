@@ -24,6 +24,8 @@ final class PermissionsFixture: Sendable {
     let store: DocumentStore
     let events: EventProducer
     private let grants: Locked<[Grant]>
+    /// The keys that the topic keeps nothing of, by the last message of each.
+    private let removed: Locked<Set<String>>
     private let receipts: Locked<[RevocationReceipt]>
 
     static func shared() async throws -> PermissionsFixture { try await starter.fixture() }
@@ -51,9 +53,14 @@ final class PermissionsFixture: Sendable {
         let kafka = engines.kafka
         let events = EventProducer(KafkaProducer(configuration: kafka, loop: loops.next()), pool: pool)
         let store = DocumentStore(client: postgres)
-        let grants = Locked<[Grant]>([])
+        let grants = Locked<[Grant]>([]), removed = Locked<Set<String>>([])
         let tail = EventTail<GrantsEvent>(pool: pool, kafka: kafka) { received in
             for event in received {
+                guard event.message.value != nil else {
+                    removed.withLock { _ = $0.insert(event.key) }
+                    continue
+                }
+                removed.withLock { _ = $0.remove(event.key) }
                 if case .grant(let grant) = try event.decoded().payload { grants.withLock { $0.append(grant) } }
             }
         }
@@ -85,6 +92,7 @@ final class PermissionsFixture: Sendable {
         self.store = store
         self.events = events
         self.grants = grants
+        self.removed = removed
     }
 
     /// Runs the service; returns when it is ready.
@@ -173,6 +181,24 @@ final class PermissionsFixture: Sendable {
             }
             return newest?.access == access ? newest : nil
         }
+    }
+
+    /// How many answers there were about partitions with names that begin so.
+    func answers(about prefix: String) -> Int {
+        grants.withLock { $0.count { $0.partition.text.hasPrefix("s:" + prefix) } }
+    }
+
+    /// Whether the topic, once it is compacted, has nothing about a user and a partition.
+    func isForgotten(_ user: String, _ partition: String) -> Bool {
+        let key = GrantsEvent.key(app: Self.app, user: user, partition: Partition(text: "s:" + partition))
+        return removed.withLock { $0.contains(key) }
+    }
+
+    /// How many rows there are about a user, in all tables.
+    func rowCount(of user: String) async throws -> Int64 {
+        let tables = ["grants", "grant_subjects", "grant_dependencies", "grant_outbox", "fences"]
+        let counts = tables.map { "(select count(*) from partita.\($0) where user_id = $1)" }.joined(separator: " + ")
+        return try await postgres.query("select \(counts)", [.text(user)]).decode(Int64.self).first ?? 0
     }
 
     /// The receipt of a revocation.

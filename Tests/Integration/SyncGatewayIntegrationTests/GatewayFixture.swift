@@ -53,8 +53,10 @@ final class GatewayFixture: Sendable {
     ///   - presenceTTL: a third of it is the time that a device has to answer a ping.
     ///   - heartbeats: how long a sign of permissions' life is good.
     ///   - connections: how many a user may have; tests have few users, and leave their devices open.
+    ///   - settings: other values of the gateway's configuration.
     init(
-        presenceTTL: Duration = .seconds(15), heartbeats validity: Duration = .seconds(60), connections: Int = 1000
+        presenceTTL: Duration = .seconds(15), heartbeats validity: Duration = .seconds(60), connections: Int = 1000,
+        settings: [String: String] = [:]
     ) async throws {
         let engines = try await TestEngines.shared()
         let database = try await engines.makeDatabase()
@@ -64,7 +66,7 @@ final class GatewayFixture: Sendable {
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool,
             "presence.ttl": "\(presenceTTL.components.seconds)s", "device.connections": "\(connections)",
-        ].merging(engines.kafkaSettings) { $1 }
+        ].merging(engines.kafkaSettings) { $1 }.merging(settings) { $1 }
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let gateway = ServiceGroup(
             services: [
@@ -164,6 +166,16 @@ final class GatewayFixture: Sendable {
                     app: app, user: user, partition: partition, access: access,
                     version: Revision(epoch: 1, number: version), reason: "test",
                     expires: lifetime.map { now + Int64($0 / .milliseconds(1)) }, isFence: isFence, time: now)))
+    }
+
+    /// Answers no as permissions does where there is no grant.
+    func deny(_ user: String, _ partition: Partition) async throws {
+        let denial = GrantsEvent.grant(
+            Grant(
+                app: Self.app, user: user, partition: partition, access: .none, version: Revision(epoch: 1, number: 0),
+                reason: "no rule allows it", time: 0))
+        try await events.send(denial)
+        try await events.remove(key: denial.key, from: GrantsEvent.topic)
     }
 
     /// Says what happened to an account, as auth does: the row, then the event.

@@ -42,6 +42,43 @@ import Testing
         #expect(take(&shares, "a"))
     }
 
+    @Test func `a member's many works don't hold up another member's one`() {
+        var shares = FairShares<String, Int>(places: 16)
+        for work in 0..<1000 { shares.append(work, of: "app", member: "mallory") }
+        var taken = 0
+        while shares.next() != nil { taken += 1 }
+        #expect(taken < 8, "the member leaves something of what the owner may have")
+        shares.append(-1, of: "app", member: "mia")
+        #expect(next(&shares) == -1)
+        for work in 0..<1000 { shares.append(-2 - work, of: "app", member: "nat") }
+        while shares.next() != nil {}
+        // Whatever the members hold, another owner finds a place.
+        shares.append(5000, of: "other", member: "mallory")
+        #expect(next(&shares) == 5000)
+        // Turns go round, whoever has asked for more.
+        shares.append(-5000, of: "app", member: "zoe")
+        var order: [Int] = []
+        for _ in 0..<3 {
+            shares.release("app", member: "mallory")
+            if let work = next(&shares) { order.append(work) }
+        }
+        #expect(order.contains(-5000), "\(order)")
+    }
+
+    @Test func `a member alone has its works in their order`() {
+        var shares = FairShares<String, Int>(places: 1)
+        for work in 1...3 { shares.append(work, of: "app", member: "mia") }
+        shares.append(10, of: "app", member: "nat")
+        var order: [Int] = []
+        while let (owner, work) = shares.next() {
+            order.append(work)
+            shares.release(owner, member: work == 10 ? "nat" : "mia")
+        }
+        #expect(order == [1, 10, 2, 3] && shares.taken == 0)
+    }
+
+    private func next(_ shares: inout FairShares<String, Int>) -> Int? { shares.next()?.work }
+
     @Test func `work that is taken back leaves no turn behind`() {
         var shares = FairShares<String, Int>(places: 2)
         shares.append(1, of: "a")

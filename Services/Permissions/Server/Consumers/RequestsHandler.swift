@@ -2,10 +2,14 @@ import EventStream
 import EventTopics
 import Foundation
 
-/// Answers `permission-requests`. A question that has waited too long is dropped: who asked has asked again by then.
+/// Answers `permission-requests`, of apps and of their users in turn. A question that has waited too long is dropped: who asked has asked again by then.
 struct RequestsHandler: EventHandler {
     let decider: Decider
     private static let patience: Int64 = 30_000
+
+    /// An app's rules may hang, and a user may ask about a thousand partitions: neither holds up others.
+    func share(of event: ReceivedEvent<PermissionRequest>) -> String { event.payload.app }
+    func member(of event: ReceivedEvent<PermissionRequest>) -> String? { event.payload.user }
 
     func handle(_ events: [ReceivedEvent<PermissionRequest>]) async throws {
         let oldest = Int64(Date().timeIntervalSince1970 * 1000) - Self.patience

@@ -9,6 +9,9 @@ import Postgres
 
 /// Decides, so that no change is missed: commits what the answer depends on, asks, and only when the answer depended on nothing else
 /// commits it. A change between is seen by whoever matches the change with the dependencies, who decides again.
+///
+/// A question that is told no where there was no right before leaves nothing: no row, and no key in the topic. Such an answer isn't followed
+/// when documents change; who was told no asks again.
 struct Decider: Sendable {
     let client: PostgresClient
     let apps: AppDirectory
@@ -33,27 +36,23 @@ struct Decider: Sendable {
     /// Between attempts to decide again after a deployment.
     private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
-    /// Answers a question, and remembers who asked.
+    /// Answers a question, and remembers who asked; unless the answer is no, which leaves nothing behind.
     func decide(_ subject: Subject, claims: Document) async throws {
-        try await client.execute(
-            """
-            insert into partita.grant_subjects (app, partition, user_id, claims) values ($1, $2, $3, $4)
-            on conflict (app, partition, user_id) do update set claims = excluded.claims, asked_at = now()
-            """,
-            [
-                .text(subject.app), .text(subject.partition.text), .text(subject.user),
-                .text(ExtendedJSON.print(claims)),
-            ])
-        try await decide(subject, knownClaims: claims)
+        var expected: Set<Dependency> = []
+        let grant = try await grants.grant(of: subject)
+        if grant.map({ $0.access == Grant.Access.none }) ?? true {
+            // Asked before anything is written. What is told no here needs no watching: nobody is served by it.
+            let first = try await verdict(on: subject, claims: claims)
+            guard first.access != .none else { return try await deny(subject, first) }
+            expected = first.dependencies
+        }
+        try await settle(subject, claims: claims, asksAnew: true, expected: expected)
     }
 
     /// Decides again, because something that the answer depends on has changed.
     func decideAgain(_ subject: Subject) async throws {
-        let rows = try await client.query(
-            "select claims from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3",
-            [.text(subject.app), .text(subject.partition.text), .text(subject.user)])
-        guard let text = try rows.first?.decode(0, as: String.self) else { return }
-        try await decide(subject, knownClaims: try ExtendedJSON.parseDocument(text))
+        guard let claims = try await grants.claims(of: subject) else { return }
+        try await settle(subject, claims: claims, asksAnew: false, expected: [])
     }
 
     /// Takes everything away from a user whom auth has shut out: access tokens live longer than accounts.
@@ -92,18 +91,67 @@ struct Decider: Sendable {
         }
     }
 
-    private func decide(_ subject: Subject, knownClaims claims: Document) async throws {
-        guard let app = apps.app(subject.app) else {
-            return try await revoke(subject, reason: "the app is not deployed")
-        }
+    /// Decides, with the dependencies committed before the rules are asked.
+    ///
+    /// - Parameters:
+    ///   - asksAnew: somebody asks; otherwise there was an answer, and where there is none any more nobody needs one.
+    ///   - expected: what the rules have looked at just now.
+    private func settle(
+        _ subject: Subject, claims: Document, asksAnew: Bool, expected: Set<Dependency>
+    ) async throws {
         let start = ContinuousClock.now
-        var known = try await dependencies.dependencies(of: subject)
-        var rounds = 0, losses = 0
+        var expected = expected
+        var rounds = 0
         while rounds < Self.rounds {
-            let basis = try await grants.grant(of: subject)?.version
-            var verdict: Verdict
+            let life = asksAnew ? try await grants.begin(subject, claims: claims) : nil
+            let basis: GrantTable.Basis
+            if let grant = try await grants.grant(of: subject) {
+                basis = .version(grant.version)
+            } else if let life {
+                basis = .nothing(life: life)
+            } else {
+                // Whoever is about to give the first answer finds its subject gone, and begins again.
+                _ = try await grants.forget(subject)
+                return
+            }
+            var known = try await dependencies.dependencies(of: subject)
+            if !expected.isSubset(of: known) {
+                try await dependencies.add(expected.subtracting(known), of: subject)
+                known.formUnion(expected)
+            }
+            let verdict = try await verdict(on: subject, claims: claims)
+            guard verdict.dependencies.isSubset(of: known) else {
+                expected = verdict.dependencies
+                rounds += 1
+                continue
+            }
+            if case .nothing = basis, verdict.access == .none {
+                // It was allowed a moment ago. Another decision may have given it meanwhile, and is to be followed.
+                guard try await grants.forget(subject) else { continue }
+                return try await deny(subject, verdict)
+            }
+            // Another decision may have been made meanwhile, on newer documents.
+            guard let grant = try await grants.commit(verdict, on: subject, basis: basis) else { continue }
+            relay.publish(grant)
+            PermissionsMetrics.decisions[grant.access.rawValue].increment()
+            PermissionsMetrics.decisionSeconds.record(ContinuousClock.now - start)
+            return
+        }
+        try await revoke(subject, reason: "the rule looks at other documents each time")
+    }
+
+    /// What the rules say; no where they fail.
+    private func verdict(on subject: Subject, claims: Document) async throws -> Verdict {
+        guard let app = apps.app(subject.app) else {
+            return Verdict(access: .none, reason: "the app is not deployed", dependencies: [])
+        }
+        if try await grants.isShutOut(subject) {
+            return Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [])
+        }
+        var losses = 0
+        while true {
             do {
-                verdict = try await evaluator.verdict(on: subject, claims: claims, app: app)
+                return try await evaluator.verdict(on: subject, claims: claims, app: app)
             } catch let failure where !Self.mayPass(failure) {
                 // One host may be lost by another's doing; a rule that loses each is at fault.
                 if Self.isHostLost(failure), losses < Self.losses {
@@ -116,29 +164,27 @@ struct Decider: Sendable {
                         "partition.id": "\(subject.partition)", "user.id": "\(subject.user)", "error": "\(failure)",
                     ])
                 PermissionsMetrics.ruleFailures.increment()
-                verdict = Verdict(
+                return Verdict(
                     access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true)
             }
-            if verdict.dependencies.isSubset(of: known) {
-                // Another decision may have been made meanwhile, on newer documents.
-                guard let grant = try await grants.commit(verdict, on: subject, basis: .version(basis)) else {
-                    continue
-                }
-                relay.publish(grant)
-                PermissionsMetrics.decisions[grant.access.rawValue].increment()
-                PermissionsMetrics.decisionSeconds.record(ContinuousClock.now - start)
-                return
-            }
-            rounds += 1
-            try await dependencies.add(verdict.dependencies, of: subject)
-            known.formUnion(verdict.dependencies)
         }
-        try await revoke(subject, reason: "the rule looks at other documents each time")
     }
 
+    /// Takes back what there is, and tells those who wait for a first answer no.
     private func revoke(_ subject: Subject, reason: String) async throws {
         let verdict = Verdict(access: .none, reason: reason, dependencies: [])
-        if let grant = try await grants.commit(verdict, on: subject, basis: .whatever) { relay.publish(grant) }
+        while true {
+            if let grant = try await grants.commit(verdict, on: subject, basis: .whatever) {
+                return relay.publish(grant)
+            }
+            if try await grants.forget(subject) { return try await deny(subject, verdict) }
+        }
+    }
+
+    /// Answers no by the topic alone.
+    private func deny(_ subject: Subject, _ verdict: Verdict) async throws {
+        try await relay.deny(try await grants.denial(verdict, of: subject))
+        PermissionsMetrics.decisions[Grant.Access.none.rawValue].increment()
     }
 
     /// Whether trying again later may help: an engine that is away, or the end of the process, says nothing about a rule.

@@ -13,54 +13,84 @@ struct GrantTable: Sendable {
     /// Why who is shut out gets nothing.
     static let shutOutReason = "the account is deleted or disabled"
 
-    /// The grant on which a decision was made.
+    /// On what a decision was made.
     enum Basis {
+        /// Any grant there is.
         case whatever
-        /// The version; `nil` for none.
-        case version(Revision?)
+        /// The grant of this version.
+        case version(Revision)
+        /// No grant; the question began this life of its subject.
+        case nothing(life: Int64)
     }
 
     /// Commits a decision, under the partition's lock: an upload that is being committed comes before it as a whole, or is checked
     /// against it. The row of the outbox makes sure that the topic gets it. Who is shut out gets nothing, whatever was decided.
     ///
-    /// - Parameter basis: what the grant must still be.
-    /// - Returns: `nil` when another decision has come before this one, which is to be made again.
+    /// - Parameter basis: what must still be so.
+    /// - Returns: `nil` when it isn't: another decision has come before this one, which is to be made again.
     func commit(_ verdict: Verdict, on subject: Subject, basis: Basis) async throws -> Grant? {
-        let pair: [PostgresValue] = [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
-        let basis: [PostgresValue] =
-            switch basis {
-            case .whatever: [.bool(true), PostgresValue(nil as Int64?), PostgresValue(nil as Int64?)]
-            case .version(let version):
-                [.bool(false), PostgresValue(version.map { Int64($0.epoch) }), PostgresValue(version?.number)]
-            }
+        let pair = Self.pair(subject)
         return try await client.withTransaction { transaction in
             _ = try await transaction.query(
                 "select from partita.partitions where app = $1 and partition = $2 for update", Array(pair.prefix(2)))
+            guard try await Self.holds(basis, of: pair, in: transaction) else { return nil }
+            // Numbers of versions never come again, also not when a grant that took everything away was removed.
             let rows = try await transaction.query(
                 """
                 with before as (select access from partita.grants where app = $1 and partition = $2 and user_id = $3)
                 insert into partita.grants as g (app, partition, user_id, access, epoch, version, reason, expires_at)
-                select $1, $2, $3, case when is_shut_out then 'none' else $4 end, partita.current_epoch(), 1,
+                select $1, $2, $3, case when is_shut_out then 'none' else $4 end, partita.current_epoch(),
+                    nextval('partita.grant_versions'),
                     to_json(case when is_shut_out then '\(Self.shutOutReason)' else $5::text end),
                     case when $6 then clock_timestamp() + make_interval(secs => \(Self.untrackedLifetime)) end
                 from (select exists (select from partita.shut_out_users where app = $1 and user_id = $3) as is_shut_out) users
+                where not ($7 and is_shut_out)
                 on conflict (app, partition, user_id) do update set
                     access = excluded.access, epoch = excluded.epoch, reason = excluded.reason, decided_at = clock_timestamp(),
-                    version = case when g.epoch = excluded.epoch then g.version + 1 else 1 end, expires_at = excluded.expires_at
-                where $7 or (g.epoch::bigint = $8::bigint and g.version = $9::bigint)
+                    version = case when g.epoch = excluded.epoch then greatest(g.version + 1, excluded.version) else excluded.version end,
+                    expires_at = excluded.expires_at
+                where not $7
                 returning access, epoch, version, reason #>> '{}' as reason,
                     (extract(epoch from expires_at) * 1000)::bigint as expires,
                     access = 'none' and coalesce((select b.access <> 'none' from before b), false) as fence
                 """,
-                pair + [.text(verdict.access.rawValue), .legible(verdict.reason), .bool(verdict.isUntracked)] + basis)
+                pair + [
+                    .text(verdict.access.rawValue), .legible(verdict.reason), .bool(verdict.isUntracked),
+                    .bool(basis.isNothing),
+                ])
             guard let row = rows.first else { return nil }
             let grant = try Self.grant(row, of: subject)
             if grant.isFence { try await FenceTable.add(grant, in: transaction) }
+            if basis.isNothing {
+                _ = try await transaction.query(
+                    "update partita.grant_subjects set is_decided = true where app = $1 and partition = $2 and user_id = $3",
+                    pair)
+            }
             _ = try await transaction.query(
                 "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
                 pair)
             return grant
         }
+    }
+
+    /// Locks what the decision was made on, as long as it is there.
+    private static func holds(
+        _ basis: Basis, of pair: [PostgresValue], in transaction: PostgresTransaction
+    ) async throws -> Bool {
+        let mine = "app = $1 and partition = $2 and user_id = $3"
+        let rows =
+            switch basis {
+            case .whatever:
+                try await transaction.query("select from partita.grants where \(mine) for update", pair)
+            case .version(let version):
+                try await transaction.query(
+                    "select from partita.grants where \(mine) and epoch::bigint = $4::bigint and version = $5 for update",
+                    pair + [.int(Int64(version.epoch)), .int(version.number)])
+            case .nothing(let life):
+                try await transaction.query(
+                    "select from partita.grant_subjects where \(mine) and life = $4 for update", pair + [.int(life)])
+            }
+        return !rows.isEmpty
     }
 
     func grant(of subject: Subject) async throws -> Grant? {
@@ -69,8 +99,75 @@ struct GrantTable: Sendable {
             select access, epoch, version, reason #>> '{}' as reason, (extract(epoch from expires_at) * 1000)::bigint as expires,
                 false as fence
             from partita.grants where app = $1 and partition = $2 and user_id = $3
-            """, [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
+            """, Self.pair(subject)
         ).first.map { try Self.grant($0, of: subject) }
+    }
+
+    // MARK: Who asked
+
+    /// Remembers who asks.
+    /// - Returns: the life of the subject, which ends when it is forgotten: what was committed for it is there as long as it lives.
+    func begin(_ subject: Subject, claims: Document) async throws -> Int64 {
+        let rows = try await client.query(
+            """
+            insert into partita.grant_subjects (app, partition, user_id, claims) values ($1, $2, $3, $4)
+            on conflict (app, partition, user_id) do update set claims = excluded.claims, asked_at = now()
+            returning life
+            """, Self.pair(subject) + [.text(ExtendedJSON.print(claims))])
+        return try rows.decode(Int64.self).first ?? 0
+    }
+
+    /// What the access token said of who asked; `nil` when nobody did.
+    func claims(of subject: Subject) async throws -> Document? {
+        let rows = try await client.query(
+            "select claims from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3",
+            Self.pair(subject))
+        return try rows.decode(String.self).first.map { try ExtendedJSON.parseDocument($0) }
+    }
+
+    /// Removes who asked and what the answer depended on, where there is no grant.
+    /// - Returns: whether there is none.
+    func forget(_ subject: Subject) async throws -> Bool {
+        let pair = Self.pair(subject), mine = "app = $1 and partition = $2 and user_id = $3"
+        return try await client.withTransaction { transaction in
+            // Who commits a first grant, or adds dependencies, holds the subject; what they committed is seen after this.
+            _ = try await transaction.query("select from partita.grant_subjects where \(mine) for update", pair)
+            guard try await transaction.query("select from partita.grants where \(mine)", pair).isEmpty else {
+                return false
+            }
+            _ = try await transaction.query("delete from partita.grant_subjects where \(mine)", pair)
+            _ = try await transaction.query("delete from partita.grant_dependencies where \(mine)", pair)
+            return true
+        }
+    }
+
+    /// Removes a grant that gives nothing, unless it was decided again or its revocation is still to be carried out.
+    func removeNone(_ subject: Subject, olderThan age: Duration) async throws {
+        try await client.execute(
+            """
+            delete from partita.grants g
+            where app = $1 and partition = $2 and user_id = $3 and access = 'none'
+                and decided_at < clock_timestamp() - make_interval(secs => $4)
+                and not exists (
+                    select from partita.fences f where (f.app, f.partition, f.user_id) = (g.app, g.partition, g.user_id))
+            """, Self.pair(subject) + [.double(age / .seconds(1))])
+    }
+
+    func isShutOut(_ subject: Subject) async throws -> Bool {
+        try await !client.query(
+            "select from partita.shut_out_users where app = $1 and user_id = $2",
+            [.text(subject.app), .text(subject.user)]
+        ).isEmpty
+    }
+
+    /// An answer for those who ask now, older than any grant of the epoch.
+    func denial(_ verdict: Verdict, of subject: Subject) async throws -> Grant {
+        let epoch = try await client.query("select partita.current_epoch()").decode(Int32.self).first ?? 0
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        return Grant(
+            app: subject.app, user: subject.user, partition: subject.partition, access: .none,
+            version: Revision(epoch: epoch, number: 0), reason: verdict.reason,
+            expires: verdict.isUntracked ? now + Int64(Self.untrackedLifetime) * 1000 : nil, time: now)
     }
 
     /// Everybody who has an answer in an app or waits for one, or one user's.
@@ -129,6 +226,20 @@ struct GrantTable: Sendable {
             ])
     }
 
+    /// Puts a grant that gives something in the outbox, since the topic may have lost it.
+    func publishAgain(_ subject: Subject) async throws {
+        try await client.execute(
+            """
+            insert into partita.grant_outbox (app, partition, user_id)
+            select app, partition, user_id from partita.grants
+            where app = $1 and partition = $2 and user_id = $3 and access <> 'none' on conflict do nothing
+            """, Self.pair(subject))
+    }
+
+    private static func pair(_ subject: Subject) -> [PostgresValue] {
+        [.text(subject.app), .text(subject.partition.text), .text(subject.user)]
+    }
+
     private static func grant(_ row: PostgresRow, of subject: Subject) throws -> Grant {
         let (access, epoch, version, reason, expires, isFence) = try row.decode(
             (String, Int32, Int64, String?, Int64?, Bool).self)
@@ -138,4 +249,8 @@ struct GrantTable: Sendable {
             version: Revision(epoch: epoch, number: version), reason: reason ?? "", expires: expires,
             isFence: isFence, time: Int64(Date().timeIntervalSince1970 * 1000))
     }
+}
+
+extension GrantTable.Basis {
+    fileprivate var isNothing: Bool { if case .nothing = self { true } else { false } }
 }

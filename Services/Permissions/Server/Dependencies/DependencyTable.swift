@@ -18,14 +18,17 @@ struct DependencyTable: Sendable {
             })
     }
 
-    /// Adds what a decision turned out to depend on. Committed when it returns, and so before what it is about is read again.
+    /// Adds what a decision turned out to depend on, as long as it is known who asked. Committed when it returns, and so before what it is
+    /// about is read again.
     func add(_ dependencies: Set<Dependency>, of subject: Subject) async throws {
         let list = Array(dependencies)
         try await client.execute(
             """
+            with subject as (
+                select from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3 for key share)
             insert into partita.grant_dependencies (app, partition, user_id, database, collection, _id, filter, field, value)
             select $1, $2, $3, d.database, d.collection, d._id, d.filter, d.field, d.value
-            from unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[])
+            from subject, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::bigint[])
                 d(database, collection, _id, filter, field, value)
             on conflict do nothing
             """,

@@ -26,6 +26,21 @@ final class GrantRelay: Service {
 
     func publish(_ grant: Grant) { input.yield(grant) }
 
+    /// Tells those who wait for an answer no, and leaves nothing of it in the topic.
+    func deny(_ denial: Grant) async throws {
+        try await producer.send(GrantsEvent.grant(denial))
+        try await remove([Subject(app: denial.app, user: denial.user, partition: denial.partition)])
+    }
+
+    /// Removes what the topic has of pairs that have no grant.
+    func remove(_ subjects: [Subject]) async throws {
+        for subject in subjects {
+            try await producer.remove(key: subject.key, from: GrantsEvent.topic)
+            // One that was committed and published meanwhile went with it.
+            try await GrantTable(client: client).publishAgain(subject)
+        }
+    }
+
     func run() async throws {
         try? await cancelWhenGracefulShutdown { [self] in  // ends by cancellation only
             await withTaskGroup { group in

@@ -114,7 +114,7 @@ final class PartitionSubscription: @unchecked Sendable {
     // MARK: The grant
 
     private func requestGrant() {
-        guard let claims = session.claims else { return }
+        guard let claims = session.claims, let device = session.identity?.device else { return }
         let app = session.app, user = claims.user
         // Until the session has sent what it had of the partition: it has to answer for that.
         following = context.grants.follow(app: app, user: user, partition: partition) { [self] grant, answer in
@@ -124,10 +124,24 @@ final class PartitionSubscription: @unchecked Sendable {
             }
         }
         run { [self, context, partition] in
-            let grant = try await context.grants.resolve(
-                app: app, user: user, partition: partition, claims: claims.ruleClaims)
-            if let grant { grantChanged(grant) } else { perform(machine?.grantUnavailable() ?? []) }
+            do {
+                let grant = try await context.grants.resolve(
+                    app: app, user: user, device: device, partition: partition, claims: claims.ruleClaims)
+                if let grant { grantChanged(grant) } else { perform(machine?.grantUnavailable() ?? []) }
+            } catch let exceeded as QuestionBudget.Exceeded {
+                refuse(exceeded)
+            }
         }
+    }
+
+    /// The device asks again later.
+    private func refuse(_ exceeded: QuestionBudget.Exceeded) {
+        guard !isEnded else { return }
+        session.fail(
+            .init(
+                code: .tooManyQuestions, message: exceeded.message, partition: partition,
+                retryAfter: exceeded.wait))
+        end()
     }
 
     /// What is older than what is known comes too late.

@@ -1,0 +1,64 @@
+/// Works that wait, each behind those of the same member; members have their turns one after the other. Pure.
+struct Turns<Member: Hashable, Work> {
+    private struct Queue {
+        var works: [Work] = []
+        var head = 0
+
+        var waiting: ArraySlice<Work> { works[head...] }
+    }
+
+    private var queues: [Member: Queue] = [:]
+    /// Members with work, from `head` on, the longest since its last turn first.
+    private var order: [Member] = []
+    private var head = 0
+    private(set) var count = 0
+
+    /// All that waits.
+    var all: [Work] { queues.values.flatMap(\.waiting) }
+
+    mutating func append(_ work: Work, of member: Member) {
+        if queues[member] == nil { order.append(member) }
+        queues[member, default: Queue()].works.append(work)
+        count += 1
+    }
+
+    /// The first work of the member whose turn it is, of those that may have one; its next turn is after everybody else's.
+    mutating func pop(where mayHave: (Member) -> Bool) -> (member: Member, work: Work)? {
+        guard let index = order.indices[head...].first(where: { mayHave(order[$0]) }) else { return nil }
+        let member = order[index]
+        // Taken out, so that it changes in place.
+        guard var queue = queues.removeValue(forKey: member) else { return nil }
+        for passed in stride(from: index, to: head, by: -1) { order[passed] = order[passed - 1] }
+        head += 1
+        count -= 1
+        let work = queue.works[queue.head]
+        queue.head += 1
+        if queue.head < queue.works.count {
+            if queue.head > 64, queue.head * 2 > queue.works.count {
+                queue.works.removeFirst(queue.head)
+                queue.head = 0
+            }
+            queues[member] = queue
+            order.append(member)
+        }
+        if head > 256, head * 2 > order.count {
+            order.removeFirst(head)
+            head = 0
+        }
+        return (member, work)
+    }
+
+    mutating func remove(where isWanted: (Work) -> Bool) -> Work? {
+        for (member, queue) in queues {
+            guard let index = queue.waiting.firstIndex(where: isWanted) else { continue }
+            let work = queues[member]?.works.remove(at: index)
+            count -= 1
+            if queues[member]?.waiting.isEmpty == true {
+                queues[member] = nil
+                if let turn = order[head...].firstIndex(of: member) { order.remove(at: turn) }
+            }
+            return work
+        }
+        return nil
+    }
+}

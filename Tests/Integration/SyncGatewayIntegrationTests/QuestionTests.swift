@@ -1,0 +1,92 @@
+import DocumentModel
+import EventTopics
+import SyncProtocol
+import TestSupport
+import Testing
+
+/// Nobody answers questions here: they stay under way.
+@Suite struct QuestionTests {
+    /// Opens partitions that nobody may have heard of, and returns when so many of them were refused.
+    private func flood(_ device: Device, _ fixture: GatewayFixture, refusals: Int) async throws {
+        var invented: [Partition] = []
+        for _ in 0..<refusals + 20 {
+            let partition = fixture.partition()
+            invented.append(partition)
+            try await device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)))
+        }
+        var refused = 0
+        while refused < refusals {
+            // Others have waited long enough meanwhile: nobody answers.
+            guard case .error(let report) = try await device.next() else { throw Device.Unexpected(what: "no error") }
+            guard report.code == .tooManyQuestions else { continue }
+            refused += 1
+            #expect(report.partition.map(invented.contains) ?? false && report.action == .retry)
+            #expect(report.retryAfter ?? .zero >= .seconds(1))
+        }
+    }
+
+    @Test func `a user asks for no more partitions than the budget has, with any number of devices`() async throws {
+        let limit = 8
+        let fixture = try await GatewayFixture(settings: ["questions.user": "\(limit)", "questions.device": "5"])
+        let asked = try await fixture.received(PermissionRequest.self)
+        let mallory = ObjectId().hexString, mia = ObjectId().hexString
+        let start = ContinuousClock.now
+        let first = try await fixture.device(mallory), second = try await fixture.device(mallory)
+        try await flood(first, fixture, refusals: 20)
+        try await flood(second, fixture, refusals: 20)
+        let partitions = Set(asked.withLock { $0.filter { $0.user == mallory }.map(\.partition.text) })
+        let renewed = (ContinuousClock.now - start) / .seconds(60) * Double(limit)
+        #expect(Double(partitions.count) <= Double(limit) + renewed)
+        // What is granted isn't asked for, and what others ask is their own.
+        let open = fixture.partition()
+        try await fixture.grant(.read, to: mallory, in: open)
+        try await first.send(.subscribe(partition: open, checkpoint: Revision(epoch: 0, number: 0)))
+        var isOpen = false
+        while !isOpen { if case .subscribed = try await first.next() { isOpen = true } }
+        let other = try await fixture.device(mia)
+        let wanted = fixture.partition()
+        try await other.send(.subscribe(partition: wanted, checkpoint: Revision(epoch: 0, number: 0)))
+        try await eventually("the question of another user is asked") {
+            asked.withLock { $0.contains { $0.user == mia && $0.partition == wanted } }
+        }
+        for device in [first, second, other] { device.close() }
+        fixture.stop()
+    }
+
+    @Test func `the app's budget bounds what many users ask together`() async throws {
+        let fixture = try await GatewayFixture(settings: ["questions.app": "5"])
+        for _ in 0..<3 {
+            let device = try await fixture.device(ObjectId().hexString)
+            try await flood(device, fixture, refusals: 10)
+            device.close()
+        }
+        fixture.stop()
+    }
+
+    @Test func `who was refused has the partition when the right is there and it asks again`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let user = ObjectId().hexString, partition = fixture.partition()
+        let asked = try await fixture.received(PermissionRequest.self)
+        let device = try await fixture.device(user)
+        try await device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)))
+        try await eventually("the question is there") { asked.withLock { $0.contains { $0.user == user } } }
+        // As permissions says no: by the topic alone.
+        try await fixture.deny(user, partition)
+        guard case .revoked(partition, _) = try await device.next() else {
+            throw Device.Unexpected(what: "not refused")
+        }
+        try await fixture.grant(.write, to: user, in: partition)
+        try await device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)))
+        guard case .subscribed(let subscribed) = try await device.next() else {
+            throw Device.Unexpected(what: "not subscribed")
+        }
+        #expect(subscribed.partition == partition && subscribed.access == .write)
+        // A no that comes late takes nothing away.
+        try await fixture.deny(user, partition)
+        try await fixture.grant(.read, to: user, in: partition, version: 2)
+        guard case .download = try await device.next(), case .access(partition, .read) = try await device.next() else {
+            throw Device.Unexpected(what: "no download, or no access")
+        }
+        device.close()
+    }
+}
