@@ -275,7 +275,7 @@ let testTargets: [Target] = [
         "Integration", "DocumentStoreIntegrationTests",
         [
             "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka",
-            "Lifecycle",
+            "Lifecycle", "Logging",
             "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
         ]),
     .testTarget(

@@ -20,6 +20,9 @@ public final class DocumentStore: Service {
     let logger: Logger
     private let apps = Locked<[ExactText: AppStorage]>([:])
     private let notifier: CommitNotifier
+    /// Of operations, of which each failure is the caller's; said once per change.
+    let failures = Locked(FailureChanges())
+    let uploadFaults = UploadFaults()
 
     private struct Observers {
         var all: [Int: @Sendable (String, [CommittedHead]) -> Set<RelayPartition>] = [:]

@@ -1,14 +1,22 @@
-/// Growing pauses between attempts to connect, from 50 ms to 2 s, each between half and the whole of its step, so that
-/// clients don't come all at once.
-package struct ReconnectBackoff {
-    private var step = Duration.milliseconds(50)
+/// Growing pauses between attempts, each between half and the whole of its step, so that clients don't come all at once.
+package struct ReconnectBackoff: Sendable {
+    private let first: Duration
+    private let limit: Duration
+    private var step: Duration
 
-    package init() {}
+    /// - Parameters:
+    ///   - first: the longest first pause.
+    ///   - limit: the longest pause at all.
+    package init(first: Duration = .milliseconds(50), limit: Duration = .seconds(2)) {
+        self.first = first
+        self.limit = limit
+        step = first
+    }
 
     package mutating func next() -> Duration {
-        defer { step = min(step * 2, .seconds(2)) }
+        defer { step = min(step * 2, limit) }
         return step * Double.random(in: 0.5...1)
     }
 
-    package mutating func reset() { step = .milliseconds(50) }
+    package mutating func reset() { step = first }
 }

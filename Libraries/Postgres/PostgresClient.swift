@@ -13,6 +13,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     private let logger: Logger
     private let pool: Locked<ConnectionPool>
     private let metrics = PostgresMetrics()
+    private let failures = Locked(FailureChanges())
 
     public init(configuration: PostgresConfiguration, on loops: LoopGroup, logger: Logger = Logger(label: "postgres")) {
         self.configuration = configuration
@@ -188,7 +189,11 @@ public final class PostgresClient: Service, PostgresQuerying {
                 if Task.isCancelled { return }
                 metrics.connectionFailures.increment()
                 pool.withLock { $0.lastFailure = error }
-                logger.debug("postgres connection failed", metadata: ["error": "\(error)"])
+                let cause = (error as? PostgresError)?.cause ?? "\(error)"
+                // Said at once, and again when the cause is another one: it may be a setting that stays wrong.
+                let level: Logger.Level = failures.withLock { $0.isNew(cause) } ? .warning : .debug
+                logger.log(
+                    level: level, "a connection to Postgres failed, trying again", metadata: ["error": "\(cause)"])
             }
             // Cancelled: the loop's condition ends it.
             try? await Task.sleep(for: backoff.next())
@@ -198,6 +203,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     private func add(_ connection: PostgresConnection) {
         let resumptions = pool.withLock { $0.add(connection) }
         metrics.connections.set(connectionCount)
+        if failures.withLock({ $0.recovered() }) { logger.notice("Postgres is reached again") }
         for resumption in resumptions { resumption.perform() }
     }
 

@@ -1,7 +1,7 @@
 /// What went wrong in this library or on the server.
 ///
-/// `description` is safe to log: it names the code, the SQLSTATE and the object, never values. The server's texts and the
-/// statement, which may quote data, are in `debugDescription` and in the fields.
+/// `description` is safe to log: it names the code, the SQLSTATE, the object and the cause, never values. Texts of the server that
+/// may quote data, and the statement, are in `debugDescription` and in the fields.
 public struct PostgresError: Error, Sendable {
     /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -85,20 +85,25 @@ public struct PostgresError: Error, Sendable {
 
     /// Whether the same work, begun again from its start, may succeed: serialization failure, deadlock, lock not
     /// available, a lost or refused connection, a server that is shutting down or starting, a plan that a migration outdated.
-    public var isRetriable: Bool {
-        if code == .aborted, let cause = underlyingError as? PostgresError { return cause.isRetriable }
-        // It was lost before, and this statement wasn't sent.
-        if code == .closed, let cause = underlyingError as? PostgresError { return cause.code != .closed }
-        if code == .connectionFailed || code == .connectionLost || code == .timeout || code == .poolTimeout {
-            return true
+    public var isRetriable: Bool { failureClass == .again }
+
+    /// Why, in one line that is safe to log: what libpq says of a failed connection, without its guesses, or the object that
+    /// Postgres names. `nil` where the server's text may quote data.
+    public var cause: String? {
+        if let cause = (underlyingError as? PostgresError)?.cause { return cause }
+        if let sqlstate, !Self.quotesNoData.contains(String(sqlstate.prefix(2))) { return nil }
+        var lines: [Substring] = []
+        // libpq tries several addresses, and each with and without TLS; its further lines are indented.
+        for line in message.split(separator: "\n") where line.first != "\t" && !lines.contains(line) {
+            lines.append(line)
         }
-        guard let sqlstate else { return false }
-        switch sqlstate {
-        case "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05", "53300", "26000": return true
-        case "0A000": return message.hasPrefix("cached plan")
-        default: return sqlstate.hasPrefix("08")
-        }
+        return lines.joined(separator: "; ")
     }
+
+    /// Classes whose texts name objects and states only.
+    private static let quotesNoData: Set<String> = [
+        "08", "0A", "25", "26", "28", "3D", "3F", "40", "42", "53", "55", "57", "58", "F0", "XX",
+    ]
 
     /// Whether the statement may have taken effect although it failed.
     public var isOutcomeUnknown: Bool { code == .connectionLost || code == .timeout }
@@ -121,7 +126,8 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
         if let constraint { text += ", constraint: \(constraint)" }
         if let statementIndex { text += ", statement: \(statementIndex)" }
         // Texts of our own name no data.
-        if sqlstate == nil { text += ", \(message)" }
+        if sqlstate == nil, underlyingError != nil { text += ", \(message)" }
+        if let cause, underlyingError == nil || cause != message { text += ", \(cause)" }
         return text + ")"
     }
 

@@ -12,4 +12,17 @@ struct PostgresMetrics: Sendable {
     let connectionFailures = Counter(
         label: "postgres_connection_failures_total",
         help: "Connections that ended other than by our closing them, and attempts that failed")
+
+    /// By what is to be done about them.
+    static let failures = Dictionary(
+        uniqueKeysWithValues: PostgresFailureClass.allCases.map { kind in
+            (
+                kind,
+                Counter(
+                    label: "postgres_errors_total",
+                    help:
+                        "Statements that the server refused, by what helps: again, later, refused (what was asked), broken (a person)",
+                    dimensions: [("class", kind.rawValue)])
+            )
+        })
 }

@@ -12,6 +12,7 @@ public final class RedisClient: Service {
     private let logger: Logger
     private let state = Locked(State())
     private let metrics = RedisMetrics()
+    private let failures = Locked(FailureChanges())
 
     private struct State {
         var connections: [RedisConnection] = []
@@ -138,6 +139,7 @@ public final class RedisClient: Service {
             return Array(state.waiters.values)
         }
         metrics.connections.set(connectionCount)
+        if failures.withLock({ $0.recovered() }) { logger.notice("Redis is reached again") }
         for waiter in waiters { waiter.continuation.resume(returning: connection) }
     }
 
@@ -189,7 +191,11 @@ public final class RedisClient: Service {
                 if Task.isCancelled { return }
                 metrics.connectionFailures.increment()
                 state.withLock { $0.lastFailure = error as? RedisError }
-                logger.debug("redis connection failed", metadata: ["error": "\(error)"])
+                // No command of a caller's is in it: what the server says of a name, a password or a database quotes no data.
+                let place = configuration.path ?? "\(configuration.host):\(configuration.port)"
+                let cause = place + ": " + ((error as? RedisError)?.message ?? "\(error)")
+                let level: Logger.Level = failures.withLock { $0.isNew(cause) } ? .warning : .debug
+                logger.log(level: level, "a connection to Redis failed, trying again", metadata: ["error": "\(cause)"])
             }
             // Cancelled: the loop's condition ends it.
             try? await Task.sleep(for: backoff.next())

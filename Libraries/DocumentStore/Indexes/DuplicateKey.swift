@@ -1,4 +1,5 @@
 import DocumentModel
+import Logging
 import Postgres
 
 extension DocumentStoreError {
@@ -44,6 +45,10 @@ extension DocumentStoreError {
 extension DocumentStore {
     /// What a failure of Postgres is to the caller of an operation; a duplicate key names its index.
     func translated(_ error: PostgresError) async -> DocumentStoreError {
+        if error.failureClass == .broken {
+            let level: Logger.Level = failures.withLock { $0.isNew("\(error)") } ? .error : .debug
+            logger.log(level: level, "the database has to be mended", metadata: ["error": "\(error)"])
+        }
         guard error.isUniqueViolation, let schema = error.schema, let name = error.table,
             let table = tables.known(schema: schema, table: name)
         else { return DocumentStoreError(error) }

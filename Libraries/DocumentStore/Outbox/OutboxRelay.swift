@@ -62,6 +62,12 @@ public final class OutboxRelay: Service {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let metrics = RelayMetrics()
+    /// Of rounds that fail one after the other.
+    private struct Publishing {
+        var backoff = ReconnectBackoff(first: .milliseconds(200), limit: .seconds(5))
+        var reported = FailureChanges()
+    }
+    private let publishing = Locked(Publishing())
 
     /// - Parameters:
     ///   - producer: Of the pool whose apps the store has.
@@ -254,15 +260,18 @@ public final class OutboxRelay: Service {
         do {
             let rows = try await read(partitions)
             try await send(rows, positions: &positions)
+            publishing.withLock { $0 = Publishing() }
             for (partition, rows) in rows where rows.count == options.changesPerPartition {
                 unfinished.insert(partition)
             }
         } catch {
             metrics.failures.increment()
-            logger.warning("publishing failed, is tried again", metadata: ["error": "\(error)"])
+            let (pause, isNew) = publishing.withLock { ($0.backoff.next(), $0.reported.isNew("\(error)")) }
+            logger.log(
+                level: isNew ? .warning : .debug, "publishing failed, is tried again", metadata: ["error": "\(error)"])
             unfinished = Set(partitions.map(\.partition))
             // Cancelled: the next attempt finds it so too.
-            try? await Task.sleep(for: .milliseconds(Int.random(in: 50...200)))
+            try? await Task.sleep(for: pause)
         }
         let isDue = state.withLock {
             $0.finish(partitions.map(\.partition), published: positions, unfinished: unfinished)

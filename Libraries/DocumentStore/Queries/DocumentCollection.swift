@@ -185,7 +185,9 @@ extension DocumentStoreError {
         } else if error.sqlstate == "55P03" || error.sqlstate == "40P01" || error.sqlstate == "40001" {
             self.init(.busy, "a document is locked by another transaction", mongoCode: 112, underlying: error)
         } else {
-            self.init(.unavailable, "the database failed: \(error)", underlying: error)
+            // The caller is told the kind; the log has the object's name.
+            let state = error.sqlstate.map { ", SQLSTATE \($0)" } ?? ""
+            self.init(.unavailable, "the database can't do it now\(state)", underlying: error)
         }
     }
 }

@@ -12,7 +12,7 @@ extension DocumentStore {
     /// `busy`, which says nothing about it: the caller tries again. When Postgres fails, all get its error; whether they
     /// were committed may then be unknown, and sending them again is right, since a changeset is applied once only.
     public func commit(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>] {
-        var results: [UploadResult?] = Array(repeating: nil, count: uploads.count)
+        var results: [Result<UploadResult, any Error>?] = Array(repeating: nil, count: uploads.count)
         for attempt in 0..<5 {
             let open = uploads.indices.filter { results[$0] == nil }
             if open.isEmpty { break }
@@ -21,50 +21,100 @@ extension DocumentStore {
                 results[place] = result
             }
         }
-        return results.map { $0.map(Result.success) ?? .failure(DocumentStoreError.lockedOut) }
+        return results.map { $0 ?? .failure(DocumentStoreError.lockedOut) }
     }
 
-    /// Tries once. `nil` for an upload that is locked out; nothing of it is committed.
-    func attempt(_ uploads: [Upload], app: String) async throws -> [UploadResult?] {
+    /// Tries once. `nil` for an upload that is locked out, a failure for one that meets something in the database that has to be
+    /// mended: nothing of these is committed, and the others go on.
+    func attempt(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>?] {
         let storage = try storage(of: app)
-        let tables = try await tables(for: uploads, storage: storage)
+        let keys = uploads.map { UploadFaults.Key($0, app: app) }
+        let (tables, failures) = try await tables(for: uploads, storage: storage)
+        var results: [Result<UploadResult, any Error>?] = Array(repeating: nil, count: uploads.count)
+        // What is behind one that fails, of the same device, can't be committed either.
+        var stalled: [UploadCounter.Key: any Error] = [:]
+        for (place, key) in keys.enumerated() {
+            var refusal: (any Error)? = stalled[uploads[place].counter]
+            if refusal == nil { refusal = uploadFaults.refusal(of: key) }
+            if refusal == nil, let failure = key.collections.lazy.compactMap({ failures[$0] }).first {
+                refusal = uploadFaults.failed(key, failure, logger: logger)
+            }
+            guard let refusal else { continue }
+            stalled[uploads[place].counter] = refusal
+            results[place] = .failure(refusal)
+        }
+        let open = uploads.indices.filter { results[$0] == nil }
+        if open.isEmpty { return results }
+        let attempted = try await commitTogether(open.map { uploads[$0] }, keys: open.map { keys[$0] }, storage, tables)
+        for (place, result) in zip(open, attempted) { results[place] = result }
+        return results
+    }
+
+    private func commitTogether(
+        _ uploads: [Upload], keys: [UploadFaults.Key], _ storage: AppStorage, _ tables: [ExactText: CollectionTable]
+    ) async throws -> [Result<UploadResult, any Error>?] {
         for _ in 0..<2 {
             let batch = UploadBatch(storage: storage, uploads: uploads, tables: tables, lockTimeout: Self.lockTimeout)
             do {
-                return try await commit(batch)
-            } catch let error as PostgresError where error.isAboutData {
+                let results = try await commit(batch)
+                for (key, result) in zip(keys, results) where result != nil {
+                    uploadFaults.succeeded(key, logger: logger)
+                }
+                return results.map { $0.map(Result.success) }
+            } catch let error as PostgresError where error.isOneChangesets {
                 logger.debug("batch has what can't be stored", metadata: ["error": "\(error)"])
                 break
             } catch let error as PostgresError where error.isWorthAnotherAttempt {
                 logger.debug("batch begins anew", metadata: ["error": "\(error)"])
             }
         }
-        return try await commitOneByOne(uploads, storage: storage, tables: tables)
+        return try await commitOneByOne(uploads, keys: keys, storage, tables)
     }
 
     /// When a batch fails as a whole, each for itself shows which one is to blame.
     private func commitOneByOne(
-        _ uploads: [Upload], storage: AppStorage, tables: [ExactText: CollectionTable]
-    ) async throws -> [UploadResult?] {
-        var results: [UploadResult?] = []
-        var stalled: Set<UploadCounter.Key> = []
-        for upload in uploads {
-            var result: UploadResult?
-            if !stalled.contains(upload.counter) {
-                let batch = UploadBatch(
-                    storage: storage, uploads: [upload], tables: tables, lockTimeout: .milliseconds(20))
-                do {
-                    result = try await commit(batch)[0]
-                } catch let error as PostgresError where error.isAboutData {
-                    result = try await refuse(batch, for: error)
-                } catch let error as PostgresError where error.isWorthAnotherAttempt {
-                    logger.debug("changeset left its batch", metadata: ["error": "\(error)"])
-                }
+        _ uploads: [Upload], keys: [UploadFaults.Key], _ storage: AppStorage, _ tables: [ExactText: CollectionTable]
+    ) async throws -> [Result<UploadResult, any Error>?] {
+        var results: [Result<UploadResult, any Error>?] = []
+        // With what those behind get: nothing yet, or the same failure.
+        var stalled: [UploadCounter.Key: Result<UploadResult, any Error>?] = [:]
+        for (upload, key) in zip(uploads, keys) {
+            var result: Result<UploadResult, any Error>?
+            if let other = stalled[upload.counter] {
+                result = other
+            } else if let refusal = uploadFaults.refusal(of: key) {
+                result = .failure(refusal)
+            } else {
+                result = try await commitAlone(upload, key: key, storage, tables)
             }
-            if result == nil { stalled.insert(upload.counter) }
+            switch result {
+            case .success: break
+            case .failure, nil: stalled.updateValue(result, forKey: upload.counter)
+            }
             results.append(result)
         }
         return results
+    }
+
+    private func commitAlone(
+        _ upload: Upload, key: UploadFaults.Key, _ storage: AppStorage, _ tables: [ExactText: CollectionTable]
+    ) async throws -> Result<UploadResult, any Error>? {
+        let batch = UploadBatch(storage: storage, uploads: [upload], tables: tables, lockTimeout: .milliseconds(20))
+        do {
+            let result: UploadResult?
+            do {
+                result = try await commit(batch)[0]
+            } catch let error as PostgresError where error.isAboutData {
+                result = try await refuse(batch, for: error)
+            }
+            if result != nil { uploadFaults.succeeded(key, logger: logger) }
+            return result.map(Result.success)
+        } catch let error as PostgresError where error.failureClass == .broken {
+            return .failure(uploadFaults.failed(key, error, logger: logger))
+        } catch let error as PostgresError where error.isWorthAnotherAttempt {
+            logger.debug("changeset left its batch", metadata: ["error": "\(error)"])
+            return nil
+        }
     }
 
     /// Postgres can't store what the changeset makes: it is rejected like one that the rules forbid.
@@ -86,22 +136,29 @@ extension DocumentStore {
         return results
     }
 
-    private func tables(for uploads: [Upload], storage: AppStorage) async throws -> [ExactText: CollectionTable] {
+    private func tables(for uploads: [Upload], storage: AppStorage) async throws -> (
+        tables: [ExactText: CollectionTable], failures: [ExactText: PostgresError]
+    ) {
         var tables: [ExactText: CollectionTable] = [:]
+        var failures: [ExactText: PostgresError] = [:]
         for upload in uploads {
             for operation in upload.changeset.operations {
                 let name = ExactText(operation.collection)
                 let namespace = ChangeEvent.Namespace(
                     database: storage.syncDatabase, collection: operation.collection)
-                guard tables[name] == nil, storage.syncs(namespace) else { continue }
+                guard tables[name] == nil, failures[name] == nil, storage.syncs(namespace),
+                    uploadFaults.refusal(of: .init(upload, app: storage.app)) == nil
+                else { continue }
                 do {
                     tables[name] = try await self.tables.ensured(namespace, of: storage)
                 } catch let error as DocumentStoreError where error.code == .unknownCollection {
                     continue  // the changeset is rejected for it
+                } catch let error as PostgresError where error.failureClass == .broken {
+                    failures[name] = error
                 }
             }
         }
-        return tables
+        return (tables, failures)
     }
 }
 
@@ -113,18 +170,20 @@ extension OperationRejection.Code {
 }
 
 extension PostgresError {
-    /// Whether the statement failed for what it was given (data exceptions, limits of the program, a unique index other than
-    /// that of the ids), so that it will fail again.
+    /// Whether the statement failed for what it was given, or by a unique index other than that of the ids, so that it will fail
+    /// again.
     fileprivate var isAboutData: Bool {
-        guard let sqlstate else { return false }
         if isUniqueViolation { return constraint.map { !$0.hasSuffix("_pkey") } ?? false }
-        return sqlstate == "PT115" || sqlstate.hasPrefix("22") || sqlstate.hasPrefix("54") || sqlstate.hasPrefix("23")
+        return failureClass == .refused
     }
+
+    /// Whether one changeset of a batch is to blame, and the others may be committed.
+    fileprivate var isOneChangesets: Bool { isAboutData || failureClass == .broken }
 
     /// Whether the same transaction, begun anew, may succeed: locked, raced by another write of the same row, or a grant
     /// that was taken back between the two looks at it.
     var isWorthAnotherAttempt: Bool {
         if isOutcomeUnknown { return false }
-        return isRetriable || isUniqueViolation || sqlstate == "PT403" || sqlstate == "PT409"
+        return isRetriable || isUniqueViolation
     }
 }

@@ -71,7 +71,8 @@ public final class GroupCommitter: Service {
     ///
     /// Uploads of one device must be given in the order of their versions; they may be under way together. The upload takes its
     /// place on the caller's executor, so that the order of calls there is the order of commits.
-    /// - Throws: `DocumentStoreError` (`overloaded`, `busy`, `stopped`), or what Postgres threw: then the outcome may be
+    /// - Throws: `DocumentStoreError` (`overloaded`, `busy`, `stopped`; `unavailable` for what can't be committed until the database is
+    ///   mended, while others go on), or what Postgres threw: then the outcome may be
     ///   unknown, and sending the changeset again is right.
     nonisolated(nonsending) public func commit(_ upload: Upload, app: String) async throws -> UploadResult {
         let partition = RelayPartition(app: app, partition: upload.partition.text)
@@ -145,8 +146,8 @@ public final class GroupCommitter: Service {
             var again: [Waiting] = []
             for (waiting, result) in zip(batch, results) {
                 if let result {
-                    metrics.count(result)
-                    waiting.continuation.resume(returning: result)
+                    if case .success(let answer) = result { metrics.count(answer) }
+                    waiting.continuation.resume(with: result)
                 } else if ContinuousClock.now < waiting.deadline {
                     again.append(waiting)
                 } else {

@@ -10,6 +10,9 @@ struct UploadMetrics: Sendable {
     let lockedOut = Counter(
         label: "document_store_uploads_locked_out_total",
         help: "Changesets that left a batch, since something that they need was locked.")
+    let held = Counter(
+        label: "document_store_uploads_held_total",
+        help: "Attempts to commit a changeset that failed by something in the database that a person has to mend.")
     private let acknowledged = Self.results("acknowledged")
     private let rejected = Self.results("rejected")
     private let forked = Self.results("forked")

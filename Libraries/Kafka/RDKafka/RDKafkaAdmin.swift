@@ -71,11 +71,14 @@ final class RDKafkaAdmin: Sendable {
         defer { rd_kafka_queue_destroy(queue) }
         send(options, queue)
         guard let event = rd_kafka_queue_poll(queue, Int32(clamping: Int64(milliseconds) + 5_000)) else {
-            throw KafkaError(.timedOut, "\(context): no answer", isRetriable: true)
+            throw KafkaError(
+                .timedOut, "\(context): no answer\(handle.cause.map { ": " + $0 } ?? "")", isRetriable: true)
         }
         let error = rd_kafka_event_error(event)
         guard error == RD_KAFKA_RESP_ERR_NO_ERROR else {
-            let detail = rd_kafka_event_error_string(event).map { String(cString: $0) }
+            var detail = rd_kafka_event_error_string(event).map { String(cString: $0) }
+            let isAway = error == RD_KAFKA_RESP_ERR__TRANSPORT || error == RD_KAFKA_RESP_ERR__TIMED_OUT
+            if isAway, let cause = handle.cause { detail = (detail.map { $0 + ": " } ?? "") + cause }
             rd_kafka_event_destroy(event)
             throw KafkaError(native: error.rawValue, context: context, detail: detail)
         }

@@ -50,6 +50,9 @@ final class RDKafkaHandle: @unchecked Sendable {
         rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     }
 
+    /// The last condition that librdkafka wrote to its log: why nobody answers.
+    var cause: String? { log.cause }
+
     /// `destroy`, on a thread that may block.
     func destroyAside() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -80,8 +83,12 @@ final class RDKafkaHandle: @unchecked Sendable {
 /// Takes librdkafka's log lines from its threads.
 private final class LogSink: Sendable {
     private let logger: Logger
+    private let lastError = Locked<String?>(nil)
 
     init(_ logger: Logger) { self.logger = logger }
+
+    /// The last condition that librdkafka wrote about: why nobody answers.
+    var cause: String? { lastError.withLock { $0 } }
 
     /// - Parameter level: a syslog level. Lines of level "error" are conditions that librdkafka goes on to repair by itself: what
     ///   it can't repair reaches the caller as an error.
@@ -93,6 +100,7 @@ private final class LogSink: Sendable {
             case 5, 6: .debug
             default: .trace
             }
+        if level >= .warning { lastError.withLock { $0 = line } }
         logger.log(level: level, "librdkafka", metadata: ["kafka.facility": "\(facility)", "kafka.line": "\(line)"])
     }
 }

@@ -14,8 +14,8 @@ struct AuthRoutes: Sendable {
                     return try await next(request)
                 } catch let error as PostgresError where error.isDataException {
                     throw AuthError(.invalidParameter, "a value of the request can't be stored", cause: error)
-                } catch let error as PostgresError where error.code != .server {
-                    // The database is away: the client shall come again.
+                } catch let error as PostgresError where error.failureClass != .refused {
+                    // The database is away, or has to be mended: the client shall come again.
                     throw AuthError(.serviceUnavailable, "the database can't be reached", cause: error)
                 }
             }

@@ -19,6 +19,11 @@ struct UploadRun {
                 let result = try await context.committer.commit(upload, app: app)
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
                 answer(result)
+            } catch let error as DocumentStoreError where error.code == .unavailable {
+                // Of this changeset alone; the store has said why. The device opens the partition again after a pause.
+                session.closed(
+                    upload.partition,
+                    .init(code: .unavailable, message: error.message, partition: upload.partition))
             } catch {
                 context.logger.warning(
                     "an upload was not committed", metadata: ["device.id": "\(upload.device)", "error": "\(error)"])

@@ -1,0 +1,83 @@
+import DocumentModel
+import EventLoop
+import Logging
+import Postgres
+
+/// Changesets that can't be committed until somebody has mended the database: by the collections that they write, so that what
+/// writes others goes on.
+///
+/// While a pause lasts, which grows from half a second to half a minute, such a changeset is refused without a question to Postgres,
+/// and harms no batch. Then one tries again; when it commits, all do.
+final class UploadFaults: Sendable {
+    /// An app and the collections of a changeset.
+    struct Key: Hashable, Sendable {
+        let app: ExactText
+        let collections: Set<ExactText>
+
+        init(_ upload: Upload, app: String) {
+            self.app = ExactText(app)
+            collections = Set(upload.changeset.operations.map { ExactText($0.collection) })
+        }
+    }
+
+    private struct Fault {
+        var until: ContinuousClock.Instant
+        var backoff = ReconnectBackoff(first: .milliseconds(500), limit: .seconds(30))
+        var reported = FailureChanges()
+        var error: DocumentStoreError
+    }
+
+    private let faults = Locked<[Key: Fault]>([:])
+    private let metrics = UploadMetrics()
+    /// Of more than so many only the newest are remembered; another one costs a question to Postgres.
+    private static let limit = 1000
+
+    /// Why it isn't tried now; `nil` when it may be.
+    func refusal(of key: Key) -> DocumentStoreError? {
+        faults.withLock { faults in
+            guard let fault = faults[key], ContinuousClock.now < fault.until else { return nil }
+            return fault.error
+        }
+    }
+
+    /// It failed by something that a person has to mend.
+    /// - Returns: what the device is told.
+    func failed(_ key: Key, _ error: PostgresError, logger: Logger) -> DocumentStoreError {
+        metrics.held.increment()
+        let told = DocumentStoreError(.unavailable, "the database can't take this now", underlying: error)
+        let isNew = faults.withLock { faults in
+            if faults.count >= Self.limit, faults[key] == nil,
+                let oldest = faults.min(by: { $0.value.until < $1.value.until })
+            {
+                faults[oldest.key] = nil
+            }
+            var fault = faults[key] ?? Fault(until: .now, error: told)
+            fault.error = told
+            fault.until = .now + fault.backoff.next()
+            let isNew = fault.reported.isNew("\(error)")
+            faults[key] = fault
+            return isNew
+        }
+        if isNew {
+            logger.error(
+                "changesets can't be committed until the database is mended",
+                metadata: [
+                    "app": "\(key.app.text)",
+                    "collections": "\(key.collections.map(\.text).sorted().joined(separator: ", "))",
+                    "error": "\(error)",
+                ])
+        }
+        return told
+    }
+
+    /// It was committed, or refused for what it is.
+    func succeeded(_ key: Key, logger: Logger) {
+        guard faults.withLock({ $0.isEmpty ? nil : $0.removeValue(forKey: key) }) != nil else { return }
+        logger.notice(
+            "changesets are committed again",
+            metadata: [
+                "app": "\(key.app.text)",
+                "collections": "\(key.collections.map(\.text).sorted().joined(separator: ", "))",
+            ])
+    }
+}

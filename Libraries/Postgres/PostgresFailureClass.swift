@@ -1,0 +1,80 @@
+/// What is to be done about a failure of Postgres. There is one table of it, here, for everybody.
+public enum PostgresFailureClass: String, Sendable, CaseIterable {
+    /// A race, a lock, a lost or restarting server: the same work, begun again after a short pause, may succeed.
+    case again
+    /// The server lacks something for now (disk, memory, time, connections): again after a longer pause.
+    case later
+    /// What was asked can't be done or stored, whoever asks how often: it is refused with a reason.
+    case refused
+    /// Something of ours is missing, changed by another hand, forbidden or damaged. It goes on failing until a person has mended
+    /// it: logged with the object's name, answered as unavailable, tried again with growing pauses.
+    case broken
+
+    /// The class of a SQLSTATE, by its five characters or else by its first two.
+    ///
+    /// What isn't in the table is `broken`: nobody's data are refused for a state that nobody has thought of.
+    public init(sqlstate: String) {
+        self = Self.codes[sqlstate] ?? Self.classes[String(sqlstate.prefix(2))] ?? .broken
+    }
+
+    /// Appendix A of Postgres' manual; `PT…` are this project's own.
+    private static let classes: [String: PostgresFailureClass] = [
+        "08": .again,  // connection
+        "0A": .refused,  // feature not supported
+        "0B": .broken, "0F": .broken, "0L": .broken, "0P": .broken,  // initiation, locators, grantors, roles
+        "0Z": .broken, "20": .broken, "24": .broken, "27": .broken, "2B": .broken, "2D": .broken,
+        "21": .refused,  // cardinality: a subquery gave several rows
+        "22": .refused,  // data
+        "23": .refused,  // constraints
+        "25": .later,  // state of the transaction: read-only while another server takes over, idle for too long
+        "26": .again,  // a prepared statement that a pooler has lost
+        "28": .broken,  // authorization
+        "2F": .broken, "34": .broken, "38": .broken, "39": .broken, "3B": .broken,  // routines, cursors, savepoints
+        "3D": .broken, "3F": .broken,  // no such database, no such schema
+        "40": .again,  // rolled back: serialization, deadlock
+        "42": .broken,  // tables, columns, functions and privileges that aren't as they should be
+        "44": .refused,  // with check option
+        "53": .later,  // disk full, out of memory
+        "54": .refused,  // too complex, too wide for an index
+        "55": .later,  // an object in use, or not in the state for it
+        "57": .again,  // an operator shuts down or starts
+        "58": .broken,  // files of the server
+        "72": .later,  // snapshot too old
+        "F0": .broken, "HV": .broken,  // configuration, foreign data
+        "P0": .refused,  // raised by somebody's trigger
+        "PT": .refused,
+        "XX": .broken,  // damaged data, internal errors
+    ]
+
+    private static let codes: [String: PostgresFailureClass] = [
+        "25P02": .again,  // what failed before says why
+        "40002": .refused,  // a constraint that is checked at the commit
+        "53300": .again,  // too many connections
+        "54023": .broken,  // too many arguments: of a statement of ours
+        "55P03": .again,  // lock not available
+        "57014": .later,  // cancelled, or over its time limit
+        "57P04": .broken,  // the database was dropped
+        "P0002": .broken, "P0003": .broken, "P0004": .broken,  // of functions of ours: no row, several rows, assertion
+        "PT403": .again, "PT409": .again,  // a grant was taken back, or somebody was faster, between two looks
+    ]
+}
+
+extension PostgresError {
+    /// What is to be done about it.
+    public var failureClass: PostgresFailureClass {
+        if let sqlstate {
+            // A plan that a migration outdated; the next attempt makes a new one.
+            if sqlstate == "0A000", message.hasPrefix("cached plan") { return .again }
+            // A constraint of a table of this project's own was not violated by what was asked.
+            if sqlstate.hasPrefix("23"), !isUniqueViolation, schema == "partita" { return .broken }
+            return PostgresFailureClass(sqlstate: sqlstate)
+        }
+        let cause = underlyingError as? PostgresError
+        if code == .aborted || code == .transactionRolledBack, let cause { return cause.failureClass }
+        // It was lost before, and this statement wasn't sent.
+        if code == .closed { return cause.map { $0.code == .closed ? .later : .again } ?? .later }
+        if [.connectionFailed, .connectionLost, .timeout, .poolTimeout].contains(code) { return .again }
+        if code == .poolExhausted || code == .transactionRolledBack { return .later }
+        return code == .invalidParameter ? .refused : .broken
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Somebody breaks a collection's table under a running system, and mends it later.
+    struct BrokenTableTests {
+        @Test func `a broken table holds up its own changesets, and they commit when it is mended`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let talk = try await ada.beginConversation(with: [ben])
+            let here = try await ada.open(talk)
+            try await ada.send("hello", to: here)
+            try await here.waitForUploads()
+            let log = "\(system.directory)/logs/sync-gateway.log"
+            let begin = try Data(contentsOf: URL(fileURLWithPath: log)).count
+            _ = try await system.query(#"alter table "rchat/RChat"."ChatMessage" rename to elsewhere"#)
+            do {
+                let id = try await ada.send("this waits", to: here)
+                try await eventually("the log names the table", within: .seconds(30)) {
+                    let text = String(
+                        decoding: try Data(contentsOf: URL(fileURLWithPath: log)).dropFirst(begin), as: UTF8.self)
+                    return text.split(separator: "\n").contains {
+                        $0.contains(#""level":"error""#) && $0.contains("ChatMessage") && $0.contains("42P01")
+                    }
+                }
+                // The device's other partition, and another device, go on meanwhile.
+                for device in [ada, ben] {
+                    try await device.own.write {
+                        $0.update(
+                            "User", id: .string(device.session.userId),
+                            ["$set": ["userPreferences.displayName": "Goes on"]])
+                    }
+                    try await device.own.waitForUploads()
+                }
+                #expect(try await here.pending().count == 1)
+                _ = try await system.query(#"alter table "rchat/RChat".elsewhere rename to "ChatMessage""#)
+                try await eventually("it is committed", within: .seconds(90)) {
+                    try await talk.rows().keys.contains("s:" + id)
+                }
+                try await eventually("it is answered", within: .seconds(30)) { try await here.pending().isEmpty }
+                #expect(try await here.rejected().isEmpty)
+            } catch {
+                // The other tests need it; what went wrong is the error below.
+                _ = try? await system.query(#"alter table if exists "rchat/RChat".elsewhere rename to "ChatMessage""#)
+                throw error
+            }
+            try await ada.close()
+            try await ben.close()
+        }
+    }
+}
