@@ -14,6 +14,9 @@ public struct CatchUp: Sendable {
         public var body: [UInt8]?
     }
 
+    /// The database's epoch when it was read. Another one than that of the subscription means a restore in between: nothing of it
+    /// continues what the receiver has.
+    public var epoch: Int32
     /// In the order of revisions.
     public var entries: [Entry]
     /// The revision that the read started after.

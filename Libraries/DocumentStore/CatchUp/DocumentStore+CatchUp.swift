@@ -44,18 +44,40 @@ extension DocumentStore {
     ) {
         let rows = try await client.query(CatchUpSQL.history, [.text(app), .text(partition.text)])
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
-        let (current, epoch, head, epochs, ends) = try row.decode((Int32, Int32?, Int64?, [Int32], [Int64]).self)
+        let (current, epoch, head, epochs, ends, anew) = try row.decode(
+            (Int32, Int32?, Int64?, [Int32], [Int64], Int32).self)
         var lastKept: [Int32: Int64] = [:]
         let known = Dictionary(zip(epochs, ends), uniquingKeysWith: { $1 })
         var last: Int64 = 0
         for former in 1..<max(current, 1) {
             // An epoch in which nothing was written ended where the one before it did.
             if let epoch, former >= epoch, let head { last = head } else { last = known[former] ?? last }
-            lastKept[former] = last
+            // What is served anew has no history before that.
+            lastKept[former] = former < anew ? 0 : last
         }
         return (
-            EpochHistory(current: current, lastKept: lastKept), Revision(epoch: epoch ?? current, number: head ?? 0)
+            EpochHistory(current: current, lastKept: lastKept),
+            Revision(epoch: max(epoch ?? current, anew), number: head ?? 0)
         )
+    }
+
+    /// The present epoch of the database: another one than before means that it was restored meanwhile.
+    public func currentEpoch() async throws -> Int32 {
+        let rows = try await client.query("select partita.current_epoch()")
+        guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
+        return try row.decode(0)
+    }
+
+    /// Makes every checkpoint that devices have of partitions count as unknown: each device takes the whole state once more, and
+    /// keeps its own writes. For devices that a fault of the server left with less than that. Begins an epoch.
+    ///
+    /// - Parameter partition: `nil` for all partitions of the app.
+    /// - Returns: how many partitions are served anew.
+    public func serveAnew(app: String, partition: Partition? = nil) async throws -> Int {
+        let rows = try await client.query(
+            "select partita.serve_anew($1, $2)", [.text(app), partition.map { PostgresValue.text($0.text) } ?? .null])
+        guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no answer") }
+        return try row.decode(0)
     }
 
     /// Whether the tombstones of all that was deleted after a checkpoint are still there. If not, a device compares
@@ -101,6 +123,7 @@ extension CatchUp {
         head = max(Revision(epoch: try first.decode(1), number: try first.decode(2)), from)
         remaining = try first.decode(3)
         lastVersion = try first.decode(4)
+        epoch = try first.decode(10)
         entries = try rows.dropFirst().map { row in
             Entry(
                 collection: try row.decode(5), idText: try row.decode(6),
@@ -143,16 +166,16 @@ private enum CatchUpSQL {
                 from (\(([tombstones] + sources).joined(separator: " union all "))) m
                 order by epoch, revision limit $7
             )
-            select 0 as entry, coalesce(p.epoch, 1) as epoch, coalesce(p.head, 0) as revision,
+            select 0 as entry, greatest(p.epoch, p.anew, 1) as epoch, coalesce(p.head, 0) as revision,
                 \(counts.joined(separator: " + ")) as remaining,
                 coalesce((select last_version from partita.uploads u where u.app = $1 and u.device = $6
                     and u.partition = $2 and u.user_id = $5), 0) as last_version,
                 null::text as collection, null::text as _id, null::int as incarnation_epoch,
-                null::bigint as incarnation, null::text as body
+                null::bigint as incarnation, null::text as body, partita.current_epoch() as present
             from (select) one left join partita.partitions p on p.app = $1 and p.partition = $2
             union all
             select 1, e.epoch, e.revision, 0, 0, e.collection, e._id, e.incarnation_epoch, e.incarnation,
-                case e.place when -1 then null \(bodies.joined(separator: " ")) end
+                case e.place when -1 then null \(bodies.joined(separator: " ")) end, 0
             from met e where e.ahead < $8
             order by entry, epoch, revision
             """
@@ -161,10 +184,11 @@ private enum CatchUpSQL {
     static let history = """
         select partita.current_epoch(), p.epoch, p.head,
             coalesce(array_agg(e.epoch order by e.epoch) filter (where e.epoch is not null), '{}'),
-            coalesce(array_agg(e.head order by e.epoch) filter (where e.epoch is not null), '{}')
+            coalesce(array_agg(e.head order by e.epoch) filter (where e.epoch is not null), '{}'),
+            coalesce(p.anew, 0)
         from (select) one
         left join partita.partitions p on p.app = $1 and p.partition = $2
         left join partita.epoch_ends e on e.app = $1 and e.partition = $2
-        group by p.epoch, p.head
+        group by p.epoch, p.head, p.anew
         """
 }

@@ -19,5 +19,6 @@ public enum DocumentStoreMigrations {
             (8, "ids", ids),
             (9, "natural-order", naturalOrder),
             (10, "grants-by-user", grantsByUser),
+            (11, "anew", anew),
         ])
 }

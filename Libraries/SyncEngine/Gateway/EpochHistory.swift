@@ -14,13 +14,20 @@ public struct EpochHistory: Hashable, Sendable {
         self.lastKept = lastKept
     }
 
-    /// From where a device has to be served: from its checkpoint, or from the beginning when the checkpoint isn't part of the
-    /// history. What begins at number 0 replaces all that the device has of the partition; its own writes stay.
+    /// Before every revision of every epoch. A document that nobody wrote since a restore has a revision of a former epoch, and
+    /// belongs to the state as much as others.
+    public static let beginning = Revision(epoch: 0, number: 0)
+
+    /// From where a device has to be served: from its checkpoint, or from the ``beginning`` when the checkpoint isn't part of the
+    /// history, or is of number 0, which means "nothing" in every epoch. What begins at number 0 replaces all that the device has
+    /// of the partition; its own writes stay.
     ///
     /// - Parameter head: The partition's head.
     public func resumePoint(for checkpoint: Revision, head: Revision) -> Revision {
         let isKnown: Bool
-        if checkpoint.epoch == current {
+        if checkpoint.number <= 0 {
+            isKnown = false
+        } else if checkpoint.epoch == current {
             isKnown = checkpoint <= head
         } else if checkpoint.epoch < current, checkpoint.epoch > 0 {
             // Every later restore must have kept it too.
@@ -28,6 +35,6 @@ public struct EpochHistory: Hashable, Sendable {
         } else {
             isKnown = false
         }
-        return isKnown ? checkpoint : Revision(epoch: current, number: 0)
+        return isKnown ? checkpoint : Self.beginning
     }
 }

@@ -67,11 +67,12 @@ public enum SyncGatewayServer {
             // An app that isn't known here has no devices here.
             (try? store.storage(of: app).syncs(namespace)) ?? false
         }
+        let epoch = EpochWatch(store: engines.store, logger: logger)
         let gateway = GatewayContext(
             store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier,
             shutOut: engines.shutOut,
             connections: UserConnections(limit: context.configuration[connections]), grants: grants, lease: lease,
-            presence: presence, producer: engines.events,
+            epoch: epoch, presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
             window: context.configuration[window], instance: engines.instance, logger: logger)
         let relay = OutboxRelay(
@@ -79,6 +80,7 @@ public enum SyncGatewayServer {
         let readiness = context.readiness
         readiness.set(SessionHall.name, .notReady("not positioned yet"))
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
+        epoch.onChange { [weak sessions] in sessions?.epochChanged() }
         engines.shutOut.onShutOut { [weak sessions] in sessions?.shutOutChanged() }
         context.http.cors = CORSPolicy(apps: engines.apps)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
@@ -111,7 +113,7 @@ public enum SyncGatewayServer {
             engines.service(migrations: [GatewayRegistry.migrations], servesUsers: true) {
                 [
                     committer, relay, changes, ruleHosts,
-                    grantChanges, presenceChanges, presence, watch,
+                    grantChanges, presenceChanges, presence, watch, epoch,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]
             }

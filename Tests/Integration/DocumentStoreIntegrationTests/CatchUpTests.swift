@@ -106,11 +106,12 @@ struct CatchUpTests {
                 history.resumePoint(for: Revision(epoch: 1, number: 2), head: head) == Revision(epoch: 1, number: 2))
             // A device that had seen what the restore forgot begins anew.
             #expect(
-                history.resumePoint(for: Revision(epoch: 1, number: 5), head: head) == Revision(epoch: 2, number: 0))
+                history.resumePoint(for: Revision(epoch: 1, number: 5), head: head) == EpochHistory.beginning)
             let part = try await fixture.store.catchUp(
                 app: StoreFixture.app, partition: partition, from: Revision(epoch: 1, number: 2), user: "ada",
                 device: "phone")
             #expect(part.entries.map(\.idText) == ["s:c"])
+            #expect(part.epoch == 2)
         }
     }
 
@@ -156,5 +157,58 @@ struct CatchUpTests {
             #expect(try await caughtUp() == ["ChatMessage s:m"])
             #expect(try await notes.countDocuments(["partition": key]) == 4 - 1)
         }
+    }
+
+    @Test(arguments: ["0.0", "1.0", "2.0", "1.5", "3.1"])
+    func `who has nothing that counts gets the whole state, whatever epoch it was written in`(
+        _ text: String
+    ) async throws {
+        let checkpoint = try #require(Revision(text))
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(
+                .of(1, [.insert("a", in: partition), .insert("b", in: partition)], in: partition))
+            try await fixture.client.execute("select partita.begin_epoch('restored')")
+            _ = try await fixture.commit(.of(2, [.insert("c", in: partition)], in: partition))
+            #expect(try await served(checkpoint, fixture) == ["s:a", "s:b", "s:c"])
+        }
+    }
+
+    @Test func `a partition is served anew once, and its numbers go on`() async throws {
+        try await StoreFixture.with { fixture in
+            let other = Partition.conversation("2")
+            for partition in [partition, other] { try await fixture.grant(in: partition) }
+            _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
+            _ = try await fixture.commit(.of(1, [.insert("o", in: other)], in: other))
+            let exact = Revision(epoch: 1, number: 1)
+            #expect(try await served(exact, fixture) == [])
+            #expect(try await fixture.store.serveAnew(app: StoreFixture.app, partition: partition) == 1)
+            #expect(try await served(exact, fixture) == ["s:a"])
+            #expect(try await served(exact, fixture, partition: other) == [])
+            // What the device has afterwards counts, before and after the next write.
+            let (_, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
+            #expect(head == Revision(epoch: 2, number: 1))
+            #expect(try await served(head, fixture) == [])
+            _ = try await fixture.commit(.of(2, [.insert("b", in: partition)], in: partition))
+            #expect(try await served(head, fixture) == ["s:b"])
+            #expect(try await served(exact, fixture) == ["s:a", "s:b"])
+            // A restore afterwards keeps it.
+            try await fixture.client.execute("select partita.begin_epoch('restored')")
+            #expect(try await served(Revision(epoch: 2, number: 2), fixture) == [])
+            #expect(try await fixture.store.serveAnew(app: StoreFixture.app) == 2)
+            #expect(try await served(exact, fixture, partition: other) == ["s:o"])
+        }
+    }
+
+    /// The ids of what a device gets that subscribes with a checkpoint.
+    private func served(
+        _ checkpoint: Revision, _ fixture: StoreFixture, partition: Partition = .conversation("1")
+    ) async throws -> [String] {
+        let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
+        let part = try await fixture.store.catchUp(
+            app: StoreFixture.app, partition: partition, from: history.resumePoint(for: checkpoint, head: head),
+            user: "ada", device: "phone")
+        #expect(part.to == head)
+        return part.entries.map(\.idText)
     }
 }

@@ -294,7 +294,7 @@ final class DeviceSession: @unchecked Sendable {
         subscriptions[partition] = nil
     }
 
-    /// Ends the connection because the gateway stops; the device connects again, here or elsewhere.
+    /// Ends the connection because the gateway stops, or the database was restored; the device connects again, here or elsewhere.
     func shutDown() { socket.close(.serviceRestart, reason: "unavailable") }
 
     var identity: ConnectionIdentity? { machine.identity }

@@ -17,6 +17,7 @@ final class GatewayContext: Sendable {
     let connections: UserConnections
     let grants: GrantBook
     let lease: GrantLease
+    let epoch: EpochWatch
     let presence: PresenceKeeper
     let producer: EventProducer
     let limits: ConnectionLimits
@@ -28,7 +29,8 @@ final class GatewayContext: Sendable {
 
     init(
         store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, verifier: TokenVerifier,
-        shutOut: ShutOut, connections: UserConnections, grants: GrantBook, lease: GrantLease, presence: PresenceKeeper,
+        shutOut: ShutOut, connections: UserConnections, grants: GrantBook, lease: GrantLease,
+        epoch: EpochWatch, presence: PresenceKeeper,
         producer: EventProducer,
         limits: ConnectionLimits, window: Int, instance: String, logger: Logger
     ) {
@@ -40,6 +42,7 @@ final class GatewayContext: Sendable {
         self.connections = connections
         self.grants = grants
         self.lease = lease
+        self.epoch = epoch
         self.presence = presence
         self.producer = producer
         self.limits = limits

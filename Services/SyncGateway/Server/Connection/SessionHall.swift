@@ -61,6 +61,9 @@ final class SessionHall: Sendable {
     /// The gateway's lease has run out, or is there again.
     func leaseChanged() { forEach { $0.leaseChanged() } }
 
+    /// The database was restored.
+    func epochChanged() { forEach { $0.shutDown() } }
+
     /// Somebody has been shut out, or a session has ended.
     func shutOutChanged() { forEach { $0.shutOutChanged() } }
 

@@ -25,6 +25,8 @@ final class PartitionSubscription: @unchecked Sendable {
     /// Until when the grant holds, milliseconds since 1970; `nil`: until it is replaced.
     private var grantExpiry: Int64?
     private var isEnded = false
+    /// The epoch that it began in.
+    private var epoch: Int32 = 0
 
     init(_ partition: Partition, checkpoint: Revision, session: DeviceSession) {
         self.partition = partition
@@ -41,7 +43,9 @@ final class PartitionSubscription: @unchecked Sendable {
         let app = session.app
         run { [self, context, checkpoint, partition] in
             let (history, head) = try await context.store.epochHistory(of: partition, app: app)
+            context.epoch.saw(history.current)
             guard !isEnded else { return }
+            epoch = history.current
             var machine = SubscriptionStateMachine<FeedPayload>(
                 checkpoint: history.resumePoint(for: checkpoint, head: head), window: context.window)
             var actions = machine.start()
@@ -189,6 +193,9 @@ final class PartitionSubscription: @unchecked Sendable {
         run { [self, context, partition] in
             let read = try await context.store.catchUp(
                 app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device)
+            context.epoch.saw(read.epoch)
+            // A revision of a former epoch says nothing about where the device stands now.
+            guard read.epoch == epoch else { return session.shutDown() }
             let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
             let chunk = CatchUpChunk<FeedPayload>(
                 from: read.from, to: read.to, head: read.head, count: read.entries.count, remaining: read.remaining,
