@@ -1,5 +1,4 @@
 import ChildProcesses
-import Foundation
 import Glibc
 
 /// A private Postgres server.
@@ -24,7 +23,7 @@ public actor PostgresEngine: Engine {
     public nonisolated var url: String { "postgres://partita@127.0.0.1:\(port)/partita" }
 
     public func start() async throws(EngineError) {
-        let binaries = try Self.binaries()
+        let binaries = try PostgresPrograms.directory(of: "initdb")
         try directory.create()
         try await directory.stopLeftover(Self.fastShutdown)
         try LocalPort.requireFree(port, for: name)
@@ -74,19 +73,5 @@ public actor PostgresEngine: Engine {
 
     private static func succeeds(_ executable: String, _ arguments: [String]) async -> Bool {
         await (try? CapturedRun.run(executable, arguments))?.status.isSuccess ?? false
-    }
-
-    /// Debian keeps the server's programs out of `PATH`, in a directory by version: the newest is taken.
-    private static func binaries() throws(EngineError) -> String {
-        let root = "/usr/lib/postgresql"
-        let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap(Int.init)
-            .sorted()
-        if let newest = versions.last { return "\(root)/\(newest)/bin" }
-        for folder in (CurrentEnvironment.variables["PATH"] ?? "").split(separator: ":")
-        where FileManager.default.isExecutableFile(atPath: "\(folder)/initdb") {
-            return String(folder)
-        }
-        throw EngineError(
-            engine: "postgres", message: "initdb was not found in \(root) or PATH: install the package postgresql")
     }
 }

@@ -1,0 +1,153 @@
+import ChildProcesses
+import Foundation
+import Postgres
+import ServiceBootstrap
+
+/// `partita backup DIRECTORY`.
+enum BackupCommand {
+    static let command = Command(
+        name: "backup", summary: "Back up the database, the media and, on request, the keys; the system may run",
+        parameters: ["DIRECTORY"],
+        options: [
+            .init("include-keys", "also write PARTITA_AUTH_KEY_SECRET from the environment, to keys.env"),
+            .init(
+                "media", value: "DIR", "where media are kept as files (default: PARTITA_MEDIA_DIRECTORY, or in --data)"),
+            LocalConfiguration.option,
+        ]
+    ) { arguments in
+        let directory = URL(fileURLWithPath: try arguments.required("DIRECTORY")).standardizedFileURL.path
+        let media = MediaPlace(arguments)
+        let secret = try SecretFile.value(of: keySecret, in: CurrentEnvironment.variables)?.text ?? ""
+        guard !arguments.has("include-keys") || !secret.isEmpty else {
+            throw ToolError("--include-keys: \(keySecret) is not set here")
+        }
+        let configuration = try LocalConfiguration(arguments: arguments)
+        guard !FileManager.default.fileExists(atPath: directory) else {
+            throw ToolError("\(directory) exists: a backup goes into a new directory")
+        }
+        // It has its name when it is whole.
+        let partial = directory + ".partial"
+        if FileManager.default.fileExists(atPath: partial) { try FileManager.default.removeItem(atPath: partial) }
+        try FileManager.default.createDirectory(
+            atPath: partial, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try await Tool.run(configuration) { tool in
+            var manifest = try await write(tool, configuration, media: media, to: partial)
+            if arguments.has("include-keys") {
+                try writeKeys(secret, to: BackupManifest.keys(in: partial))
+                manifest.hasKeys = true
+            }
+            try manifest.write(to: partial)
+            try FileManager.default.moveItem(atPath: partial, toPath: directory)
+            report(manifest, directory, media)
+        }
+    }
+
+    /// What signing keys and secrets in the database are encrypted with.
+    static let keySecret = "PARTITA_AUTH_KEY_SECRET"
+
+    private static func write(
+        _ tool: Tool, _ configuration: LocalConfiguration, media: MediaPlace, to directory: String
+    ) async throws -> BackupManifest {
+        // Before and after the dump: objects that are removed meanwhile are in the first copy, new ones in the second.
+        if let files = media.files { try MediaCopy.run(from: files, to: BackupManifest.media(in: directory)) }
+        var manifest = try await tool.postgres.withTransaction(isolation: .repeatableRead) { transaction in
+            try await transaction.execute("set local idle_in_transaction_session_timeout = 0")
+            let snapshot: String = try await transaction.query("select pg_export_snapshot()").only.decode(0)
+            var manifest = try await describe(transaction)
+            try await Progress.step("dumping \(manifest.schemas.count) schemas") {
+                try await PostgresDump(configuration).dump(
+                    manifest.schemas, snapshot: snapshot, to: BackupManifest.dump(in: directory))
+            }
+            if media.files == nil { try await writeInventory(transaction, to: BackupManifest.inventory(in: directory)) }
+            manifest.media.areCopied = media.files != nil
+            return manifest
+        }
+        if let files = media.files { try MediaCopy.run(from: files, to: BackupManifest.media(in: directory)) }
+        let size = try FileManager.default.attributesOfItem(atPath: BackupManifest.dump(in: directory))[.size] as? Int
+        manifest.dumpBytes = size ?? 0
+        return manifest
+    }
+
+    private static func describe(_ transaction: PostgresTransaction) async throws -> BackupManifest {
+        let row = try await transaction.query(
+            """
+            select to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), (select max(epoch) from partita.epochs),
+                (select array_agg(distinct s) from (
+                    select 'partita' union all select schema_name from partita.collections) as names(s)),
+                (select coalesce(array_agg(extname::text order by extname), '{}') from pg_extension where extname <> 'plpgsql'),
+                (select coalesce(array_agg(distinct app), '{}') from partita.collections),
+                to_regclass('partita.media_objects') is not null
+            """
+        ).only
+        let (time, epoch, schemas, extensions, apps, hasMedia) = try row.decode(
+            (String, Int, [String], [String], [String], Bool).self)
+        var media = BackupManifest.Media(objects: 0, bytes: 0, areCopied: false)
+        if hasMedia {
+            (media.objects, media.bytes) = try await transaction.query(
+                "select count(*), coalesce(sum(size), 0)::bigint from partita.media_objects where is_stored"
+            ).only.decode((Int, Int).self)
+        }
+        return BackupManifest(
+            createdAt: time, epoch: epoch, schemas: schemas, extensions: extensions, dumpBytes: 0, apps: apps,
+            media: media, hasKeys: false)
+    }
+
+    /// The keys of the objects that the database names, one a line.
+    private static func writeInventory(_ transaction: PostgresTransaction, to file: String) async throws {
+        let hasMedia: Bool = try await transaction.query("select to_regclass('partita.media_objects') is not null").only
+            .decode(0)
+        guard hasMedia else { return }
+        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]),
+            let handle = FileHandle(forWritingAtPath: file)
+        else { throw ToolError("\(file) can't be written") }
+        defer { handle.closeFile() }
+        var last = ""
+        while true {
+            let objects = try await transaction.query(
+                "select object from partita.media_objects where is_stored and object > $1 order by object limit 10000",
+                [.text(last)]
+            ).decode(String.self)
+            guard let end = objects.last else { return }
+            last = end
+            try handle.write(contentsOf: Data((objects.joined(separator: "\n") + "\n").utf8))
+        }
+    }
+
+    private static func writeKeys(_ secret: String, to file: String) throws {
+        let text = Data("\(keySecret)=\(secret)\n".utf8)
+        guard FileManager.default.createFile(atPath: file, contents: text, attributes: [.posixPermissions: 0o600])
+        else {
+            throw ToolError("\(file) can't be written")
+        }
+    }
+
+    private static func report(_ manifest: BackupManifest, _ directory: String, _ media: MediaPlace) {
+        Output.line(directory)
+        let objects = "\(manifest.media.objects) objects, \(manifest.media.bytes) bytes"
+        if manifest.media.areCopied {
+            Progress.line("media are in it: \(objects)")
+        } else if manifest.media.objects > 0 {
+            Progress.line(
+                "MEDIA ARE NOT IN IT: \(objects). \(media.advice); \(directory)/media-objects.txt has their names")
+        }
+        if manifest.hasKeys {
+            Progress.line(
+                "the key that secrets are encrypted with is in it (keys.env): whoever has the backup can sign in as anybody"
+            )
+        } else {
+            Progress.line(
+                "THE KEY IS NOT IN IT: keep \(keySecret) somewhere else, or pass --include-keys; without it a restored system can't read its signing keys and secrets"
+            )
+        }
+    }
+}
+
+extension PostgresRows {
+    /// The row of a query that has one.
+    var only: PostgresRow {
+        get throws {
+            guard let row = first else { throw ToolError("Postgres answered nothing") }
+            return row
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+
+/// What a backup is, and what it has: `manifest.json` in its directory. A directory without one is no backup.
+struct BackupManifest: Codable, Sendable {
+    /// How the directory is laid out; a later version may be another.
+    static let currentFormat = 1
+
+    var format = currentFormat
+    /// When its snapshot of the database was taken, ISO 8601.
+    var createdAt: String
+    /// The database's epoch then.
+    var epoch: Int
+    /// Of the database that the dump has: what a restore replaces.
+    var schemas: [String]
+    /// Of Postgres, which the dump's indexes need.
+    var extensions: [String]
+    var dumpBytes: Int
+    /// The apps that were deployed.
+    var apps: [String]
+    var media: Media
+    /// Whether `keys.env` is there.
+    var hasKeys: Bool
+
+    /// The objects that the database names.
+    struct Media: Codable, Sendable {
+        var objects: Int
+        var bytes: Int
+        /// Whether the bytes are in `media/`; otherwise `media-objects.txt` names them.
+        var areCopied: Bool
+    }
+
+    static func dump(in directory: String) -> String { directory + "/database.dump" }
+    static func media(in directory: String) -> String { directory + "/media" }
+    static func inventory(in directory: String) -> String { directory + "/media-objects.txt" }
+    static func keys(in directory: String) -> String { directory + "/keys.env" }
+    private static func file(in directory: String) -> String { directory + "/manifest.json" }
+
+    /// Reads that of a backup, and looks whether the dump is whole.
+    /// - Throws: `ToolError` that says what is missing.
+    static func read(from directory: String) throws -> BackupManifest {
+        guard let data = FileManager.default.contents(atPath: file(in: directory)) else {
+            throw ToolError("\(directory) is no backup: it has no manifest.json")
+        }
+        let manifest: BackupManifest
+        do {
+            manifest = try JSONDecoder().decode(BackupManifest.self, from: data)
+        } catch {
+            throw ToolError("\(file(in: directory)) can't be read: \(error)")
+        }
+        guard manifest.format == currentFormat else {
+            throw ToolError("\(directory) is of format \(manifest.format), this tool reads \(currentFormat)")
+        }
+        let size = try? FileManager.default.attributesOfItem(atPath: dump(in: directory))[.size] as? Int
+        guard size == manifest.dumpBytes else {
+            throw ToolError(
+                "\(dump(in: directory)) is damaged: it has \(size.map { "\($0)" } ?? "no") bytes, not \(manifest.dumpBytes)"
+            )
+        }
+        return manifest
+    }
+
+    func write(to directory: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try encoder.encode(self).write(to: URL(fileURLWithPath: Self.file(in: directory)))
+    }
+}

@@ -1,0 +1,65 @@
+import EventLoop
+import EventStream
+import EventTopics
+import Kafka
+
+/// Empties the topics of a pool after a restore: they tell of a time that the database has forgotten. With a topic the broker forgets
+/// the offsets of its consumer groups. The services fill the compacted ones from Postgres at their start (signing keys, app
+/// definitions, grants), and consumers find what they haven't handled in Postgres.
+struct BrokerReset: Sendable {
+    private let admin: KafkaAdmin
+    private let pool: String
+    private let replication: Int?
+    /// It is emptied by starting it again, and has no admin API.
+    private let isEmbedded: Bool
+
+    init(_ tool: Tool) {
+        admin = KafkaAdmin(configuration: tool.kafka)
+        pool = tool.pool
+        replication = tool.replication
+        isEmbedded = tool.kafka.embedded
+    }
+
+    private var names: [String] { TopicOwner.topics(pool: pool).map(\.name) }
+
+    /// - Throws: `KafkaError` when the broker doesn't answer: better before the database is another one.
+    func check() async throws {
+        guard let name = names.first else { return }
+        do {
+            _ = try await admin.metadata(name)
+        } catch let error as KafkaError where error.code == .unknownTopic {
+            return
+        }
+    }
+
+    /// Deletes the topics and makes them anew.
+    func run() async throws {
+        if isEmbedded {
+            Progress.line("  the embedded broker forgets its topics when it ends: start it again")
+        } else {
+            try await admin.deleteTopics(names)
+            for name in names { try await waitUntilGone(name) }
+            try await TopicOwner.createAll(pool: pool, on: admin, replicationFactor: replication)
+        }
+        await admin.close()
+    }
+
+    /// A broker deletes in the background, and a topic that is being deleted can't be made.
+    private func waitUntilGone(_ name: String) async throws {
+        let deadline = ContinuousClock.now + .seconds(60)
+        var backoff = ReconnectBackoff()
+        while true {
+            do {
+                _ = try await admin.metadata(name)
+            } catch let error as KafkaError where error.code == .unknownTopic {
+                return
+            }
+            guard ContinuousClock.now < deadline else {
+                throw ToolError(
+                    "the database is restored, but the broker still has the topic \(name): delete the topics of the pool before the services start"
+                )
+            }
+            try await Task.sleep(for: backoff.next())
+        }
+    }
+}

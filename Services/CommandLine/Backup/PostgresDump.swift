@@ -1,0 +1,64 @@
+import ChildProcesses
+import Foundation
+import LocalEngines
+import Postgres
+import ServiceEngines
+
+/// Runs `pg_dump`, `pg_restore` and `psql` on the database that a URL names. A password goes by the environment, where other users of
+/// the machine don't see it.
+struct PostgresDump: Sendable {
+    private let url: String
+    private let environment: [String: String]
+
+    init(_ configuration: LocalConfiguration) throws {
+        let settings = EngineSettings.postgres(try configuration.engines(), as: "partita")
+        var environment = CurrentEnvironment.variables
+        var url = settings.url
+        if let password = settings.password, !password.isEmpty { environment["PGPASSWORD"] = password }
+        if var parts = URLComponents(string: url), let password = parts.password {
+            environment["PGPASSWORD"] = password
+            parts.password = nil
+            url = parts.string ?? url
+        }
+        environment["PGOPTIONS"] = "-c statement_timeout=0 -c lock_timeout=0 -c client_min_messages=warning"
+        self.url = url
+        self.environment = environment
+    }
+
+    /// Writes schemas as another session sees them.
+    /// - Parameter snapshot: as `pg_export_snapshot` names it, while its transaction is open.
+    func dump(_ schemas: [String], snapshot: String, to file: String) async throws {
+        let names = schemas.flatMap { ["-n", "\"" + $0.replacing("\"", with: "\"\"") + "\""] }
+        let program = try PostgresPrograms.directory(of: "pg_dump") + "/pg_dump"
+        try await run(
+            program, ["-Fc", "--no-owner", "--no-acl", "--snapshot", snapshot, "-f", file, "-d", url] + names)
+    }
+
+    /// Runs `before`, what a dump says, and `after`, all in one transaction: whatever fails, nothing has changed.
+    func restore(_ file: String, before: String, after: String) async throws {
+        var environment = environment
+        environment["PARTITA_BEFORE"] = before
+        environment["PARTITA_AFTER"] = after
+        let programs = try PostgresPrograms.directory(of: "pg_restore")
+        // A dump that ends too early must not be committed: then the script ends with what is no SQL.
+        let script = """
+            { printf '%s\\n' "$PARTITA_BEFORE"
+              "$1/pg_restore" --no-owner --no-acl -f - "$2" || printf '\\n;the dump could not be read;\\n'
+              printf '%s\\n' "$PARTITA_AFTER"
+            } | "$1/psql" -X -q -o /dev/null -v ON_ERROR_STOP=1 --single-transaction -d "$3" -f -
+            """
+        try await run("/bin/sh", ["-c", script, "sh", programs, file, url], environment)
+    }
+
+    private func run(_ program: String, _ arguments: [String], _ environment: [String: String]? = nil) async throws {
+        let run = try await CapturedRun.run(program, arguments, environment: environment ?? self.environment)
+        guard run.status.isSuccess else {
+            let name =
+                (program as NSString).lastPathComponent == "sh" ? "psql" : (program as NSString).lastPathComponent
+            let lines = run.output.split(separator: "\n")
+            let reason =
+                lines.first { $0.contains("ERROR") || $0.contains("error:") } ?? lines.last ?? "it said nothing"
+            throw ToolError("\(name) failed (\(run.status)): \(reason)")
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import ChildProcesses
+import EventStream
+import Foundation
+import Kafka
+import LocalEngines
+import Postgres
+import ServiceBootstrap
+
+/// `partita restore DIRECTORY`.
+enum RestoreCommand {
+    static let command = Command(
+        name: "restore", summary: "Put a backup in the place of what the database has; the services must be stopped",
+        parameters: ["DIRECTORY"],
+        options: [
+            .init(
+                "media", value: "DIR", "where media are kept as files (default: PARTITA_MEDIA_DIRECTORY, or in --data)"),
+            LocalConfiguration.option,
+        ]
+    ) { arguments in
+        let directory = URL(fileURLWithPath: try arguments.required("DIRECTORY")).standardizedFileURL.path
+        let manifest = try BackupManifest.read(from: directory)
+        let places = Places(data: arguments.value("data"))
+        let ownsPostgres = FileManager.default.fileExists(atPath: places.engines + "/postgres")
+        let named = try? LocalConfiguration(arguments: arguments)  // there may be none yet
+        let isGiven = ["PARTITA_POSTGRES_URL", SecretFile.variable(of: "PARTITA_POSTGRES_URL")].contains {
+            CurrentEnvironment.variables[$0] != nil
+        }
+        if let named, isGiven || !ownsPostgres {
+            try await restore(manifest, from: directory, media: MediaPlace(arguments), named)
+        } else {
+            // A system of `partita up`, which is stopped: its engines are needed for as long as this takes.
+            try await SystemLock.hold(places) {
+                let engines = try await StartedEngines.start(in: places, basePort: try basePort(arguments))
+                do {
+                    try await restore(
+                        manifest, from: directory, media: MediaPlace(arguments),
+                        LocalConfiguration(engines: engines, arguments))
+                    await engines.stop()
+                } catch {
+                    await engines.stop()
+                    throw error
+                }
+            }
+        }
+    }
+
+    /// The first port of the system that the data directory has; otherwise as for `partita up`.
+    private static func basePort(_ arguments: Arguments) throws -> Int {
+        let port = (try? LocalConfiguration(arguments: arguments)).flatMap { URL(string: $0.postgresURL)?.port }
+        return port.map { $0 - 10 } ?? 8080
+    }
+
+    private static func restore(
+        _ manifest: BackupManifest, from directory: String, media: MediaPlace, _ configuration: LocalConfiguration
+    ) async throws {
+        try await Tool.run(configuration) { tool in
+            try await refuseWhileServicesRun(tool.postgres)
+            let topics = BrokerReset(tool)
+            try await topics.check()
+            if manifest.media.areCopied, let files = media.files {
+                try await Progress.step("copying media") {
+                    try MediaCopy.run(from: BackupManifest.media(in: directory), to: files)
+                }
+            }
+            try await Progress.step("restoring the database of \(manifest.createdAt)") {
+                try await PostgresDump(configuration).restore(
+                    BackupManifest.dump(in: directory), before: try await preface(manifest, tool.postgres),
+                    after: epilogue)
+            }
+            try await Progress.step("emptying topics") { try await topics.run() }
+            let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
+            Output.line("restored, epoch \(epoch)")
+            if manifest.media.areCopied, media.files == nil {
+                Progress.line("MEDIA WERE NOT RESTORED: name their directory with --media")
+            } else if !manifest.media.areCopied, manifest.media.objects > 0 {
+                Progress.line(
+                    "media are the object store's: it must still have the \(manifest.media.objects) objects in media-objects.txt"
+                )
+            }
+            Progress.line(
+                manifest.hasKeys
+                    ? "start the services with the key in \(directory)/keys.env"
+                    : "start the services with the \(BackupCommand.keySecret) that was in use when the backup was made")
+        }
+    }
+
+    /// A service that runs would go on with what it has in memory, and write it.
+    private static func refuseWhileServicesRun(_ client: PostgresClient) async throws {
+        let names = try await client.query(
+            """
+            select distinct application_name from pg_stat_activity
+            where datname = current_database() and application_name = any($1::text[]) order by 1
+            """, [.textArray(LocalSystem.serviceNames)]
+        ).decode(String.self)
+        guard names.isEmpty else {
+            throw ToolError("\(names.joined(separator: ", ")) still use the database: stop the services first")
+        }
+    }
+
+    /// Everything of this project goes, also what was made after the backup.
+    private static func preface(_ manifest: BackupManifest, _ client: PostgresClient) async throws -> String {
+        let known: Bool = try await client.query("select to_regclass('partita.collections') is not null").only.decode(0)
+        let present =
+            known
+            ? try await client.query("select distinct schema_name from partita.collections").decode(String.self) : []
+        let schemas = Set(present).union(manifest.schemas).union(["partita"])
+        return
+            (schemas.sorted().map { "drop schema if exists \($0.postgresIdentifier) cascade;" }
+            + manifest.extensions.map { "create extension if not exists \($0.postgresIdentifier) schema public;" })
+            .joined(separator: "\n")
+    }
+
+    /// Numbers go on in a new epoch, so that what devices and topics have of the time after the backup counts for nothing. Who led
+    /// the relay then doesn't now.
+    private static let epilogue = """
+        select partita.begin_epoch('restored');
+        delete from partita.relay_leases;
+        delete from partita.relay_members;
+        """
+}
+
+extension LocalConfiguration {
+    /// Of engines that were started here.
+    init(engines: StartedEngines, _ arguments: Arguments) {
+        var values = (try? LocalConfiguration(arguments: arguments))?.values ?? [:]  // there may be none yet
+        values["postgres.url"] = engines.postgresURL
+        values["redis.url"] = engines.redisURL
+        values["kafka.bootstrap"] = engines.kafkaBootstrap
+        values["kafka.embedded"] = "\(engines.isEmbeddedBroker)"
+        self.init(values: values)
+    }
+}

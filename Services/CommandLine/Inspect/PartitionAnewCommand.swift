@@ -1,0 +1,22 @@
+import DocumentModel
+import DocumentStore
+
+/// `partita partition serve-anew`.
+enum PartitionAnewCommand {
+    static let command = Command(
+        name: "partition serve-anew",
+        summary:
+            "Let every device take a partition once more from the beginning, or all of an app; their own writes stay",
+        parameters: ["VALUE?"],
+        options: [Command.appOption, LocalConfiguration.option]
+    ) { arguments in
+        // A value that is no key text yet is a string, as most partition keys are.
+        let text = arguments.parameter("VALUE").map { Value(keyText: $0) == nil ? "s:" + $0 : $0 }
+        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+            let documents = try await tool.store(of: arguments.app)
+            let count = try await documents.store.serveAnew(
+                app: documents.app, partition: text.map { Partition(text: $0) })
+            Output.line("\(count) partitions are served anew; devices that are connected connect again")
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import ChildProcesses
+import DocumentModel
+import Foundation
+import PartitaClient
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// A system that goes back to a backup, by the commands in `Deploy/README.md`.
+    struct RestoredSystemTests {
+        @Test func `after a restore every device has what Postgres has, and the server has again what it forgot`()
+            async throws
+        {
+            let name = "partita-e2e-restored-\(getpid())"
+            let first = try await RunningSystem.start(name)
+            let ada = try await TestDevice.register("ada", on: first)
+            let talk = try await ada.beginConversation()
+            let devices = try await ["exact", "behind", "ahead", "both"].asyncMap {
+                try await Device($0, of: ada, first)
+            }
+            let (exact, behind, ahead, both) = (devices[0], devices[1], devices[2], devices[3])
+            var sent: [String] = []
+            for device in devices { sent.append(try await device.send("first, by \(device.name)", to: talk)) }
+            for device in devices { try await talk.waitUntilSame(device.handle(talk)) }
+            // One stays behind, one has exactly the backup, the others see and write more.
+            try await behind.close()
+            sent.append(try await both.send("before the backup", to: talk))
+            try await talk.waitUntilSame(exact.handle(talk))
+            try await exact.close()
+
+            let backup = "\(first.directory)/backups/2026-11-22"
+            try await run("partita backup", backup, first)
+            try await tamper(first)
+            for device in [ahead, both] {
+                for number in 1...3 {
+                    sent.append(try await device.send("forgotten \(number), by \(device.name)", to: talk))
+                }
+                try await device.handle(talk).waitForUploads()
+            }
+            for device in [ahead, both] { try await talk.waitUntilSame(device.handle(talk)) }
+            try await both.close()
+
+            try await ada.close()
+            #expect(await first.up.terminate(grace: .seconds(40)) == .exited(0))
+            try await run("partita restore", backup, first)
+            let second = try await RunningSystem.start(name, basePort: first.basePort)
+            let again = TestConversation(id: talk.id, system: second)
+
+            // What comes first is written in the new epoch: everything before it has revisions of the former one.
+            let fresh = try await Device("fresh", of: ada, second)
+            sent.append(try await fresh.send("after the restore", to: again))
+            try await fresh.handle(again).waitForUploads()
+            let back = try await [exact, behind, both].asyncMap { try await Device($0.name, of: ada, second) }
+            let everybody = back + [ahead, fresh]
+            do {
+                try await eventually("Postgres has all \(sent.count) messages again", within: .seconds(90)) {
+                    Set(try await again.rows().keys) == Set(sent.map { "s:" + $0 })
+                }
+                for device in everybody { try await again.waitUntilSame(device.handle(again)) }
+            } catch {
+                throw SystemFailure(description: "\(error)\n\(second.logEnds())")
+            }
+            for device in everybody {
+                #expect(try await device.handle(again).pending().isEmpty)
+                #expect(try await device.handle(again).rejected().isEmpty)
+                try await device.close()
+            }
+            // What was made after the backup is gone.
+            #expect(try await second.query("select to_regclass('partita.made_since') is null").first?.decode(0) == true)
+            #expect(await second.up.terminate(grace: .seconds(40)) == .exited(0))
+        }
+
+        @Test func `a restore refuses what is no backup, and a system that runs`() async throws {
+            let system = try await RunningSystem.shared()
+            let nothing = try await tool(["restore", "/nonexistent"], system)
+            #expect(nothing.status == .exited(1))
+            #expect(nothing.output.contains("/nonexistent is no backup"), "\(nothing.output)")
+            let backup = "\(system.directory)/backups/running"
+            let made = try await tool(["backup", backup], system)
+            #expect(made.status == .exited(0), "\(made.output)")
+            #expect(made.output.contains("THE KEY IS NOT IN IT"), "\(made.output)")
+            let running = try await tool(["restore", backup], system)
+            #expect(running.status == .exited(1))
+            #expect(running.output.contains("a system runs in"), "\(running.output)")
+            let url = try system.setting("postgres.url")
+            let used = try await tool(
+                ["restore", backup], system,
+                [
+                    "PARTITA_POSTGRES_URL": url, "PARTITA_KAFKA_BOOTSTRAP": try system.setting("kafka.bootstrap"),
+                    "PARTITA_KAFKA_EMBEDDED": try system.setting("kafka.embedded"),
+                ])
+            #expect(used.status == .exited(1))
+            #expect(used.output.contains("still use the database"), "\(used.output)")
+            // A dump that was cut off changes nothing.
+            let dump = "\(backup)/database.dump"
+            let whole = try Data(contentsOf: URL(fileURLWithPath: dump))
+            try whole.dropLast(1).write(to: URL(fileURLWithPath: dump))
+            let damaged = try await tool(["restore", backup], system)
+            #expect(damaged.output.contains("is damaged"), "\(damaged.output)")
+        }
+
+        // MARK: The documented commands
+
+        /// Runs the line of `Deploy/README.md` that begins so, with the backup's directory of the test.
+        private func run(_ beginning: String, _ directory: String, _ system: RunningSystem) async throws {
+            let readme = try String(contentsOfFile: TestApp.rchat + "/../../README.md", encoding: .utf8)
+            let lines = readme.split(separator: "\n").filter { $0.hasPrefix(beginning + " ") }
+            guard let line = lines.first, lines.count == 1, let place = line.split(separator: " ").dropFirst(2).first
+            else {
+                throw SystemFailure(description: "Deploy/README.md doesn't say `\(beginning) DIRECTORY` once: \(lines)")
+            }
+            try FileManager.default.createDirectory(
+                atPath: (directory as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            let command = line.replacing(place, with: directory)
+            let run = try await CapturedRun.run("/bin/sh", ["-c", String(command)], environment: environment(system))
+            guard run.status.isSuccess else { throw SystemFailure(description: "\(command): \(run.output)") }
+        }
+
+        private func tool(_ words: [String], _ system: RunningSystem, _ changes: [String: String] = [:]) async throws
+            -> CapturedRun
+        {
+            try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), words,
+                environment: environment(system).merging(changes) { $1 })
+        }
+
+        private func environment(_ system: RunningSystem) -> [String: String] {
+            var environment = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+            environment["PARTITA_DATA"] = system.directory
+            let tools = (CurrentEnvironment.sibling("partita") as NSString).deletingLastPathComponent
+            environment["PATH"] = tools + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
+            return environment
+        }
+
+        /// What made the old path fail: tables of changes of other days, a collection and a table that are not in the backup.
+        private func tamper(_ system: RunningSystem) async throws {
+            for statement in [
+                "select partita.ensure_change_tables(20)", "create table partita.made_since (n int)",
+                "select partita.ensure_collection('rchat', 'RChat', 'MadeSince', 'partition')",
+            ] { _ = try await system.query(statement) }
+        }
+
+        // MARK: Devices
+
+        /// One more device of a person; with the folder of an earlier one it is that again.
+        private final class Device: Sendable {
+            let name: String
+            private let app: PartitaApp
+            private let session: Session
+
+            init(_ name: String, of person: TestDevice, _ system: RunningSystem) async throws {
+                self.name = name
+                let folder = "\(system.directory)/devices/\(person.email)-\(name)"
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                var configuration = PartitaConfiguration(
+                    appId: "rchat", baseURL: system.publicURL, directory: folder, loop: system.loop)
+                configuration.reconnect = (.milliseconds(200), .seconds(1))
+                app = try await PartitaApp(configuration)
+                if let session = try await app.session() {
+                    self.session = session
+                } else {
+                    session = try await app.logIn(.emailPassword(email: person.email, password: TestDevice.password))
+                }
+            }
+
+            func handle(_ talk: TestConversation) async throws -> PartitionHandle {
+                try await session.openPartition(talk.partition, waitForFirstSync: true)
+            }
+
+            func send(_ text: String, to talk: TestConversation) async throws -> String {
+                let id = UUID().uuidString.lowercased()
+                try await handle(talk).write {
+                    $0.insert(
+                        "ChatMessage",
+                        [
+                            "_id": .string(id), "partition": talk.partition, "text": .string(text),
+                            "author": .string(name), "timestamp": .date(Int64(Date().timeIntervalSince1970 * 1000)),
+                        ])
+                }
+                return id
+            }
+
+            func close() async throws { try await app.close() }
+        }
+    }
+}
+
+extension Sequence {
+    fileprivate func asyncMap<R>(_ body: (Element) async throws -> R) async throws -> [R] {
+        var results: [R] = []
+        for element in self { results.append(try await body(element)) }
+        return results
+    }
+}
