@@ -69,7 +69,7 @@ import Testing
 
         try await table.add(
             [Dependency(database: "Test", collection: "User", filter: try Filter(["_id": "ann"]))], of: subject("six"))
-        let collections = try await table.collections(of: [app, "nobody's"])
+        let collections = try await table.collections(of: [ExactText(app), "nobody's"])
         #expect(
             Set(collections.map { "\($0.app) \($0.namespace.database).\($0.namespace.collection)" })
                 == ["\(app) Test.Room", "\(app) Test.User"])

@@ -14,7 +14,7 @@ struct ChangesHandler: ChangeHandler {
 
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
         var concerned = ConcernedCollections()
-        for app in apps {
+        for app in apps.map(\.text) {
             guard let known = self.apps.app(app) else {
                 concerned.addEverything(of: app)
                 continue

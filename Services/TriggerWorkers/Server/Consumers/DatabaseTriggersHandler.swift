@@ -17,7 +17,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
         // A trigger sees every event since it was deployed, also the one right behind it.
         try await self.apps.refresh()
         var concerned = ConcernedCollections()
-        for app in apps {
+        for app in apps.map(\.text) {
             for trigger in self.apps.app(app)?.definition.triggers ?? [] where !trigger.isDisabled {
                 guard case .database(let condition) = trigger.event else { continue }
                 concerned.add(app, database: condition.database, collection: condition.collection)
