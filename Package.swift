@@ -31,13 +31,17 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources
 }
 
 /// A service is a module (`Server/`) and an executable (`Run/`).
-func service(_ name: String, executable: String, _ dependencies: [Target.Dependency]) -> [Target] {
+/// - Parameter run: what its executable needs besides the module.
+func service(
+    _ name: String, executable: String, _ dependencies: [Target.Dependency],
+    run: [Target.Dependency] = ["ServiceBootstrap"]
+) -> [Target] {
     [
         .target(
             name: name, dependencies: dependencies, path: "Services/\(name)/Server",
             swiftSettings: settings(of: name)),
         .executableTarget(
-            name: executable, dependencies: [.init(stringLiteral: name), "ServiceBootstrap"],
+            name: executable, dependencies: [.init(stringLiteral: name)] + run,
             path: "Services/\(name)/Run", swiftSettings: settings),
     ]
 }
@@ -88,6 +92,8 @@ let libraries: [Target] = [
     // what posix_spawn can't say
     .target(name: "Cspawn", path: "Libraries/C/Cspawn"),
     library("ChildProcesses", ["Cspawn", "EventLoop"]),
+    // what a process gives up before it runs what nobody vouches for
+    .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
     // Layer 2: the domain, pure.
@@ -128,7 +134,7 @@ let libraries: [Target] = [
         "ServiceEngines",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPServer", "Kafka", "Lifecycle",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle",
             "Logging",
             "Postgres", "Redis", "ServiceBootstrap",
         ]),
@@ -187,7 +193,8 @@ let services: [Target] =
             "ServiceBootstrap", "ServiceEngines",
         ])
     + service(
-        "FunctionHost", executable: "function-host", ["Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"])
+        "FunctionHost", executable: "function-host",
+        ["Cconfine", "Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"], run: [])
     + [
         .executableTarget(
             name: "partita",
@@ -295,7 +302,9 @@ let testTargets: [Target] = [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
             "Functions", "Logging", "Postgres", "TestSupport",
         ]),
-    tests("Integration", "FunctionHostIntegrationTests", ["ChildProcesses", "DocumentModel", "FunctionProtocol"]),
+    tests(
+        "Integration", "FunctionHostIntegrationTests",
+        ["ChildProcesses", "DocumentModel", "FunctionProtocol", "Functions"]),
     tests(
         "Integration", "AuthIntegrationTests",
         [

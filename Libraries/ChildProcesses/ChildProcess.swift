@@ -9,6 +9,8 @@ public final class ChildProcess: Sendable {
         case discard
         /// Appended to the file, which is created when it is missing.
         case file(String)
+        /// A descriptor of the parent, as the writing end of a pipe.
+        case descriptor(Int32)
     }
 
     public enum ExitStatus: Hashable, Sendable {
@@ -54,17 +56,18 @@ public final class ChildProcess: Sendable {
     ///   - descriptors: further descriptors of the parent; the first becomes 3, the next 4, and so on.
     ///   - account: whom it runs as, when that isn't the present user; for root only.
     ///   - deathSignal: what it gets when the parent ends. A child that starts others must pass it on.
+    ///   - restrictions: what it may not do, nor any program that it becomes or starts.
     /// - Throws: `ChildProcessError` when the program can't be started.
     public static func spawn(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
         workingDirectory: String? = nil, output: Output = .inherit, descriptors: [Int32] = [], account: Account? = nil,
-        deathSignal: Int32 = SIGKILL
+        deathSignal: Int32 = SIGKILL, restrictions: Restrictions = Restrictions()
     ) throws(ChildProcessError) -> ChildProcess {
         try ParentThread.start(
             Launch(
                 executable: executable, arguments: arguments, environment: environment ?? CurrentEnvironment.variables,
                 workingDirectory: workingDirectory, output: output, descriptors: descriptors, account: account,
-                deathSignal: deathSignal))
+                deathSignal: deathSignal, restrictions: restrictions))
     }
 
     /// The exit status; waits for the end.

@@ -11,6 +11,7 @@ struct Launch: Sendable {
     let descriptors: [Int32]
     let account: ChildProcess.Account?
     let deathSignal: Int32
+    var restrictions = ChildProcess.Restrictions()
 
     /// Starts the child. It gets `deathSignal` when the calling thread ends.
     func spawn() throws(ChildProcessError) -> pid_t {
@@ -20,13 +21,18 @@ struct Launch: Sendable {
                 withOptionalCString(workingDirectory) { directory in
                     withOptionalCString(outputFile) { output in
                         descriptors.withUnsafeBufferPointer { descriptors in
-                            var request = cspawn_request(
-                                executable: arguments[0], arguments: arguments, environment: environment,
-                                directory: directory, output: output, descriptors: descriptors.baseAddress,
-                                descriptor_count: Int32(descriptors.count), death_signal: deathSignal,
-                                changes_account: account == nil ? 0 : 1, user: account?.user ?? 0,
-                                group: account?.group ?? 0)
-                            return cspawn(&request, &pid)
+                            limits.withUnsafeBufferPointer { limits in
+                                var request = cspawn_request(
+                                    executable: arguments[0], arguments: arguments, environment: environment,
+                                    directory: directory, output: output, output_descriptor: outputDescriptor,
+                                    descriptors: descriptors.baseAddress,
+                                    descriptor_count: Int32(descriptors.count), death_signal: deathSignal,
+                                    changes_account: account == nil ? 0 : 1, user: account?.user ?? 0,
+                                    group: account?.group ?? 0,
+                                    forbids_new_privileges: restrictions.forbidsNewPrivileges ? 1 : 0,
+                                    limits: limits.baseAddress, limit_count: Int32(limits.count))
+                                return cspawn(&request, &pid)
+                            }
                         }
                     }
                 }
@@ -38,10 +44,18 @@ struct Launch: Sendable {
 
     private var outputFile: String? {
         switch output {
-        case .inherit: nil
+        case .inherit, .descriptor: nil
         case .discard: "/dev/null"
         case .file(let path): path
         }
+    }
+
+    private var outputDescriptor: Int32 {
+        if case .descriptor(let number) = output { number } else { -1 }
+    }
+
+    private var limits: [cspawn_limit] {
+        restrictions.limits.map { cspawn_limit(resource: $0.key.number, most: rlim_t($0.value)) }
     }
 
     private func withOptionalCString<R>(_ string: String?, _ body: (UnsafePointer<CChar>?) -> R) -> R {

@@ -13,6 +13,8 @@ extension HTTPClient {
         public var maximumConnectionsPerHost = 32
         /// Connections that are kept open for reuse (default: 32).
         public var maximumIdleConnections = 32
+        /// Where it connects to (default: everywhere). A client with a proxy connects to the proxy, which then has to look after that.
+        public var egress = EgressPolicy.unrestricted
         /// A file of certificates to trust instead of the system's.
         public var certificateAuthorityFile: String?
         /// The URL of a proxy. The environment's variables for proxies are not read.

@@ -3,7 +3,7 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
     /// What kind of error it is.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case invalidRequest, resolve, connect, tls, timeout, tooLarge, tooManyRedirects, connectionLost,
+            case invalidRequest, refused, resolve, connect, tls, timeout, tooLarge, tooManyRedirects, connectionLost,
                 protocolError
             case authentication, deferred, rejected, overloaded, closed, failed
         }
@@ -11,6 +11,8 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
 
         /// The request can't be sent as it is: its URL, method, a header or an address is malformed.
         public static let invalidRequest = Code(value: .invalidRequest)
+        /// The client's egress policy refuses the address.
+        public static let refused = Code(value: .refused)
         /// The host's name has no address.
         public static let resolve = Code(value: .resolve)
         /// Nobody takes connections at the address.
@@ -51,6 +53,9 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
     /// libcurl's number of the error, 0 when it comes from elsewhere.
     public let curlCode: Int
 
+    /// Without the address: what a name of a private network resolves to is nothing for who made the URL.
+    static let egressRefused = HTTPClientError(
+        .refused, "the address isn't of the public internet, and the operator's setting egress.allow doesn't name it")
     static let shutDown = HTTPClientError(.closed, "the client was shut down")
 
     init(_ code: Code, _ message: String, curlCode: Int = 0) {

@@ -1,5 +1,6 @@
 import Ccurl
 import EventLoop
+import Glibc
 
 /// One exchange: the request as libcurl wants it, and the response as it comes.
 ///
@@ -18,6 +19,9 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     private var isPaused = false
     /// Why a callback of ours broke the exchange off; libcurl's own result says only that one did.
     private var failure: HTTPClientError?
+    private let egress: EgressPolicy
+    /// Whether the last address that was to be connected to was refused.
+    private var isRefused = false
     private var result: Result<Void, any Error>?
     /// Waits for bytes or the end.
     private var reader: UnsafeContinuation<[UInt8]?, any Error>?
@@ -28,11 +32,18 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     ) throws(HTTPClientError) {
         maximumBytes = request.maximumResponseBytes ?? configuration.maximumResponseBytes
         self.isStreaming = isStreaming
+        egress = configuration.egress
         easy = try CurlEasy()
         try easy.apply(request, configuration)
         try easy.set(CURLOPT_MAXFILESIZE_LARGE, size: max(1, maximumBytes))
         // Not retained: the multi handle retains the transfer as long as libcurl may call.
         let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_easy_open(
+            easy.handle,
+            { context, _, address in
+                guard let context, let address else { return CURL_SOCKET_BAD }
+                return Unmanaged<HTTPTransfer>.fromOpaque(context).takeUnretainedValue().open(address)
+            }, context)
         ccurl_easy_pointer(easy.handle, CURLOPT_HEADERDATA, context)
         ccurl_easy_data(easy.handle, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
             guard let bytes, let context else { return 0 }
@@ -48,6 +59,22 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     }
 
     // MARK: libcurl's side
+
+    /// The socket for a connection to an address: a host may have several, and redirects lead to further hosts.
+    private func open(_ target: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
+        let place = UnsafeRawPointer(target) + (MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
+        let bytes = UnsafeRawBufferPointer(start: place, count: Int(target.pointee.addrlen))
+        isRefused = !permits(bytes)
+        guard !isRefused else { return CURL_SOCKET_BAD }
+        return socket(
+            target.pointee.family, target.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue), target.pointee.protocol)
+    }
+
+    private func permits(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let (address, port) = IPAddress.of(bytes) else { return false }
+        return egress.permits(
+            address, port: port, host: CurlURL.host(ccurl_easy_info_text(easy.handle, CURLINFO_EFFECTIVE_URL)))
+    }
 
     private func receiveHeader(_ line: UnsafeRawBufferPointer) -> Int {
         if head.append(line) { return line.count }
@@ -74,6 +101,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
         switch result {
         case nil: end(.failure(HTTPClientError.shutDown))
         case CURLE_OK?: end(.success(()))
+        case CURLE_COULDNT_CONNECT? where isRefused: end(.failure(HTTPClientError.egressRefused))
         case let result?: end(.failure(failure ?? HTTPClientError(result, detail: easy.detail)))
         }
     }

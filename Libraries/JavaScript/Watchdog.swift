@@ -55,13 +55,14 @@ final class Watchdog {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
+    /// Opened once and read again and again: a process that is confined can't open files.
+    private static let memoryFile = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+
     /// The process's resident memory; the engine has no limit of its own that holds.
     static func residentBytes() -> Int {
-        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return 0 }
-        defer { close(descriptor) }
+        guard memoryFile >= 0 else { return 0 }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 128) { buffer in
-            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            let count = pread(memoryFile, buffer.baseAddress, buffer.count, 0)
             guard count > 0 else { return 0 }
             let words = String(decoding: buffer.prefix(count), as: UTF8.self).split(separator: " ")
             return words.count > 1 ? (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0

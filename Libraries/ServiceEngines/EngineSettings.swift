@@ -1,7 +1,9 @@
+public import Functions
+public import HTTPClient
 import Kafka
 import Postgres
 import Redis
-import ServiceBootstrap
+public import ServiceBootstrap
 
 /// The keys of the engines, the same in every service that works on the store.
 public enum EngineSettings {
@@ -59,6 +61,26 @@ public enum EngineSettings {
         "functions.rule-hosts", default: 4, range: 2...64,
         "Processes that run the functions of data rules, at most; half of them for one app.")
 
+    static let functionAccount = ConfigurationKey<String>.string(
+        "functions.account", default: HostConfinement.usualAccount,
+        "The account that functions run as where the service is root's; elsewhere they run as the service does.")
+    static let functionFilter = ConfigurationKey<Bool>.bool(
+        "functions.filter-calls", default: true,
+        "The kernel refuses functions' processes what they have no use for (seccomp); off only where it can't.")
+
+    /// For a service that runs functions.
+    public static let functionKeys: [ConfigurationKeyDescription] = [
+        functionAccount.description, functionFilter.description,
+    ]
+
+    static let egressAllow = ConfigurationKey<[String]>.list(
+        "egress.allow", default: [],
+        "Where apps' own requests (context.http, key sets of issuers) may go beside the public internet: addresses, ranges (10.0.0.0/8), names (reports.internal, *.internal), each also with a port."
+    )
+
+    /// For a service that asks for URLs which apps name.
+    public static let egressKeys: [ConfigurationKeyDescription] = [egressAllow.description]
+
     /// For gateways, which give the leases, and for those who look after what is left of them.
     public static let presenceTTL = ConfigurationKey<Duration>.duration(
         "presence.ttl", default: .seconds(30), range: .milliseconds(500)...(.seconds(3600)),
@@ -73,4 +95,32 @@ public enum EngineSettings {
     ]
 
     public static let keysWithRedis = keys + [redisURL.description, redisPassword.description]
+}
+
+extension FunctionHostPool.Configuration {
+    /// Hosts that are confined as `EngineSettings.functionKeys` say.
+    /// - Throws: `ConfigurationError` when the account isn't there or is root's.
+    public init(hosts: Int, _ configuration: Configuration) throws(ConfigurationError) {
+        do {
+            self.init(
+                hosts: hosts,
+                confinement: try HostConfinement(
+                    accountName: configuration[EngineSettings.functionAccount],
+                    filtersCalls: configuration[EngineSettings.functionFilter]))
+        } catch {
+            throw ConfigurationError(key: EngineSettings.functionAccount.description.name, error.description)
+        }
+    }
+}
+
+extension EgressPolicy {
+    /// What apps' requests may reach, as `EngineSettings.egressKeys` say.
+    /// - Throws: `ConfigurationError` when an entry means nothing.
+    public init(_ configuration: Configuration) throws(ConfigurationError) {
+        do {
+            try self.init(allowing: configuration[EngineSettings.egressAllow])
+        } catch {
+            throw ConfigurationError(key: EngineSettings.egressAllow.description.name, error.description)
+        }
+    }
 }

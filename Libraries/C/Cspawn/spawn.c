@@ -35,6 +35,8 @@ static int place_descriptors(const struct cspawn_request *request) {
   if (request->output) {
     if (open_as(request->output, O_WRONLY | O_CREAT | O_APPEND, 1) < 0) return -1;
     if (dup2(1, 2) < 0) return -1;
+  } else if (request->output_descriptor >= 0) {
+    if (dup2(request->output_descriptor, 1) < 0 || dup2(request->output_descriptor, 2) < 0) return -1;
   }
   for (int i = 0; i < request->descriptor_count; i++) {
     if (dup2(moved[i], 3 + i) < 0) return -1;
@@ -51,6 +53,19 @@ static int change_account(const struct cspawn_request *request) {
   return (int)syscall(SYS_setresuid, request->user, request->user, request->user);
 }
 
+/// Of the child alone: between vfork and exec limits are already its own.
+static int limit(const struct cspawn_request *request) {
+  for (int i = 0; i < request->limit_count; i++) {
+    struct rlimit both = {request->limits[i].most, request->limits[i].most};
+    // No more than the parent has: only root could raise it.
+    struct rlimit present;
+    if (getrlimit(request->limits[i].resource, &present) < 0) return -1;
+    if (both.rlim_max > present.rlim_max) both.rlim_cur = both.rlim_max = present.rlim_max;
+    if (setrlimit(request->limits[i].resource, &both) < 0) return -1;
+  }
+  return request->forbids_new_privileges ? prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) : 0;
+}
+
 /// After the change of the account, which forgets the signal.
 static int follow(const struct cspawn_request *request, pid_t parent) {
   if (!request->death_signal) return 0;
@@ -64,7 +79,7 @@ static void become(const struct cspawn_request *request, pid_t parent) {
   for (int number = 1; number < NSIG; number++) sigaction(number, &action, 0);  // some may not be changed
   if (setpgid(0, 0) < 0 || place_descriptors(request) < 0) return;
   if (request->directory && chdir(request->directory) < 0) return;
-  if (change_account(request) < 0 || follow(request, parent) < 0) return;
+  if (limit(request) < 0 || change_account(request) < 0 || follow(request, parent) < 0) return;
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, 0);

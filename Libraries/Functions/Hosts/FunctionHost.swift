@@ -3,6 +3,7 @@ import DocumentModel
 import EventLoop
 import FunctionProtocol
 import Glibc
+import Logging
 
 /// One host process, as its parent sees it: started, loaded with one app's functions, given one call at a time.
 ///
@@ -12,7 +13,11 @@ actor FunctionHost: LoopActor {
     nonisolated let bundle: FunctionBundle
     private let child: ChildProcess
     private let descriptor: Int32
+    private let outputDescriptor: Int32
+    private let memoryLimit: Int
+    private let logger: Logger
     private var watcher: FDWatcher?
+    private var output: HostOutput?
     private var frames = FrameBuffer()
     private var unsent: [UInt8] = []
     private var present: PresentCall?
@@ -29,33 +34,60 @@ actor FunctionHost: LoopActor {
         let number: Int
         let invocation: FunctionInvocation
         let deadline: LoopTimer
+        let memoryCheck: LoopTimer
         let continuation: CheckedContinuation<Value, any Error>
         var effects: [Task<Void, Never>] = []
         /// Whether nothing of the run has left its process.
         var isUntouched = true
     }
 
-    /// Starts the process and sends it the functions; it gets ready by itself, and a call waits in its socket until then.
-    init(executable: String, bundle: FunctionBundle, memoryLimit: Int, loop: EventLoop) throws {
+    /// Starts the process; `start` sends it the functions. It gets ready by itself, and a call waits in its socket until then.
+    init(
+        executable: String, bundle: FunctionBundle, memoryLimit: Int, confinement: HostConfinement, loop: EventLoop,
+        logger: Logger
+    ) throws {
         self.loop = loop
         self.bundle = bundle
+        self.memoryLimit = memoryLimit
+        self.logger = logger
         var ends: [Int32] = [0, 0]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
             throw ChildProcessError(executable: executable, errno: errno)
         }
         defer { Glibc.close(ends[1]) }
+        guard let pipe = HostOutput.pipe() else {
+            let failure = ChildProcessError(executable: executable, errno: errno)
+            Glibc.close(ends[0])
+            throw failure
+        }
+        defer { Glibc.close(pipe.writing) }
         do {
-            child = try ChildProcess.spawn(executable, ["\(memoryLimit)"], descriptors: [ends[1]])
+            child = try confinement.start(
+                executable, memoryLimit: memoryLimit, socket: ends[1], errors: .descriptor(pipe.writing))
         } catch {
             Glibc.close(ends[0])
+            Glibc.close(pipe.reading)
             throw error
         }
         _ = fcntl(ends[0], F_SETFL, fcntl(ends[0], F_GETFL) | O_NONBLOCK)
         descriptor = ends[0]
+        outputDescriptor = pipe.reading
     }
 
     /// Call once, before anything else.
     func start() throws {
+        do {
+            try watch()
+        } catch {
+            close(isExpected: true)
+            child.signal(SIGKILL)
+            throw error
+        }
+        send(.load(bundle))
+    }
+
+    private func watch() throws {
+        output = try HostOutput(outputDescriptor, on: loop)
         watcher = try FDWatcher(loop, fd: descriptor) { [unowned self] interest in
             assumeIsolated { host in
                 if interest.contains(.write) { host.flush() }
@@ -63,7 +95,6 @@ actor FunctionHost: LoopActor {
             }
         }
         watcher?.set(.read)
-        send(.load(bundle))
     }
 
     /// Runs a function to its end. When the task is cancelled, that is now.
@@ -91,8 +122,11 @@ actor FunctionHost: LoopActor {
         }
         let deadline = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.ranOutOfTime() } }
         deadline.start(ms: invocation.limits.wallMilliseconds)
+        let memoryCheck = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.checkMemory() } }
+        memoryCheck.start(ms: Self.memoryInterval, every: Self.memoryInterval)
         present = PresentCall(
-            number: number, invocation: invocation, deadline: deadline, continuation: continuation)
+            number: number, invocation: invocation, deadline: deadline, memoryCheck: memoryCheck,
+            continuation: continuation)
         send(.call(invocation.call))
     }
 
@@ -110,7 +144,7 @@ actor FunctionHost: LoopActor {
 
     /// Ends the process at once: whatever it did for the outside went through its parent.
     func stop() async {
-        close()
+        close(isExpected: true)
         child.signal(SIGKILL)
         _ = await child.wait()
     }
@@ -128,6 +162,20 @@ actor FunctionHost: LoopActor {
                 function: present?.invocation.call.function))
     }
 
+    /// Milliseconds between two looks at a call's memory.
+    private static let memoryInterval: UInt64 = 100
+
+    /// The host's own watchdog is asked between two steps of a script; one step of the engine's, as the filling of an array, can take all there is.
+    private func checkMemory() {
+        guard let resident = ResidentMemory.bytes(of: child.pid), resident > memoryLimit + memoryLimit / 4 else {
+            return
+        }
+        end(
+            because: FunctionFailure(
+                code: .memoryLimitExceeded, message: "the function used more memory than its limit",
+                function: present?.invocation.call.function))
+    }
+
     private func cancel(_ number: Int) {
         if present?.number == number { end(because: CancellationError()) }
     }
@@ -135,7 +183,7 @@ actor FunctionHost: LoopActor {
     /// Nobody asks the process: it may hang.
     private func end(because error: any Error) {
         child.signal(SIGKILL)
-        close(because: error)
+        close(because: error, isExpected: true)
     }
 
     private func receive() {
@@ -187,7 +235,7 @@ actor FunctionHost: LoopActor {
             self.memory = memory
             finish(result.mapError { $0 as any Error })
             // The process ends itself then, sooner or later: it must not get a call meanwhile.
-            if case .failure(let failure) = result, failure.code.endsHost { close() }
+            if case .failure(let failure) = result, failure.code.endsHost { close(isExpected: true) }
         }
     }
 
@@ -200,6 +248,7 @@ actor FunctionHost: LoopActor {
         guard let call = present else { return }
         present = nil
         call.deadline.close()
+        call.memoryCheck.close()
         for effect in call.effects { effect.cancel() }
         call.continuation.resume(with: result)
     }
@@ -224,10 +273,16 @@ actor FunctionHost: LoopActor {
         watcher?.set(unsent.isEmpty ? .read : [.read, .write])
     }
 
-    /// - Parameter error: why the present call is ended; `nil` when the process has ended by itself.
-    private func close(because error: (any Error)? = nil) {
+    /// - Parameters:
+    ///   - error: why the present call is ended; `nil` when the process has ended by itself.
+    ///   - isExpected: whether the process ends because it is to; otherwise it is told how it ended.
+    private func close(because error: (any Error)? = nil, isExpected: Bool = false) {
         guard isUsable else { return }
         isUsable = false
+        let words = output?.close() ?? ""
+        if output == nil { Glibc.close(outputDescriptor) }
+        output = nil
+        if !isExpected { tellEnd(words) }
         watcher?.close()
         watcher = nil
         Glibc.close(descriptor)
@@ -236,5 +291,14 @@ actor FunctionHost: LoopActor {
         finish(.failure(error ?? lost))
         checking?.resume(returning: lost)
         checking = nil
+    }
+
+    private func tellEnd(_ words: String) {
+        Task { [child, logger, bundle] in
+            let status = await child.wait()
+            logger.warning(
+                "a function host ended by itself",
+                metadata: ["app": "\(bundle.app)", "process.status": "\(status)", "process.output": "\(words)"])
+        }
     }
 }

@@ -21,16 +21,18 @@ public actor FunctionHostPool: LoopActor, Service {
         /// Calls that may wait, per app.
         public var waitingPerApp: Int
         public var executable: String
+        public var confinement: HostConfinement
 
         public init(
             hosts: Int = 8, memoryLimit: Int = 350 << 20, recycleMemory: Int64 = 200 << 20, waitingPerApp: Int = 1000,
-            executable: String = CurrentEnvironment.sibling("function-host")
+            executable: String = CurrentEnvironment.sibling("function-host"), confinement: HostConfinement = .usual
         ) {
             self.hosts = hosts
             self.memoryLimit = memoryLimit
             self.recycleMemory = recycleMemory
             self.waitingPerApp = waitingPerApp
             self.executable = executable
+            self.confinement = confinement
         }
     }
 
@@ -154,8 +156,8 @@ public actor FunctionHostPool: LoopActor, Service {
         if !idle.isEmpty, shares.taken + idle.count > configuration.hosts { await idle.removeFirst().stop() }
         do {
             let host = try FunctionHost(
-                executable: configuration.executable, bundle: bundle, memoryLimit: configuration.memoryLimit, loop: loop
-            )
+                executable: configuration.executable, bundle: bundle, memoryLimit: configuration.memoryLimit,
+                confinement: configuration.confinement, loop: loop, logger: logger)
             try await host.start()
             return host
         } catch {

@@ -1,6 +1,7 @@
 import DocumentModel
 import EventLoop
 import Functions
+import HTTPClient
 import HTTPServer
 public import Lifecycle
 import Postgres
@@ -15,7 +16,7 @@ public enum AuthServer {
     /// The service's main program.
     public static let main = ServiceMain(
         name: "auth", summary: "Accounts: sign-up, sign-in, sessions and tokens.", defaultPort: 8080,
-        keys: EngineSettings.keysWithRedis + AuthKeys.all)
+        keys: EngineSettings.keysWithRedis + EngineSettings.functionKeys + EngineSettings.egressKeys + AuthKeys.all)
 
     /// Makes the service: adds its routes to the context, opens nothing yet.
     ///
@@ -48,7 +49,8 @@ public enum AuthServer {
         let counts = ThrottleStore(
             redis: engines.redis, prefix: configuration.redisPrefix, metrics: metrics, logger: logger)
         let hosts = FunctionHostPool(
-            configuration: FunctionHostPool.Configuration(hosts: configuration.functionHosts),
+            configuration: try FunctionHostPool.Configuration(
+                hosts: configuration.functionHosts, context.configuration),
             loop: context.loops.next(),
             logger: logger)
         let service = AccountService(
@@ -59,7 +61,8 @@ public enum AuthServer {
             issuers: TokenIssuers(
                 registry: engines.registry,
                 published: PublishedKeys(
-                    loop: context.loops.next(), allowsPlain: configuration.allowsPlainKeySets, logger: logger),
+                    loop: context.loops.next(), allowsPlain: configuration.allowsPlainKeySets,
+                    egress: try EgressPolicy(context.configuration), logger: logger),
                 logger: logger),
             relay: relay,
             mail: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),

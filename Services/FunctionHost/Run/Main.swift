@@ -4,16 +4,43 @@ import Glibc
 /// `function-host MEMORY_LIMIT`: speaks with its parent on descriptor 3; the limit is in bytes.
 @main
 enum Main {
+    private static let usage = """
+        usage: function-host MEMORY_LIMIT [--account USER:GROUP] [--without-filter], with a socket on descriptor 3; services start it by themselves
+               function-host --confinement [--account USER:GROUP] [--without-filter] shows what a function's process may do
+        """
+
     static func main() {
-        guard CommandLine.arguments.count == 2, let limit = Int(CommandLine.arguments[1]), limit > 0 else {
-            return fail(
-                "usage: function-host MEMORY_LIMIT, with a socket on descriptor 3; services start it by themselves")
-        }
+        let words = Array(CommandLine.arguments.dropFirst())
+        guard let first = words.first, let confinement = confinement(words) else { return fail(usage) }
         do {
-            try FunctionHostServer(descriptor: 3, memoryLimit: limit).serve()
+            if first == "--confinement" {
+                for line in try confinement.attempts() { print(line) }
+                fflush(nil)
+            } else if let limit = Int(first), limit > 0 {
+                try FunctionHostServer(descriptor: 3, memoryLimit: limit, confinement: confinement).serve()
+            } else {
+                fail(usage)
+            }
         } catch {
             fail("\(error)")
         }
+    }
+
+    /// What the words behind the first say; `nil` when they say nothing that is known.
+    private static func confinement(_ words: [String]) -> Confinement? {
+        var confinement = Confinement()
+        var rest = words.dropFirst()
+        while let word = rest.popFirst() {
+            switch word {
+            case "--without-filter": confinement.filtersCalls = false
+            case "--account":
+                let ids = (rest.popFirst() ?? "").split(separator: ":").compactMap { UInt32($0) }
+                guard ids.count == 2 else { return nil }
+                confinement.account = (ids[0], ids[1])
+            default: return nil
+            }
+        }
+        return confinement
     }
 
     private static func fail(_ message: String) {

@@ -9,6 +9,7 @@ import JavaScript
 public final class FunctionHostServer {
     private let connection: HostConnection
     private let machine: JavaScriptVirtualMachine
+    private let confinement: Confinement
     private var bundle = FunctionBundle(app: "", version: 0, functions: [])
     private var spare: JavaScriptContext?
     private var run: FunctionRun?
@@ -16,15 +17,22 @@ public final class FunctionHostServer {
     /// - Parameters:
     ///   - descriptor: the socket to the parent.
     ///   - memoryLimit: bytes of resident memory beyond which a script is ended.
-    public init(descriptor: Int32, memoryLimit: Int) {
+    ///   - confinement: what this process gives up: in part now, the rest before it takes a request.
+    /// - Throws: `ConfinementError`.
+    public init(descriptor: Int32, memoryLimit: Int, confinement: Confinement) throws {
+        try confinement.begin(descriptors: descriptor + 1)
+        self.confinement = confinement
         connection = HostConnection(descriptor: descriptor)
         machine = JavaScriptVirtualMachine(memoryLimit: memoryLimit)
     }
 
     /// Returns when the parent has closed the socket, or when the machine is used up.
-    /// - Throws: `FunctionProtocolError` when the parent speaks another protocol; `JavaScriptError` when the engine doesn't start.
+    /// - Throws: `FunctionProtocolError` when the parent speaks another protocol; `JavaScriptError` when the engine doesn't start;
+    ///   `ConfinementError`.
     public func serve() throws {
         spare = try makeContext()
+        try openWhatIsOpenedLate()
+        try confinement.complete()
         try connection.send(.ready)
         while !machine.isUsedUp {
             switch try connection.next(until: run?.nextTimer) {
@@ -34,6 +42,14 @@ public final class FunctionHostServer {
             }
             try finishIfDone()
         }
+    }
+
+    /// The engine reads the time zone, and the cryptographic library its configuration, at their first use: too late when files can't be
+    /// opened any more.
+    private func openWhatIsOpenedLate() throws(JavaScriptError) {
+        try JavaScriptContext(machine).evaluate("new Date().toString()", name: "time zone")
+        _ = HostCrypto.call(["hash", "sha256", ""])
+        _ = JavaScriptVirtualMachine.residentBytes
     }
 
     private func handle(_ request: HostRequest) throws {

@@ -19,7 +19,7 @@ public enum TriggerWorkersServer {
     public static let main = ServiceMain(
         name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.",
         defaultPort: 8083,
-        keys: EngineSettings.keysWithRedis + [
+        keys: EngineSettings.keysWithRedis + EngineSettings.functionKeys + EngineSettings.egressKeys + [
             hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
         ])
 
@@ -29,11 +29,13 @@ public enum TriggerWorkersServer {
         guard let redis = engines.redis else { return [] }
         let logger = context.logger
         let functions = FunctionHostPool(
-            configuration: .init(hosts: context.configuration[hosts]), loop: context.loops.next(), logger: logger)
+            configuration: try .init(hosts: context.configuration[hosts], context.configuration), loop: context.loops.next(), logger: logger)
         let ruleFunctions = FunctionHostPool(
-            configuration: .init(hosts: context.configuration[EngineSettings.ruleHosts]), loop: context.loops.next(),
+            configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration), loop: context.loops.next(),
             logger: logger)
-        let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next()))
+        var http = HTTPClient.Configuration()
+        http.egress = try EgressPolicy(context.configuration)
+        let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next(), configuration: http))
         let ttl = context.configuration[EngineSettings.presenceTTL]
         let leases = PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):")
         let logs = FunctionLogs(client: engines.postgres, logger: logger)

@@ -88,7 +88,8 @@ final class AuthFixture: Sendable {
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool,
             "auth.redisPrefix": "\(pool):auth:", "admin.token": adminToken, "auth.keySecret": "secret of the tests",
-            "mail.folder": mailFolder, "auth.allowPlainKeySets": "true",
+            // The issuers of tests are on this machine.
+            "mail.folder": mailFolder, "auth.allowPlainKeySets": "true", "egress.allow": "127.0.0.1",
             // Tests sign in a lot; how long a password takes isn't what they are about.
             "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
             "auth.freeAttemptsPerAccount": "20",

@@ -14,7 +14,8 @@ import Testing
         var limits = PublishedKeys.Limits()
         change(&limits)
         return PublishedKeys(
-            loop: Self.loops.next(), allowsPlain: allowsPlain, limits: limits, logger: Logger(label: "test"))
+            loop: Self.loops.next(), allowsPlain: allowsPlain, limits: limits, egress: .unrestricted,
+            logger: Logger(label: "test"))
     }
 
     @Test func `a set is fetched once for all who ask at the same time, and kept`() async throws {

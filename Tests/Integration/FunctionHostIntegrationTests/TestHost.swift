@@ -1,6 +1,7 @@
 import ChildProcesses
 import DocumentModel
 import FunctionProtocol
+import Functions
 import Glibc
 import Testing
 
@@ -17,8 +18,8 @@ final class TestHost {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         descriptor = ends[0]
-        child = try ChildProcess.spawn(
-            CurrentEnvironment.sibling("function-host"), ["\(memoryLimit)"], descriptors: [ends[1]])
+        child = try HostConfinement.usual.start(
+            CurrentEnvironment.sibling("function-host"), memoryLimit: memoryLimit, socket: ends[1])
         close(ends[1])
         guard case .ready = try next() else { throw FunctionProtocolError(message: "not ready") }
         try send(

@@ -17,7 +17,8 @@ struct PoolFixture: Sendable {
     let store: DocumentStore
 
     static func with(
-        hosts: Int = 1, executable: String = CurrentEnvironment.sibling("function-host"),
+        hosts: Int = 1, memoryLimit: Int = 350 << 20,
+        executable: String = CurrentEnvironment.sibling("function-host"),
         _ body: @Sendable (PoolFixture) async throws -> Void
     ) async throws {
         let loops = LoopGroup(1)
@@ -25,7 +26,8 @@ struct PoolFixture: Sendable {
         try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
             try await DocumentStoreMigrations.migrations.apply(on: client)
             let pool = FunctionHostPool(
-                configuration: .init(hosts: hosts, executable: executable), loop: loops.next(),
+                configuration: .init(hosts: hosts, memoryLimit: memoryLimit, executable: executable),
+                loop: loops.next(),
                 logger: Logger(label: "hosts"))
             let running = Task { try await pool.run() }
             let store = DocumentStore(client: client)

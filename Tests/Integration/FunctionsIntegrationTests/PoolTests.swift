@@ -17,17 +17,26 @@ import Testing
         }
     }
 
+    /// The process that was started by this name.
+    private static func process(of program: String) throws -> pid_t? {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { process in
+            // Others come and go meanwhile.
+            let words = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
+            return String(decoding: words, as: UTF8.self).hasPrefix(program + "\0")
+        }
+    }
+
     @Test func `a host that was ended is replaced before the next call`() async throws {
-        // Starts the host in its own place, and tells which process that is.
+        // A name of its own, by which the process is found.
         let place = FileManager.default.temporaryDirectory.appendingPathComponent("host-\(ObjectId().hexString)").path
-        try "#!/bin/sh\necho $$ > \(place).pid\nexec \(CurrentEnvironment.sibling("function-host")) \"$@\"\n".write(
-            toFile: place, atomically: true, encoding: .utf8)
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: place)
+        try FileManager.default.createSymbolicLink(
+            atPath: place, withDestinationPath: CurrentEnvironment.sibling("function-host"))
+        defer { try? FileManager.default.removeItem(atPath: place) }  // a temporary file
         try await PoolFixture.with(executable: place) { fixture in
             let source = "exports = () => 1;"
             #expect(try await fixture.run(source).intValue == 1)
-            let text = try String(contentsOfFile: place + ".pid", encoding: .utf8)
-            let process = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
+            let found = try Self.process(of: place)
+            let process = try #require(found)
             #expect(kill(process, SIGKILL) == 0)
             try await eventually("the process has ended") {
                 // Gone with the process, once its parent has seen it.
@@ -194,6 +203,26 @@ import Testing
                 exports = () => context.services.get("mongodb-atlas").db("Test").collection("Item").findOne({});
                 """
             #expect(try await fixture.run(awaited) { _ in .success("mine") }.stringValue == "mine")
+        }
+    }
+
+    @Test func `memory that one step of a script takes is limited as well`() async throws {
+        try await PoolFixture.with(memoryLimit: 150 << 20) { fixture in
+            // The engine's watchdog is asked between the steps of a script. This is one step, and takes 2 GB.
+            let ended = await code { try await fixture.run("exports = () => new Uint8Array(2e9).fill(1).length") }
+            #expect(ended == .memoryLimitExceeded)
+            let next = try await fixture.run("exports = () => 1")
+            #expect(next.intValue == 1)
+        }
+    }
+
+    @Test func `functions don't run as root or as an account that isn't there`() throws {
+        guard geteuid() == 0 else { return }  // elsewhere the account changes nothing
+        for name in ["root", "no-such-account"] {
+            let failure = #expect(throws: HostConfinementError.self) {
+                _ = try HostConfinement(accountName: name, filtersCalls: true)
+            }
+            #expect(failure?.description.contains(name) == true)
         }
     }
 }

@@ -179,4 +179,28 @@ import Testing
         #expect(stopped.status == 400)
         #expect(code(stopped.text) == "ExecutionTimeLimitExceeded")
     }
+
+    @Test func `a function's requests reach no address of this machine but what the operator allows`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: [
+            "get": """
+            exports = async url => {
+              try { return (await context.http.get({ url })).statusCode } catch (error) { return `${error.name}: ${error.message}` }
+            }
+            """
+        ])
+        let token = try await deployed(app, fixture)
+        func get(_ host: String) async throws -> Value {
+            let url = "http://\(host):\(fixture.port)/health/live"
+            let answer = try await fixture.call("get", "[\"\(url)\"]", app: app.id, token: token)
+            #expect(answer.status == 200)
+            return try ExtendedJSON.parse(answer.text)
+        }
+        for host in ["127.0.0.1", "0.0.0.0", "[::ffff:127.0.0.1]", "169.254.169.254", "10.0.0.1"] {
+            let error = try await get(host).stringValue
+            #expect(error?.hasPrefix("RestrictedHost: ") == true, "\(host): \(error ?? "answered")")
+            #expect(error?.contains("egress.allow") == true)
+        }
+        #expect(try await get("localhost").intValue == 200)
+    }
 }

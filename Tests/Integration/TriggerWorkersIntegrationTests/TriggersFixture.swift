@@ -53,6 +53,7 @@ final class TriggersFixture: Sendable {
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2", "presence.ttl": "500ms",
+            "egress.allow": "localhost",
         ]
         port = try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
         let loops = LoopGroup(1)

@@ -1,9 +1,16 @@
 #ifndef C_SPAWN_H
 #define C_SPAWN_H
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
-/// A program to start. `posix_spawn` can't say two of these things: the account, and the signal at the parent's end.
+/// The most of a resource (`RLIMIT_…`) that a child may have, and that it may raise its limit to.
+struct cspawn_limit {
+  int resource;
+  rlim_t most;
+};
+
+/// A program to start. `posix_spawn` can't say some of these things: the account, the limits, the signal at the parent's end.
 struct cspawn_request {
   /// A path, or a name that is looked up in the parent's PATH.
   const char *executable;
@@ -12,8 +19,10 @@ struct cspawn_request {
   char *const *environment;
   /// NULL: the parent's.
   const char *directory;
-  /// What standard output and standard error are appended to; NULL: the parent's.
+  /// What standard output and standard error are appended to; NULL: `output_descriptor`.
   const char *output;
+  /// The descriptor of the parent that becomes standard output and standard error; -1: the parent's own.
+  int output_descriptor;
   /// Descriptors of the parent that become 3, 4, …; all others are closed.
   const int *descriptors;
   int descriptor_count;
@@ -23,6 +32,10 @@ struct cspawn_request {
   int changes_account;
   uid_t user;
   gid_t group;
+  /// Whether no program that it executes may give it rights that it doesn't have, as set-user-id ones do.
+  int forbids_new_privileges;
+  const struct cspawn_limit *limits;
+  int limit_count;
 };
 
 /// Starts a program in a process group of its own, with default signal handling and an empty standard input.

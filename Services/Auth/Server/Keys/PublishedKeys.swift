@@ -38,13 +38,16 @@ actor PublishedKeys {
     private var entries: [ExactText: Entry] = [:]
     private static let maximumBytes = 256 << 10
 
-    /// - Parameter allowsPlain: whether sets are fetched by `http:` too.
-    init(loop: EventLoop, allowsPlain: Bool, limits: Limits = Limits(), logger: Logger) {
+    /// - Parameters:
+    ///   - allowsPlain: whether sets are fetched by `http:` too.
+    ///   - egress: where sets are fetched from.
+    init(loop: EventLoop, allowsPlain: Bool, limits: Limits = Limits(), egress: EgressPolicy, logger: Logger) {
         self.allowsPlain = allowsPlain
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .seconds(5)
         configuration.connectTimeout = .seconds(3)
         configuration.maximumResponseBytes = Self.maximumBytes
+        configuration.egress = egress
         http = HTTPClient(loop: loop, configuration: configuration)
         self.limits = limits
         self.logger = logger

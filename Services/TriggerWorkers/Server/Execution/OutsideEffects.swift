@@ -15,6 +15,8 @@ struct OutsideEffects: Sendable {
             return .success(try await request(effect))
         } catch let failure as EffectFailure {
             return .failure(failure)
+        } catch let error as HTTPClientError where error.code == .refused {
+            return .failure(EffectFailure(name: "RestrictedHost", message: "http.\(effect.action): \(error.message)"))
         } catch {
             return .failure(EffectFailure(name: "HTTPError", message: "\(error)"))
         }
