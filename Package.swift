@@ -96,6 +96,7 @@ let libraries: [Target] = [
     .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
     library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
+    library("Secrets", ["Csodium"]),
     // Layer 2: the domain, pure.
     library("DocumentModel", ["Texts"]),
     library("QueryLanguage", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
@@ -113,7 +114,7 @@ let libraries: [Target] = [
         "AppRegistry",
         [
             "AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
-            "Logging", "Postgres",
+            "Logging", "Postgres", "Secrets",
         ]),
     library(
         "DocumentStore",
@@ -134,9 +135,10 @@ let libraries: [Target] = [
         "ServiceEngines",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka",
+            "Lifecycle",
             "Logging",
-            "Postgres", "Redis", "ServiceBootstrap",
+            "Postgres", "Redis", "Secrets", "ServiceBootstrap",
         ]),
     library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
@@ -156,7 +158,7 @@ let services: [Target] =
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions",
-            "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis",
+            "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "Secrets",
             "ServiceBootstrap", "ServiceEngines",
         ])
     + service(
@@ -204,7 +206,7 @@ let services: [Target] =
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
+                "PartitaClient", "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -232,6 +234,7 @@ let testTargets: [Target] = [
     tests("Unit", "ChildProcessesTests", ["ChildProcesses"]),
     tests("Integration", "LocalEnginesIntegrationTests", ["ChildProcesses", "LocalEngines", "TestSupport"]),
     tests("Unit", "JavaScriptTests", ["JavaScript"]),
+    tests("Unit", "SecretsTests", ["Secrets"]),
     tests("Unit", "SQLiteTests", ["SQLite"]),
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
     .target(
@@ -310,7 +313,7 @@ let testTargets: [Target] = [
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "Ccjose", "DocumentModel", "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Logging", "Metrics",
-            "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport",
+            "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "TestSupport",
         ]),
     tests(
         "Integration", "AppsIntegrationTests",
@@ -338,7 +341,7 @@ let testTargets: [Target] = [
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
-            "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+            "Presence", "Redis", "Secrets", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
         ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",

@@ -25,6 +25,8 @@ public struct AppDefinition: Sendable {
     public internal(set) var functions: [FunctionDefinition] = []
     public internal(set) var triggers: [TriggerDefinition] = []
     public internal(set) var values: [AppValue] = []
+    /// What the registry knows of the app's secrets, for those who run it.
+    public var secrets = SecretValues()
     /// Environment name to its values.
     public internal(set) var environments: [ExactText: Document] = [:]
     public internal(set) var httpEndpoints: [HTTPEndpoint] = []
@@ -119,12 +121,11 @@ extension AppDefinition {
     /// The trigger of this name, or `nil`.
     public func trigger(_ name: String) -> TriggerDefinition? { triggers.first { $0.name.hasSameBytes(as: name) } }
 
-    /// The value of this name as rules and functions see it; `nil` when there is none or it is a secret's name.
+    /// The value of this name as rules and functions see it; `nil` when there is none, or its secret isn't set.
     public func value(_ name: String) -> Value? {
-        guard let value = values.first(where: { $0.name.hasSameBytes(as: name) }), !value.isFromSecret else {
-            return nil
-        }
-        return value.value
+        guard let value = values.first(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
+        guard value.isFromSecret else { return value.value }
+        return value.value.stringValue.flatMap { secrets[$0] }.map { .string($0) }
     }
 
     /// The names of the secrets that the app's sign-in providers, values and services need.

@@ -129,13 +129,22 @@ public final class AppDirectory: Service {
 
     /// Compares the versions and loads what differs.
     private func load() async throws {
-        let versions = try await registry.versions()
+        let versions = try await registry.revisions()
         let known = state.withLock { $0.apps }
-        for (key, version) in versions.sorted(by: { $0.key < $1.key }) where known[key]?.version != version {
+        for (key, revision) in versions.sorted(by: { $0.key < $1.key }) {
             let id = key.text
+            let present = known[key]
+            if present?.version == revision.version, present?.secretsVersion == revision.secrets { continue }
             do {
                 guard let app = try await registry.load(id) else { continue }
                 state.withLock { $0.apps[id] = app }
+                for name in app.unreadableSecrets {
+                    logger.error(
+                        "a secret can't be read with the configured encryption.keys",
+                        metadata: ["app": "\(id)", "secret": "\(name)"])
+                }
+                // New secrets are no new rules.
+                if app.version == present?.version { continue }
                 logger.notice("app loaded", metadata: ["app": "\(id)", "app.version": "\(app.version)"])
                 await tell(.deployed(app))
             } catch let error as AppRegistryError {

@@ -1,12 +1,18 @@
 public import AppDefinition
-import DocumentModel
+public import DocumentModel
 public import Postgres
+public import Secrets
 
 /// The deployed apps in Postgres: tables `apps`, `app_versions` and `app_secrets`, which nobody else writes.
 public struct AppRegistry: Sendable {
-    private let client: PostgresClient
+    let client: PostgresClient
+    let keys: KeyRing
 
-    public init(client: PostgresClient) { self.client = client }
+    /// - Parameter keys: what secrets are encrypted with; without one none can be set.
+    public init(client: PostgresClient, keys: KeyRing = .empty) {
+        self.client = client
+        self.keys = keys
+    }
 
     /// Creates or updates the tables. Safe when several processes start at once.
     public func migrate() async throws { try await Self.migrations.apply(on: client) }
@@ -29,7 +35,7 @@ public struct AppRegistry: Sendable {
                 """, [.text(definition.id), .text(definition.name)]
             ).decode((Int64, Bool).self)
             let (version, isRemoved) = current.first ?? (0, true)
-            if !isRemoved, let same = try await Self.load(definition.id, version, from: transaction),
+            if !isRemoved, let same = try await load(definition.id, version, from: transaction),
                 same.definition.files == definition.files
             {
                 return (same, false)
@@ -40,7 +46,7 @@ public struct AppRegistry: Sendable {
             _ = try await transaction.execute(
                 "UPDATE partita.apps SET version = $2, is_removed = false, deployed_at = now() WHERE id = $1",
                 [.text(definition.id), .int(version + 1)])
-            guard let app = try await Self.load(definition.id, version + 1, from: transaction) else {
+            guard let app = try await load(definition.id, version + 1, from: transaction) else {
                 throw AppRegistryError(.appUnknown, "the row that was just written isn't there")
             }
             return (app, true)
@@ -60,56 +66,44 @@ public struct AppRegistry: Sendable {
     }
 
     /// The versions of all deployed apps, by id.
-    public func versions() async throws -> [ExactText: Int64] {
-        let rows = try await client.query("SELECT id, version FROM partita.apps WHERE NOT is_removed")
-        return Dictionary(uniqueKeysWithValues: try rows.decode((String, Int64).self).map { (ExactText($0), $1) })
+    public func versions() async throws -> [ExactText: Int64] { try await revisions().mapValues(\.version) }
+
+    /// The versions of all deployed apps and of their secrets, by id.
+    func revisions() async throws -> [ExactText: (version: Int64, secrets: Int64)] {
+        let rows = try await client.query("SELECT id, version, secrets_version FROM partita.apps WHERE NOT is_removed")
+        var revisions: [ExactText: (version: Int64, secrets: Int64)] = [:]
+        for (id, version, secrets) in try rows.decode((String, Int64, Int64).self) {
+            revisions[id] = (version, secrets)
+        }
+        return revisions
     }
 
     /// The version of an app that is deployed, or `nil`.
     public func load(_ app: String) async throws -> DeployedApp? {
-        try await Self.load(app, nil, from: client)
+        try await load(app, nil, from: client)
     }
 
     /// Without a version, the one that is deployed.
-    private static func load(
+    private func load(
         _ app: String, _ version: Int64?, from source: some PostgresQuerying
     ) async throws -> DeployedApp? {
         let rows = try await source.query(
             """
-            SELECT v.definition::text, v.version, (extract(epoch FROM v.deployed_at) * 1000)::bigint
+            SELECT v.definition::text, v.version, (extract(epoch FROM v.deployed_at) * 1000)::bigint, a.secrets_version
             FROM partita.app_versions v JOIN partita.apps a ON a.id = v.app
             WHERE v.app = $1 AND v.version = coalesce($2::bigint, CASE WHEN a.is_removed THEN NULL ELSE a.version END)
             """, [.text(app), PostgresValue(version)]
-        ).decode((String, Int64, Int64).self)
-        guard let (text, version, deployedAt) = rows.first else { return nil }
+        ).decode((String, Int64, Int64, Int64).self)
+        guard let (text, version, deployedAt, secretsVersion) = rows.first else { return nil }
+        let secrets = try await storedSecrets(of: app, from: source)
         do {
-            let definition = try AppDefinition(stored: ExtendedJSON.parseDocument(text))
-            return DeployedApp(definition: definition, version: version, deployedAt: deployedAt)
+            var definition = try AppDefinition(stored: ExtendedJSON.parseDocument(text))
+            definition.secrets = SecretValues(secrets.values)
+            return DeployedApp(
+                definition: definition, version: version, deployedAt: deployedAt, secretsVersion: secretsVersion,
+                unreadableSecrets: secrets.unreadable)
         } catch {
             throw AppRegistryError(.definitionUnreadable, "version \(version) of \(app): \(error)")
         }
-    }
-}
-
-extension AppRegistry {
-    /// Sets a secret of an app, which values with `from_secret` and providers' `secret_config` name.
-    public func setSecret(_ name: String, of app: String, to value: String) async throws {
-        try await client.execute(
-            """
-            INSERT INTO partita.app_secrets (app, name, value) VALUES ($1, $2, $3)
-            ON CONFLICT (app, name) DO UPDATE SET value = excluded.value
-            """, [.text(app), .text(name), .text(value)])
-    }
-
-    /// Removes a secret.
-    public func removeSecret(_ name: String, of app: String) async throws {
-        try await client.execute(
-            "DELETE FROM partita.app_secrets WHERE app = $1 AND name = $2", [.text(app), .text(name)])
-    }
-
-    /// The secrets of an app by name. Never log them.
-    public func secrets(of app: String) async throws -> [ExactText: String] {
-        let rows = try await client.query("SELECT name, value FROM partita.app_secrets WHERE app = $1", [.text(app)])
-        return Dictionary(uniqueKeysWithValues: try rows.decode((String, String).self).map { (ExactText($0), $1) })
     }
 }

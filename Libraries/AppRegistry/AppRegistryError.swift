@@ -6,6 +6,8 @@ public struct AppRegistryError: Error, Hashable, Sendable, CustomStringConvertib
         case appUnknown = "app-unknown"
         /// A stored definition can't be read.
         case definitionUnreadable = "definition-unreadable"
+        /// A secret can't be stored, since no key to encrypt it with is configured.
+        case encryptionKeyMissing = "encryption-key-missing"
     }
 
     public let code: Code

@@ -7,13 +7,22 @@ public final class DeployedApp: Sendable {
     public let version: Int64
     /// Milliseconds since 1970.
     public let deployedAt: Int64
+    /// Counts the changes of the app's secrets, which are in its definition.
+    public let secretsVersion: Int64
+    /// Names of secrets that are stored, but can't be read: the key isn't configured, or they were changed. They count as unset.
+    public let unreadableSecrets: [String]
 
     public var id: String { definition.id }
 
-    public init(definition: AppDefinition, version: Int64, deployedAt: Int64) {
+    public init(
+        definition: AppDefinition, version: Int64, deployedAt: Int64, secretsVersion: Int64 = 0,
+        unreadableSecrets: [String] = []
+    ) {
         self.definition = definition
         self.version = version
         self.deployedAt = deployedAt
+        self.secretsVersion = secretsVersion
+        self.unreadableSecrets = unreadableSecrets
     }
 }
 

@@ -3,6 +3,7 @@ public import HTTPClient
 import Kafka
 import Postgres
 import Redis
+public import Secrets
 public import ServiceBootstrap
 
 /// The keys of the engines, the same in every service that works on the store.
@@ -60,6 +61,19 @@ public enum EngineSettings {
     public static let ruleHosts = ConfigurationKey<Int>.int(
         "functions.rule-hosts", default: 4, range: 2...64,
         "Processes that run the functions of data rules, at most; half of them for one app.")
+
+    static let encryptionKeys = ConfigurationKey<[String]>.secrets(
+        "encryption.keys", minimumBytes: 16,
+        "What signing keys and apps' secrets in Postgres are encrypted with: the current secret, then former ones that are still needed, with commas between."
+    )
+    static let formerKeySecret = ConfigurationKey<String>.string(
+        "auth.keySecret", isSecret: true, "What encryption.keys was called before; counts as its last."
+    ).optional
+
+    /// For a service that runs functions, checks tokens with apps' secrets, or signs.
+    public static let secretKeys: [ConfigurationKeyDescription] = [
+        encryptionKeys.description, formerKeySecret.description,
+    ]
 
     static let functionAccount = ConfigurationKey<String>.string(
         "functions.account", default: HostConfinement.usualAccount,
@@ -122,5 +136,13 @@ extension EgressPolicy {
         } catch {
             throw ConfigurationError(key: EngineSettings.egressAllow.description.name, error.description)
         }
+    }
+}
+
+extension KeyRing {
+    /// The keys that `EngineSettings.secretKeys` say.
+    public init(_ configuration: Configuration) {
+        let former = configuration[EngineSettings.formerKeySecret].map { [$0] } ?? []
+        self.init(configuration[EngineSettings.encryptionKeys] + former)
     }
 }

@@ -10,6 +10,7 @@ public import Lifecycle
 import Logging
 public import Postgres
 public import Redis
+public import Secrets
 public import ServiceBootstrap
 
 /// What every service on the document store has: clients of the engines, the deployed apps, the document store that knows them, and the
@@ -22,6 +23,9 @@ public final class ServiceEngines: Sendable {
     public let pool: String
     public let events: EventProducer
     public let registry: AppRegistry
+    /// What secrets are encrypted with; empty for a service that is made without `usesSecrets`.
+    public let keys: KeyRing
+    private let usesSecrets: Bool
     public let apps: AppDirectory
     public let store: DocumentStore
     public let verifier: TokenVerifier
@@ -36,8 +40,11 @@ public final class ServiceEngines: Sendable {
     private let logger: Logger
 
     /// Opens nothing; `service` does.
+    /// - Parameters:
+    ///   - usesRedis: its keys name Redis.
+    ///   - usesSecrets: its keys name what secrets are encrypted with, and it needs apps' secrets.
     /// - Throws: what is wrong with a URL.
-    public init(_ context: ServiceContext, usesRedis: Bool = false) throws {
+    public init(_ context: ServiceContext, usesRedis: Bool = false, usesSecrets: Bool = false) throws {
         let configuration = context.configuration
         logger = context.logger
         readiness = context.readiness
@@ -55,7 +62,9 @@ public final class ServiceEngines: Sendable {
         producer = KafkaProducer(configuration: kafka, loop: context.loops.next(), logger: logger)
         events = EventProducer(producer, pool: pool)
         admin = KafkaAdmin(configuration: kafka, logger: logger)
-        registry = AppRegistry(client: postgres)
+        self.usesSecrets = usesSecrets
+        keys = usesSecrets ? KeyRing(configuration) : .empty
+        registry = AppRegistry(client: postgres, keys: keys)
         apps = AppDirectory(registry: registry, logger: logger)
         store = DocumentStore(client: postgres, logger: logger)
         verifier = try TokenVerifier()
@@ -170,10 +179,30 @@ public final class ServiceEngines: Sendable {
             let shared = [DocumentStoreMigrations.migrations, HandledEvents.migrations, ShutOutTable.migrations]
             for migrations in shared + own { try await migrations.apply(on: postgres) }
         }
+        try await prepareSecrets()
         _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool, replication] in
             // Short, so that who waits hears why; the next attempt goes on from there.
             try await TopicOwner.createAll(
                 pool: pool, on: admin, replicationFactor: replication, timeout: .seconds(5))
+        }
+    }
+
+    /// Encrypts what isn't yet as it should be.
+    /// - Throws: `ConfigurationError` when a key is missing that apps' secrets need: functions would find them unset.
+    private func prepareSecrets() async throws {
+        guard usesSecrets else { return }
+        let uses = try await readiness.waitUntilReady("secrets", logger: logger) { [registry] in
+            try await registry.secretKeyUses()
+        }
+        if let problem = keys.problem(with: uses) {
+            throw ConfigurationError(key: EngineSettings.encryptionKeys.description.name, problem)
+        }
+        let count = try await readiness.waitUntilReady("secrets", logger: logger) { [registry] in
+            try await registry.resealSecrets()
+        }
+        if count > 0 {
+            logger.notice(
+                "secrets are encrypted with the current key", metadata: ["count": .stringConvertible(count)])
         }
     }
 

@@ -7,7 +7,7 @@ enum Main {
     static let commands: [Command] = [
         UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command,
         AppListCommand.command,
-        SecretCommands.set, SecretCommands.list, SecretCommands.remove,
+        SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
         IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
         ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command, UsersCommand.command,
         PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command, LogsCommand.command,

@@ -56,7 +56,7 @@ struct Tool: Sendable {
                 postgres: client,
                 kafka: try EngineSettings.kafka(try configuration.engines(), as: "partita"),
                 pool: configuration.pool, replication: EngineSettings.replication(try configuration.engines()),
-                registry: AppRegistry(client: client), loops: loops)
+                registry: AppRegistry(client: client, keys: configuration.keys), loops: loops)
             _ = try await client.query("select 1")
             return try await body(tool)
         }

@@ -31,6 +31,13 @@ extension AppRegistry {
                     PRIMARY KEY (app, name)
                 );
                 """
-            )
+            ),
+            (
+                2, "secrets",
+                """
+                -- Counts the changes of the app's secrets, which aren't deployments.
+                ALTER TABLE partita.apps ADD COLUMN secrets_version bigint NOT NULL DEFAULT 0;
+                """
+            ),
         ])
 }

@@ -26,13 +26,21 @@ public struct FunctionContext: Sendable {
             ]),
             "environment": .document(["tag": .string(app.environmentTag), "values": .document(app.environmentValues)]),
             "values": .document(
-                Document(fields: app.values.filter { !$0.isFromSecret }.map { .init($0.name, $0.value) })),
+                Document(fields: app.values.compactMap { value in app.value(value.name).map { .init(value.name, $0) } })
+            ),
+            "unsetSecrets": .document(
+                Document(
+                    fields: app.values.filter { $0.isFromSecret && app.value($0.name) == nil }
+                        .map { .init($0.name, $0.value) })),
             "user": .document(
                 user?.document ?? ["id": .string(""), "type": .string("system"), "data": .document([:])]),
             "runningAsSystem": .bool(isSystem),
             "systemFunctions": .array(app.functions.filter(\.runsAsSystem).map { .string($0.name) }),
             "services": .document(
-                Document(fields: app.dataSources.map { .init($0.name, .string("mongodb-atlas")) })),
+                Document(
+                    fields: app.dataSources.map {
+                        .init($0.name, .string($0.isDocumentStore ? "mongodb-atlas" : $0.type))
+                    })),
         ]
         document["request"] = request.map { .document($0) }
         return document

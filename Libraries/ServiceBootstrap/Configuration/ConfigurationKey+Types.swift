@@ -124,6 +124,27 @@ extension ConfigurationKey where Value == [String] {
     }
 }
 
+extension ConfigurationKey where Value == [String] {
+    /// A key whose value is a list of secrets, as `list`; empty by default.
+    /// - Parameter minimumBytes: what each has at least, so that it can't be guessed.
+    public static func secrets(_ name: String, minimumBytes: Int, _ documentation: String) -> Self {
+        ConfigurationKey(
+            name, type: "secrets", defaultValue: [], defaultText: "\"\"",
+            range: "each of at least \(minimumBytes) bytes",
+            isSecret: true, documentation,
+            parse: { (text: String) throws(InvalidText) in
+                let secrets = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter {
+                    !$0.isEmpty
+                }
+                guard secrets.allSatisfy({ $0.utf8.count >= minimumBytes }) else {
+                    throw InvalidText(
+                        "must be secrets of at least \(minimumBytes) bytes; `openssl rand -hex 32` makes one")
+                }
+                return secrets
+            })
+    }
+}
+
 extension ConfigurationKey where Value: CaseIterable & RawRepresentable, Value.RawValue == String {
     /// A key whose value is one of a few words. Without a default it must be set.
     public static func choice(_ name: String, default value: Value? = nil, _ documentation: String) -> Self {

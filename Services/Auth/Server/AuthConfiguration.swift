@@ -4,7 +4,6 @@ public struct AuthConfiguration: Sendable {
     public var publicURL: String?
     public var syncURL: String?
     public var adminToken: String?
-    public var keySecret: String?
     public var accessTokenLifetime = Duration.seconds(1800)
     public var refreshTokenLifetime = Duration.seconds(60 * 86_400)
     public var rotationLeeway = Duration.seconds(30)

@@ -15,9 +15,6 @@ public enum AuthKeys {
     static let adminToken = ConfigurationKey<String>.string(
         "admin.token", isSecret: true, "Guards the admin API; without one that API is off."
     ).optional
-    static let keySecret = ConfigurationKey<String>.string(
-        "auth.keySecret", isSecret: true, "Encrypts the signing keys in Postgres; without one they are stored plainly."
-    ).optional
     static let accessTokenLifetime = ConfigurationKey<Duration>.duration(
         "auth.accessTokenLifetime", default: .seconds(1800), range: .seconds(10)...ShutOut.longestToken,
         "How long an access token is good for.")
@@ -81,7 +78,7 @@ public enum AuthKeys {
     /// All of them.
     public static let all: [ConfigurationKeyDescription] = [
         redisPrefix.description, publicURL.description, syncURL.description,
-        adminToken.description, keySecret.description, accessTokenLifetime.description,
+        adminToken.description, accessTokenLifetime.description,
         refreshTokenLifetime.description, rotationLeeway.description, mailTokenLifetime.description,
         smtpURL.description,
         mailFolder.description, mailFrom.description, passwordThreads.description, passwordOperations.description,
@@ -101,7 +98,6 @@ extension AuthConfiguration {
         publicURL = configuration[AuthKeys.publicURL]
         syncURL = configuration[AuthKeys.syncURL]
         adminToken = configuration[AuthKeys.adminToken]
-        keySecret = configuration[AuthKeys.keySecret]
         accessTokenLifetime = configuration[AuthKeys.accessTokenLifetime]
         refreshTokenLifetime = configuration[AuthKeys.refreshTokenLifetime]
         rotationLeeway = configuration[AuthKeys.rotationLeeway]

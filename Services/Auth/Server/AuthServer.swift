@@ -16,13 +16,14 @@ public enum AuthServer {
     /// The service's main program.
     public static let main = ServiceMain(
         name: "auth", summary: "Accounts: sign-up, sign-in, sessions and tokens.", defaultPort: 8080,
-        keys: EngineSettings.keysWithRedis + EngineSettings.functionKeys + EngineSettings.egressKeys + AuthKeys.all)
+        keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
+            + EngineSettings.egressKeys + AuthKeys.all)
 
     /// Makes the service: adds its routes to the context, opens nothing yet.
     ///
     /// - Throws: what is wrong with the configuration.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
-        let engines = try ServiceEngines(context, usesRedis: true)
+        let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
         return try make(&context, engines: engines, functions: nil, clock: .system)
     }
 
@@ -31,11 +32,16 @@ public enum AuthServer {
         _ context: inout ServiceContext, engines: ServiceEngines, functions: FunctionCaller?, clock: AuthClock
     ) throws -> [any Service] {
         let configuration = AuthConfiguration(context.configuration)
+        guard !engines.keys.isEmpty else {
+            throw ConfigurationError(
+                key: "encryption.keys",
+                "must be set, since signing keys are stored encrypted (`openssl rand -hex 32` makes one)")
+        }
         let logger = context.logger
         let store = AccountStore(client: engines.postgres)
         let metrics = AuthMetrics()
         let keys = try SigningKeyRing(
-            store: store, box: SecretBox(secret: configuration.keySecret),
+            store: store, secrets: engines.keys,
             schedule: SigningKeyRing.Schedule(longestToken: configuration.refreshTokenLifetime.wholeSeconds),
             producer: engines.events, clock: clock, logger: logger)
         let relay = AuthEventRelay(
@@ -74,7 +80,10 @@ public enum AuthServer {
         context.readiness.add("signing-keys") { try keys.check() }
         return [
             HashingThreads(hasher: hasher),
-            engines.service(migrations: [AccountStore.migrations]) { [hosts, keys, relay] },
+            engines.service(migrations: [AccountStore.migrations]) {
+                try await keys.requireReadable()
+                return [hosts, keys, relay]
+            },
         ]
     }
 }

@@ -56,8 +56,8 @@ enum AppDeployCommand {
                     "warning: the broker doesn't take the news; services look by themselves every few seconds")
             }
             warnings += try await collections.place(tool)
-            let known = try await tool.registry.secrets(of: result.app.id)
-            for name in result.app.definition.secretNames where known[name] == nil {
+            let known = try await tool.registry.secretNames(of: result.app.id)
+            for name in result.app.definition.secretNames where !known.contains(name) {
                 warnings.append(
                     "warning: the secret \(name) isn't set; `partita secret set \(name) --app \(result.app.id)` sets it"
                 )

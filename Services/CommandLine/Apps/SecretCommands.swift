@@ -2,6 +2,7 @@ import AppDefinition
 import AppRegistry
 import DocumentModel
 import Foundation
+import Secrets
 
 /// `partita secret …`: what an app's providers and values name, and no file of the app holds.
 enum SecretCommands {
@@ -22,7 +23,7 @@ enum SecretCommands {
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let app = try await tool.app(arguments.app)
             try await tool.registry.setSecret(name, of: app.id, to: value)
-            Output.line("\(name) is set for \(app.id)")
+            Output.line("\(name) is set for \(app.id); services have it within seconds")
         }
     }
 
@@ -32,14 +33,60 @@ enum SecretCommands {
     ) { arguments in
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let app = try await tool.app(arguments.app)
-            let known = try await tool.registry.secrets(of: app.id)
-            for name in Set(known.keys).union(app.definition.secretNames.map { ExactText($0) }).sortedTexts {
-                let isSet = known[name] != nil
+            let known = try await tool.registry.secretNames(of: app.id)
+            for name in known.union(app.definition.secretNames.map { ExactText($0) }).sortedTexts {
+                let isSet = known.contains(name)
                 Output.row(
                     ["name": .string(name), "isSet": .bool(isSet)], isJSON: arguments.has("json"),
                     "\(name)  \(isSet ? "set" : "not set")")
             }
         }
+    }
+
+    static let rotate = Command(
+        name: "secret rotate",
+        summary: "Encrypt all secrets with the first of encryption.keys, and show which keys are in use",
+        options: [Output.option, LocalConfiguration.option]
+    ) { arguments in
+        let configuration = try LocalConfiguration(arguments: arguments)
+        try await Tool.run(configuration) { tool in
+            let keys = configuration.keys
+            guard let current = keys.ids.first else {
+                throw ToolError("encryption.keys (PARTITA_ENCRYPTION_KEYS) isn't set: there is nothing to encrypt with")
+            }
+            try await tool.registry.resealSecrets()
+            let secrets = try await tool.registry.secretKeyUses()
+            let signing = try await signingKeyUses(tool)
+            for use in Set(secrets.keys).union(signing.keys).union(keys.ids.map { .key($0) }).sorted(by: {
+                $0.text < $1.text
+            }) {
+                let isCurrent = use == .key(current)
+                Output.row(
+                    [
+                        "key": .string(use.text), "isCurrent": .bool(isCurrent),
+                        "secrets": .int64(Int64(secrets[use] ?? 0)), "signingKeys": .int64(Int64(signing[use] ?? 0)),
+                    ], isJSON: arguments.has("json"),
+                    "\(use.text)\(isCurrent ? "  current" : "")  \(secrets[use] ?? 0) secrets, \(signing[use] ?? 0) signing keys"
+                )
+            }
+            if signing.keys.contains(where: { $0 != .key(current) }) {
+                Progress.line("auth encrypts its signing keys itself, within a minute of a start with these keys")
+            }
+        }
+    }
+
+    /// What auth's keys are encrypted with; it makes the table at its first start.
+    private static func signingKeyUses(_ tool: Tool) async throws -> [KeyRing.KeyUse: Int] {
+        guard
+            try await tool.postgres.query("SELECT to_regclass('partita.auth_signing_keys') IS NOT NULL").decode(
+                Bool.self
+            )
+            .first == true
+        else { return [:] }
+        let stored = try await tool.postgres.query("SELECT left(private_key, 40) FROM partita.auth_signing_keys")
+            .decode(
+                String.self)
+        return Dictionary(stored.map { (KeyRing.KeyUse($0), 1) }, uniquingKeysWith: +)
     }
 
     static let remove = Command(
@@ -49,11 +96,22 @@ enum SecretCommands {
         let name = try arguments.required("NAME")
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let app = try await tool.app(arguments.app)
-            guard try await tool.registry.secrets(of: app.id)[name] != nil else {
+            guard try await tool.registry.secretNames(of: app.id).contains(name) else {
                 throw ToolError("\(app.id) has no secret \(name)")
             }
             try await tool.registry.removeSecret(name, of: app.id)
             Output.line("\(name) is removed from \(app.id)")
+        }
+    }
+}
+
+extension KeyRing.KeyUse {
+    /// For people and scripts.
+    fileprivate var text: String {
+        switch self {
+        case .plain: "plain text"
+        case .unnamed: "a former format"
+        case .key(let id): id
         }
     }
 }

@@ -9,7 +9,7 @@ enum BackupCommand {
         name: "backup", summary: "Back up the database, the media and, on request, the keys; the system may run",
         parameters: ["DIRECTORY"],
         options: [
-            .init("include-keys", "also write PARTITA_AUTH_KEY_SECRET from the environment, to keys.env"),
+            .init("include-keys", "also write the encryption keys that are configured, to keys.env"),
             .init(
                 "media", value: "DIR", "where media are kept as files (default: PARTITA_MEDIA_DIRECTORY, or in --data)"),
             LocalConfiguration.option,
@@ -17,11 +17,10 @@ enum BackupCommand {
     ) { arguments in
         let directory = URL(fileURLWithPath: try arguments.required("DIRECTORY")).standardizedFileURL.path
         let media = MediaPlace(arguments)
-        let secret = try SecretFile.value(of: keySecret, in: CurrentEnvironment.variables)?.text ?? ""
-        guard !arguments.has("include-keys") || !secret.isEmpty else {
-            throw ToolError("--include-keys: \(keySecret) is not set here")
-        }
         let configuration = try LocalConfiguration(arguments: arguments)
+        guard !arguments.has("include-keys") || !configuration.keys.isEmpty else {
+            throw ToolError("--include-keys: encryption.keys (\(encryptionKeys)) is not set here")
+        }
         guard !FileManager.default.fileExists(atPath: directory) else {
             throw ToolError("\(directory) exists: a backup goes into a new directory")
         }
@@ -33,7 +32,7 @@ enum BackupCommand {
         try await Tool.run(configuration) { tool in
             var manifest = try await write(tool, configuration, media: media, to: partial)
             if arguments.has("include-keys") {
-                try writeKeys(secret, to: BackupManifest.keys(in: partial))
+                try writeKeys(configuration.keyVariables, to: BackupManifest.keys(in: partial))
                 manifest.hasKeys = true
             }
             try manifest.write(to: partial)
@@ -43,7 +42,7 @@ enum BackupCommand {
     }
 
     /// What signing keys and secrets in the database are encrypted with.
-    static let keySecret = "PARTITA_AUTH_KEY_SECRET"
+    static let encryptionKeys = "PARTITA_ENCRYPTION_KEYS"
 
     private static func write(
         _ tool: Tool, _ configuration: LocalConfiguration, media: MediaPlace, to directory: String
@@ -113,8 +112,8 @@ enum BackupCommand {
         }
     }
 
-    private static func writeKeys(_ secret: String, to file: String) throws {
-        let text = Data("\(keySecret)=\(secret)\n".utf8)
+    private static func writeKeys(_ variables: [(name: String, value: String)], to file: String) throws {
+        let text = Data(variables.map { "\($0.name)=\($0.value)\n" }.joined().utf8)
         guard FileManager.default.createFile(atPath: file, contents: text, attributes: [.posixPermissions: 0o600])
         else {
             throw ToolError("\(file) can't be written")
@@ -132,11 +131,11 @@ enum BackupCommand {
         }
         if manifest.hasKeys {
             Progress.line(
-                "the key that secrets are encrypted with is in it (keys.env): whoever has the backup can sign in as anybody"
+                "the keys that secrets are encrypted with are in it (keys.env): whoever has the backup can sign in as anybody"
             )
         } else {
             Progress.line(
-                "THE KEY IS NOT IN IT: keep \(keySecret) somewhere else, or pass --include-keys; without it a restored system can't read its signing keys and secrets"
+                "THE KEYS ARE NOT IN IT: keep \(encryptionKeys) somewhere else, or pass --include-keys; without it a restored system can't read its signing keys and secrets"
             )
         }
     }

@@ -79,8 +79,9 @@ enum RestoreCommand {
             }
             Progress.line(
                 manifest.hasKeys
-                    ? "start the services with the key in \(directory)/keys.env"
-                    : "start the services with the \(BackupCommand.keySecret) that was in use when the backup was made")
+                    ? "start the services with the keys in \(directory)/keys.env"
+                    : "start the services with the \(BackupCommand.encryptionKeys) that was in use when the backup was made"
+            )
         }
     }
 

@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Secrets
 import ServiceBootstrap
 import ServiceEngines
 
@@ -41,6 +42,7 @@ struct LocalConfiguration: Sendable {
     private static let variables = [
         "PARTITA_POSTGRES_URL": "postgres.url", "PARTITA_REDIS_URL": "redis.url",
         "PARTITA_KAFKA_BOOTSTRAP": "kafka.bootstrap",
+        "PARTITA_ENCRYPTION_KEYS": "encryption.keys", "PARTITA_AUTH_KEY_SECRET": "auth.keySecret",
         "PARTITA_KAFKA_EMBEDDED": "kafka.embedded", "PARTITA_KAFKA_POOL": "kafka.pool", "PARTITA_AUTH_URL": "auth.url",
     ]
 
@@ -70,6 +72,20 @@ struct LocalConfiguration: Sendable {
     var kafkaBootstrap: String { values["kafka.bootstrap"] ?? "" }
     var isEmbeddedBroker: Bool { values["kafka.embedded"] == "true" }
     var pool: String { values["kafka.pool"] ?? "main" }
+    /// What secrets are encrypted with, as services take it from the same settings.
+    var keys: KeyRing {
+        let current = (values["encryption.keys"] ?? "").split(separator: ",").map {
+            $0.trimmingCharacters(in: .whitespaces)
+        }
+        return KeyRing(current + [values["auth.keySecret"] ?? ""])
+    }
+    /// The same as environment variables, those that are set.
+    var keyVariables: [(name: String, value: String)] {
+        ["PARTITA_ENCRYPTION_KEYS", "PARTITA_AUTH_KEY_SECRET"].compactMap { name in
+            guard let value = Self.variables[name].flatMap({ values[$0] }), !value.isEmpty else { return nil }
+            return (name, value)
+        }
+    }
     /// Where clients sign in.
     var authURL: String { values["auth.url"] ?? "http://127.0.0.1:8080" }
 

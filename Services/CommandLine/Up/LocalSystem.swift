@@ -52,7 +52,9 @@ actor LocalSystem {
         let engines = try await StartedEngines.start(in: places, basePort: basePort)
         self.engines = engines
         keeping = Task { await engines.keepRunning() }  // ended by `stop`
-        let configuration = configuration(of: engines)
+        var configuration = configuration(of: engines)
+        configuration.values["encryption.keys"] = try EncryptionKey.ofSystem(in: places)
+        configuration.values["auth.keySecret"] = CurrentEnvironment.variables["PARTITA_AUTH_KEY_SECRET"]
         self.configuration = configuration
         try configuration.write(to: places.configFile)
         try await Progress.step("preparing tables and topics") { try await SetupCommand.setUp(configuration) }

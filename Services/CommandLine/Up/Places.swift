@@ -27,6 +27,9 @@ struct Places: Sendable {
     /// What the services and the tool's other commands read to find the engines.
     var configFile: String { data + "/partita.conf" }
 
+    /// What secrets in Postgres are encrypted with; it stays when the system starts empty, since Postgres may be somebody else's.
+    var keyFile: String { data + "/encryption.key" }
+
     func create() throws {
         for directory in [data, engines] {
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

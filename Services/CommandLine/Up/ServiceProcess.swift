@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import HTTPClient
 import LocalEngines
+import ServiceBootstrap
 
 /// One service, or the proxy before them, as a child process, started again when it ends by itself.
 actor ServiceProcess {
@@ -34,9 +35,11 @@ actor ServiceProcess {
         let supervisor = Supervisor(
             spawn: { [executable, arguments, pidFile, environment = self.environment] crashes in
                 let own = environment.merging(["PARTITA_PROCESS_CRASHES": "\(crashes)"]) { $1 }
+                // What `up` itself read from a file it hands over as a value; to say both is an error.
+                let files = Set(own.keys.map { SecretFile.variable(of: $0) })
+                let inherited = CurrentEnvironment.variables.filter { !files.contains($0.key) }
                 let child = try ChildProcess.spawn(
-                    executable, arguments, environment: CurrentEnvironment.variables.merging(own) { $1 },
-                    output: .file(logFile))
+                    executable, arguments, environment: inherited.merging(own) { $1 }, output: .file(logFile))
                 try "\(child.pid)\n".write(toFile: pidFile, atomically: true, encoding: .utf8)
                 return child
             },

@@ -23,14 +23,17 @@ public enum PermissionsServer {
     public static let main = ServiceMain(
         name: "permissions", summary: "Decides who may open which partition, and takes it away again.",
         defaultPort: 8081,
-        keys: EngineSettings.keys + EngineSettings.functionKeys + [hosts.description, heartbeat.description, lease.description])
+        keys: EngineSettings.keys + EngineSettings.secretKeys + EngineSettings.functionKeys + [
+            hosts.description, heartbeat.description, lease.description,
+        ])
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
-        let engines = try ServiceEngines(context)
+        let engines = try ServiceEngines(context, usesSecrets: true)
         let logger = context.logger
         let functions = FunctionHostPool(
-            configuration: try .init(hosts: context.configuration[hosts], context.configuration), loop: context.loops.next(), logger: logger)
+            configuration: try .init(hosts: context.configuration[hosts], context.configuration),
+            loop: context.loops.next(), logger: logger)
         let relay = GrantRelay(client: engines.postgres, producer: engines.events, logger: logger)
         let decider = Decider(
             client: engines.postgres, apps: engines.apps,

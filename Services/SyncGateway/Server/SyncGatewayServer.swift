@@ -38,7 +38,7 @@ public enum SyncGatewayServer {
     public static let main = ServiceMain(
         name: "sync-gateway", summary: "Holds the devices' connections: uploads, downloads, presence.",
         defaultPort: 8082,
-        keys: EngineSettings.keysWithRedis + EngineSettings.functionKeys + [
+        keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys + [
             window.description, subscriptions.description, connections.description, deviceQuestions.description,
             userQuestions.description, appQuestions.description, EngineSettings.presenceTTL.description,
             EngineSettings.ruleHosts.description,
@@ -46,7 +46,7 @@ public enum SyncGatewayServer {
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
-        let engines = try ServiceEngines(context, usesRedis: true)
+        let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
         let logger = context.logger
         guard let redis = engines.redis else { return [] }
         let ttl = context.configuration[EngineSettings.presenceTTL]
@@ -86,7 +86,8 @@ public enum SyncGatewayServer {
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
         let ruleHosts = FunctionHostPool(
-            configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration), loop: context.loops.next(),
+            configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration),
+            loop: context.loops.next(),
             logger: logger)
         let documents = DataAPIRoute(
             apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,

@@ -19,19 +19,22 @@ public enum TriggerWorkersServer {
     public static let main = ServiceMain(
         name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.",
         defaultPort: 8083,
-        keys: EngineSettings.keysWithRedis + EngineSettings.functionKeys + EngineSettings.egressKeys + [
-            hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
-        ])
+        keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
+            + EngineSettings.egressKeys + [
+                hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
+            ])
 
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
-        let engines = try ServiceEngines(context, usesRedis: true)
+        let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
         guard let redis = engines.redis else { return [] }
         let logger = context.logger
         let functions = FunctionHostPool(
-            configuration: try .init(hosts: context.configuration[hosts], context.configuration), loop: context.loops.next(), logger: logger)
+            configuration: try .init(hosts: context.configuration[hosts], context.configuration),
+            loop: context.loops.next(), logger: logger)
         let ruleFunctions = FunctionHostPool(
-            configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration), loop: context.loops.next(),
+            configuration: try .init(hosts: context.configuration[EngineSettings.ruleHosts], context.configuration),
+            loop: context.loops.next(),
             logger: logger)
         var http = HTTPClient.Configuration()
         http.egress = try EgressPolicy(context.configuration)

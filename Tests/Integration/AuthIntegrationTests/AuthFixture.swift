@@ -8,6 +8,7 @@ import Foundation
 import Kafka
 import Metrics
 import Postgres
+import Secrets
 import ServiceBootstrap
 import ServiceEngines
 import TestSupport
@@ -31,6 +32,7 @@ final class AuthFixture: Sendable {
     private let producer: KafkaProducer
 
     static let adminToken = "admin-token-of-the-tests"
+    static let keySecret = "secret of the tests"
 
     static func shared() async throws -> AuthFixture { try await starter.fixture() }
 
@@ -79,7 +81,7 @@ final class AuthFixture: Sendable {
         self.postgres = postgres
         self.events = events
         producer = KafkaProducer(configuration: engines.kafka, loop: loops.next())
-        registry = AppRegistry(client: postgres)
+        registry = AppRegistry(client: postgres, keys: KeyRing([Self.keySecret]))
     }
 
     /// A configuration file's values.
@@ -87,7 +89,7 @@ final class AuthFixture: Sendable {
         [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool,
-            "auth.redisPrefix": "\(pool):auth:", "admin.token": adminToken, "auth.keySecret": "secret of the tests",
+            "auth.redisPrefix": "\(pool):auth:", "admin.token": adminToken, "encryption.keys": keySecret,
             // The issuers of tests are on this machine.
             "mail.folder": mailFolder, "auth.allowPlainKeySets": "true", "egress.allow": "127.0.0.1",
             // Tests sign in a lot; how long a password takes isn't what they are about.
@@ -168,11 +170,13 @@ final class HostedAuth: Sendable {
         let templates = Locked<[String]>([])
         let shared = Locked<ServiceEngines?>(nil)
         Task {
+            // One that can't start leaves nobody waiting for its port.
+            defer { started.continuation.finish() }
             try await AuthServer.main.run(
                 configuration, registry: MetricsRegistry(), listening: { started.continuation.yield($0) }
             ) { context in
                 let before = Set(context.router.templates)
-                let engines = try ServiceEngines(context, usesRedis: true)
+                let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
                 shared.withLock { $0 = engines }
                 let services = try AuthServer.make(&context, engines: engines, functions: functions, clock: clock)
                 let own = context.router.templates.filter { !before.contains($0) }

@@ -38,7 +38,7 @@ import Testing
         _ = try await app.newUser("stored@example.org")
         let keys = try await fixture.postgres.query("SELECT private_key FROM partita.auth_signing_keys").decode(
             String.self)
-        #expect(!keys.isEmpty && keys.allSatisfy { $0.hasPrefix("secretbox.v1:") })
+        #expect(!keys.isEmpty && keys.allSatisfy { $0.hasPrefix("secretbox.v2:") })
         let hashes = try await fixture.postgres.query(
             "SELECT password_hash FROM partita.auth_identities WHERE app = $1", [.text(app.app)]
         ).decode(String.self)

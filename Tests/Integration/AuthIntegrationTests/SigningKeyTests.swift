@@ -4,6 +4,8 @@ import EventStream
 import Kafka
 import Logging
 import Postgres
+import Secrets
+import ServiceBootstrap
 import TestSupport
 import Testing
 
@@ -13,6 +15,14 @@ import Testing
 @Suite struct SigningKeyTests {
     private func withKeys(
         _ body: (_ ring: SigningKeyRing, _ now: Locked<Int64>, _ store: AccountStore) async throws -> Void
+    ) async throws {
+        try await withKeys { make, now, store in try await body(try make(["a secret"]), now, store) }
+    }
+
+    /// With rings of any secrets on one database.
+    private func withKeys(
+        _ body: (_ make: ([String]) throws -> SigningKeyRing, _ now: Locked<Int64>, _ store: AccountStore) async throws
+            -> Void
     ) async throws {
         let engines = try await TestEngines.shared()
         let loops = LoopGroup(1)
@@ -24,12 +34,15 @@ import Testing
         try await AccountStore.migrations.apply(on: client)
         let now = Locked<Int64>(1_800_000_000_000)
         let producer = KafkaProducer(configuration: engines.kafka, loop: loops.next())
-        let ring = try SigningKeyRing(
-            store: store, box: SecretBox(secret: "s"),
-            schedule: SigningKeyRing.Schedule(rotation: 1000, lead: 100, longestToken: 5000),
-            producer: EventProducer(producer, pool: engines.makePool()), clock: AuthClock { now.withLock { $0 } },
-            logger: Logger(label: "keys"))
-        try await body(ring, now, store)
+        let pool = engines.makePool()
+        try await body(
+            { secrets in
+                try SigningKeyRing(
+                    store: store, secrets: KeyRing(secrets),
+                    schedule: SigningKeyRing.Schedule(rotation: 1000, lead: 100, longestToken: 5000),
+                    producer: EventProducer(producer, pool: pool), clock: AuthClock { now.withLock { $0 } },
+                    logger: Logger(label: "keys"))
+            }, now, store)
         await producer.close()
     }
 
@@ -76,12 +89,37 @@ import Testing
         }
     }
 
-    @Test func `a sealed key opens with its own secret only`() throws {
-        let sealed = SecretBox(secret: "one").seal("the key")
-        #expect(!sealed.contains("the key"))
-        #expect(try SecretBox(secret: "one").open(sealed) == "the key")
-        #expect(throws: StoredKeyError.self) { try SecretBox(secret: "two").open(sealed) }
-        #expect(throws: StoredKeyError.self) { try SecretBox(secret: nil).open(sealed) }
-        #expect(try SecretBox(secret: nil).open(SecretBox(secret: nil).seal("plain")) == "plain")
+    @Test func `keys move to a new secret by themselves, also from plain text, and go on signing`() async throws {
+        try await withKeys { make, now, store in
+            let first = try make(["the old secret"])
+            try await first.refresh()
+            let token = try first.sign(claims(now.withLock { $0 }))
+            func stored() async throws -> String { try #require(try await store.tables.signingKeys().first).privateKey }
+            // As versions stored it that had no secret.
+            let key = try #require(try await store.tables.signingKeys().first)
+            try await store.tables.setPrivateKey(try KeyRing(["the old secret"]).open(key.privateKey), of: key.id)
+            #expect(try await stored().contains("kty"))
+
+            try await first.refresh()
+            #expect(KeyRing(["the old secret"]).isCurrent(try await stored()))
+            let second = try make(["the new secret", "the old secret"])
+            try await second.refresh()
+            #expect(KeyRing(["the new secret"]).isCurrent(try await stored()))
+            // The old secret isn't needed any more.
+            let third = try make(["the new secret"])
+            try await third.requireReadable()
+            try await third.refresh()
+            _ = try third.verifier.verify(token, now: now.withLock { $0 } / 1000)
+        }
+    }
+
+    @Test func `a secret that is missing is told at the start`() async throws {
+        try await withKeys { make, _, _ in
+            try await make(["the old secret"]).refresh()
+            let error = await #expect(throws: ConfigurationError.self) {
+                try await make(["the new secret"]).requireReadable()
+            }
+            #expect(error?.description.contains("encryption.keys") == true)
+        }
     }
 }

@@ -140,6 +140,28 @@ struct FunctionHostTests {
         #expect(result?["inner"]?.intValue == 8)
     }
 
+    @Test func `a value whose secret isn't set throws and names it, and others are there`() throws {
+        let host = try TestHost([
+            "get":
+                "exports = name => { try { return context.values.get(name) } catch (error) { return error.message } }"
+        ])
+        let context: Document = ["values": ["set": "value"], "unsetSecrets": ["key": "theSecret"]]
+        func get(_ name: String) throws -> Value { try host.call("get", [.string(name)], context: context).get() }
+        #expect(try get("set").stringValue == "value")
+        #expect(try get("key").stringValue == "the value 'key' is the secret 'theSecret', which isn't set")
+        #expect(try get("toString").isIdentical(to: .undefined))
+    }
+
+    @Test func `a service of type http is served by its name`() throws {
+        let host = try TestHost([
+            "ask": "exports = async () => (await context.services.get('web').get({ url: 'http://a/' }))"
+        ])
+        let answer = try host.call("ask", context: ["services": ["web": "http"]]) { _ in .success("answer") }
+        #expect(try answer.get().stringValue == "answer")
+        #expect(host.effects.map(\.service) == ["http"])
+        #expect(host.effects.map(\.action) == ["get"])
+    }
+
     @Test func `calls share nothing`() throws {
         let host = try TestHost([
             "count": "exports = () => { globalThis.n = (globalThis.n ?? 0) + 1; return globalThis.n }"

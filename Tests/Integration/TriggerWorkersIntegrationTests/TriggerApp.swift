@@ -19,6 +19,8 @@ struct TriggerApp {
     var more: [String: String] = [:]
     /// Further settings of functions, as JSON members.
     var settings: [String: String] = [:]
+    /// Names of secrets by the value that gives them to functions.
+    var secretValues: [String: String] = [:]
 
     var files: AppFiles {
         let names = functions.keys.sorted() + ["known"]
@@ -43,6 +45,11 @@ struct TriggerApp {
             files.texts["triggers/at\(function).json"] = """
                 {"name": "at\(function)", "type": "SCHEDULED", "disabled": false, "config": {"schedule": "0 0 1 1 *"},
                  "event_processors": {"FUNCTION": {"config": {"function_name": "\(function)"}}}}
+                """
+        }
+        for (name, secret) in secretValues {
+            files.texts["values/\(name).json"] = """
+                {"name": "\(name)", "value": "\(secret)", "from_secret": true}
                 """
         }
         for (collection, text) in rules {

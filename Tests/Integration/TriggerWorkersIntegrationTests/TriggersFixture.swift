@@ -14,6 +14,7 @@ import Logging
 import Metrics
 import Postgres
 import Redis
+import Secrets
 import ServiceBootstrap
 import ServiceEngines
 import TestSupport
@@ -22,12 +23,16 @@ import TriggerWorkers
 /// Trigger workers in this process, on real engines, for all tests: apps keep them apart.
 final class TriggersFixture: Sendable {
     let pool: String
+    static let keySecret = "the current secret of the tests"
+    static let formerKeySecret = "the former secret of the tests"
     let port: Int
+    /// The configuration that the workers were started with.
+    let values: [String: String]
     let postgres: PostgresClient
     let redis: RedisClient
     let store: DocumentStore
     let events: EventProducer
-    private let registry: AppRegistry
+    let registry: AppRegistry
     private let key: TokenSigningKey
     private let failures: Locked<[TriggerFailure]>
 
@@ -53,9 +58,10 @@ final class TriggersFixture: Sendable {
         let values = [
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "redis.url": engines.redisURL, "kafka.pool": pool, "functions.hosts": "2", "presence.ttl": "500ms",
-            "egress.allow": "localhost",
+            "egress.allow": "localhost", "encryption.keys": "\(Self.keySecret),\(Self.formerKeySecret)",
         ]
-        port = try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
+        self.values = values.merging(engines.kafkaSettings) { $1 }
+        port = try await Self.serve(self.values)
         let loops = LoopGroup(1)
         var configuration = PostgresConfiguration(url: database)
         configuration.connections = 4
@@ -78,7 +84,7 @@ final class TriggersFixture: Sendable {
         self.store = store
         self.events = events
         self.failures = failures
-        registry = AppRegistry(client: postgres)
+        registry = AppRegistry(client: postgres, keys: KeyRing([Self.keySecret, Self.formerKeySecret]))
         key = try TokenSigningKey(generatingWithId: "key-of-the-tests")
         try await events.send(
             SigningKeyEvent(keyID: key.id, jwk: key.publicKey.jwk, notBefore: 0, expires: .max / 2))

@@ -23,6 +23,8 @@ struct KeyedPlacesTests {
         "Libraries/DocumentStore/Search/DocumentCollection+Search.swift": 1,
         "Libraries/DocumentStore/Search/SearchCompiler.swift": 1,
         "Libraries/DocumentStore/Search/SearchSpecification.swift": 1,
+        // Environment variables.
+        "Libraries/Functions/Hosts/HostConfinement.swift": 2,
         // Ids of deployed apps, which are ASCII.
         "Services/Auth/Server/Passwords/PasswordQueue.swift": 1,
         // Settings.

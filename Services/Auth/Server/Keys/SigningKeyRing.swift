@@ -5,6 +5,8 @@ import EventStream
 import EventTopics
 import Lifecycle
 import Logging
+import Secrets
+import ServiceBootstrap
 
 /// The keys that tokens are signed with: made, rotated, published, forgotten.
 ///
@@ -31,7 +33,7 @@ final class SigningKeyRing: Service {
     /// Verifies the tokens of all keys that are known.
     let verifier: TokenVerifier
     private let store: AccountStore
-    private let box: SecretBox
+    private let secrets: KeyRing
     private let schedule: Schedule
     private let producer: EventProducer
     private let clock: AuthClock
@@ -40,12 +42,13 @@ final class SigningKeyRing: Service {
     private let state = Locked(State())
 
     init(
-        store: AccountStore, box: SecretBox, schedule: Schedule = Schedule(), producer: EventProducer, clock: AuthClock,
+        store: AccountStore, secrets: KeyRing, schedule: Schedule = Schedule(), producer: EventProducer,
+        clock: AuthClock,
         refreshInterval: Duration = .seconds(30), logger: Logger
     ) throws {
         verifier = try TokenVerifier()
         self.store = store
-        self.box = box
+        self.secrets = secrets
         self.schedule = schedule
         self.producer = producer
         self.clock = clock
@@ -81,6 +84,7 @@ final class SigningKeyRing: Service {
             var rows = try await tables.signingKeys()
             for row in rows where row.expiresAt <= now { try await tables.deleteSigningKey(row.id) }
             rows.removeAll { $0.expiresAt <= now }
+            try await reseal(&rows, in: tables)
             // The next key is due when the newest one will have signed for its time at the end of the lead.
             let newest = rows.last?.signsFrom
             if newest.map({ $0 + schedule.rotation * 1000 <= now + schedule.lead * 1000 }) ?? true {
@@ -95,17 +99,39 @@ final class SigningKeyRing: Service {
         try take(rows, now: now)
     }
 
+    /// Encrypts with the current secret what is stored otherwise: in plain text, or with a former one.
+    private func reseal(_ rows: inout [SigningKeyRow], in tables: AccountTables) async throws {
+        for index in rows.indices where !secrets.isCurrent(rows[index].privateKey) {
+            rows[index].privateKey = try secrets.seal(try secrets.open(rows[index].privateKey))
+            try await tables.setPrivateKey(rows[index].privateKey, of: rows[index].id)
+            logger.notice("signing key encrypted with the current secret", metadata: ["key.id": "\(rows[index].id)"])
+        }
+    }
+
+    /// - Throws: `ConfigurationError` when a key is stored that the configured secrets don't open: nobody could sign in until somebody
+    ///   noticed. What Postgres says when it is away.
+    func requireReadable() async throws {
+        for row in try await store.tables.signingKeys() {
+            do { _ = try secrets.open(row.privateKey) } catch {
+                throw ConfigurationError(
+                    key: "encryption.keys",
+                    "the signing key \(row.id) can't be read: \(error.message); put the secret that it was stored with behind the current one"
+                )
+            }
+        }
+    }
+
     private func makeKey(signsFrom: Int64) throws -> SigningKeyRow {
         let key = try TokenSigningKey(generatingWithId: ObjectId().hexString)
         return SigningKeyRow(
-            id: key.id, privateKey: box.seal(try key.privateJWK()), signsFrom: signsFrom,
+            id: key.id, privateKey: try secrets.seal(try key.privateJWK()), signsFrom: signsFrom,
             expiresAt: signsFrom + (schedule.rotation + schedule.lead + schedule.longestToken) * 1000)
     }
 
     private func take(_ rows: [SigningKeyRow], now: Int64) throws {
         var opened = state.withLock { $0.opened }
         for row in rows where opened[row.id] == nil {
-            opened[row.id] = try TokenSigningKey(privateJWK: try box.open(row.privateKey))
+            opened[row.id] = try TokenSigningKey(privateJWK: try secrets.open(row.privateKey))
         }
         let published = rows.compactMap { row in opened[row.id].map { (key: $0.publicKey, row: row) } }
         try verifier.replaceKeys(TokenKeySet(published.map(\.key)))

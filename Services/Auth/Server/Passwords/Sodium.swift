@@ -1,6 +1,6 @@
 private import Csodium
 
-/// What auth takes from libsodium. The only file that knows it.
+/// What auth takes from libsodium, which `Libraries/Secrets` knows besides.
 ///
 /// Every function begins with `ready`: `sodium_init` is idempotent and safe to call from several threads, and must come first.
 enum Sodium {
@@ -48,28 +48,6 @@ enum Sodium {
     /// Compares in a time that doesn't depend on where they differ.
     static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.count == right.count && ready && sodium_memcmp(left, right, left.count) == 0
-    }
-
-    /// Nonce and ciphertext (XSalsa20-Poly1305).
-    static func seal(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
-        precondition(key.count == crypto_secretbox_keybytes(), "a key of secretbox has 32 bytes")
-        let nonce = randomBytes(crypto_secretbox_noncebytes())
-        var sealed = [UInt8](repeating: 0, count: bytes.count + crypto_secretbox_macbytes())
-        _ = crypto_secretbox_easy(&sealed, bytes, UInt64(bytes.count), nonce, key)
-        return nonce + sealed
-    }
-
-    /// - Returns: `nil` when the key is another one or the bytes were changed.
-    static func open(_ sealed: [UInt8], key: [UInt8]) -> [UInt8]? {
-        let nonceCount = crypto_secretbox_noncebytes()
-        let macCount = crypto_secretbox_macbytes()
-        guard ready, key.count == crypto_secretbox_keybytes(), sealed.count >= nonceCount + macCount else { return nil }
-        let box = Array(sealed[nonceCount...])
-        var bytes = [UInt8](repeating: 0, count: box.count - macCount)
-        guard crypto_secretbox_open_easy(&bytes, box, UInt64(box.count), Array(sealed[..<nonceCount]), key) == 0 else {
-            return nil
-        }
-        return bytes
     }
 }
 

@@ -3,7 +3,7 @@ import Postgres
 /// A row of `auth_signing_keys`.
 struct SigningKeyRow: Sendable {
     var id: String
-    /// As `SecretBox` wrote it.
+    /// As `KeyRing` wrote it.
     var privateKey: String
     /// Milliseconds since 1970.
     var signsFrom: Int64
@@ -33,6 +33,11 @@ extension AccountTables {
             INSERT INTO partita.auth_signing_keys (id, private_key, created_at, signs_from, expires_at)
             VALUES ($1, $2, $3, $4, $5)
             """, [.text(key.id), .text(key.privateKey), .int(now), .int(key.signsFrom), .int(key.expiresAt)])
+    }
+
+    func setPrivateKey(_ text: String, of id: String) async throws {
+        try await sql.execute(
+            "UPDATE partita.auth_signing_keys SET private_key = $2 WHERE id = $1", [.text(id), .text(text)])
     }
 
     func deleteSigningKey(_ id: String) async throws {

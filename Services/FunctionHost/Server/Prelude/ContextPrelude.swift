@@ -140,10 +140,19 @@ extension Prelude {
             request: given.request,
             runningAsSystem: () => isSystem,
             services: {
-              get: name => name === "http" ? http : (given.services?.[name] ?? name) === "mongodb-atlas" ? mongodb(effect, name) : remote(effect, name),
+              get: name => {
+                const type = given.services?.[name] ?? name;
+                return name === "http" || type === "http" ? http : type === "mongodb-atlas" ? mongodb(effect, name) : remote(effect, name);
+              },
             },
             user: given.user ?? {},
-            values: { get: name => given.values?.[name] },
+            values: {
+              get: name => {
+                const secret = Object.hasOwn(given.unsetSecrets ?? {}, name) ? given.unsetSecrets[name] : undefined;
+                if (secret !== undefined) throw new Error(`the value '${name}' is the secret '${secret}', which isn't set`);
+                return Object.hasOwn(given.values ?? {}, name) ? given.values[name] : undefined;
+              },
+            },
           };
         }
         """#
