@@ -102,6 +102,7 @@ extension AppDefinition {
         let log = ProblemLog(files: files)
         var definition = DefinitionReader(files: files, log: log).read()
         DefinitionCheck(log: log, syntaxCheck: syntaxCheck).check(&definition)
+        UnservedFeatures(definition, log: log).report()
         return Inspection(definition: definition, problems: log.sorted)
     }
 }

@@ -30,6 +30,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case matchInvalid = "match-invalid"
         case scheduleInvalid = "schedule-invalid"
         case endpointNotServed = "endpoint-not-served"
+        case featureNotServed = "feature-not-served"
     }
 
     /// An error keeps an app from being deployed; a warning is shown.

@@ -8,7 +8,7 @@ extension AppFiles {
     static let totalLimit = 32 << 20
 
     /// Folders whose contents are no part of a definition: static sites, installed packages, tools' own files.
-    private static let skipped: Set<String> = ["hosting", "node_modules", ".git", ".mdb", ".idea", ".vscode"]
+    private static let skipped: Set<String> = ["node_modules", ".git", ".mdb", ".idea", ".vscode", "hosting/files"]
 
     /// Reads an app's folder. Nothing is written, links aren't followed, and what is neither `.json` nor `.js` is passed over.
     ///
@@ -20,8 +20,9 @@ extension AppFiles {
         var total = 0
         var pending = [""]
         while let relative = pending.popLast() {
-            for name in try Self.names(in: folder, relative: relative) where !Self.skipped.contains(name) {
+            for name in try Self.names(in: folder, relative: relative) {
                 let path = relative.isEmpty ? name : relative + "/" + name
+                if Self.skipped.contains(name) || Self.skipped.contains(path) { continue }
                 let full = folder + "/" + path
                 let attributes = try? FileManager.default.attributesOfItem(atPath: full)  // nil: vanished meanwhile
                 switch attributes?[.type] as? FileAttributeType {

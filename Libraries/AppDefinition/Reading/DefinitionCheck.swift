@@ -43,12 +43,13 @@ struct DefinitionCheck {
             checkCalls(function.canEvaluate, definition, file: function.file)
         }
         for (index, endpoint) in definition.httpEndpoints.enumerated() {
-            let file = "http_endpoints/config.json"
+            let file = DefinitionReader.endpointFile(definition.files)
             if definition.function(endpoint.functionName) == nil { unknown(endpoint.functionName, file: file) }
             if endpoint.isDisabled { continue }
             log.add(
                 .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/route",
-                "HTTPS endpoints are not supported: \(endpoint.route) isn't served")
+                "HTTPS endpoints aren't served: clients call \(endpoint.functionName) by name instead of \(endpoint.route)"
+            )
         }
     }
 

@@ -80,9 +80,15 @@ extension DefinitionReader {
         return environments
     }
 
+    /// Some versions of the vendor's tool call the folder `https_endpoints`.
+    static func endpointFile(_ files: AppFiles) -> String {
+        ["http_endpoints/config.json", "https_endpoints/config.json"].first { files[$0] != nil }
+            ?? "http_endpoints/config.json"
+    }
+
     /// `http_endpoints/config.json`, in the newer layout only.
     func httpEndpoints() -> [HTTPEndpoint] {
-        guard let nodes = json("http_endpoints/config.json")?.elements else { return [] }
+        guard let nodes = json(Self.endpointFile(files))?.elements else { return [] }
         return nodes.compactMap { node in
             guard let route = node.required("route"), let function = node.required("function_name") else { return nil }
             return HTTPEndpoint(

@@ -11,7 +11,13 @@ extension DefinitionReader {
         guard let name = node.required("name"), let type = node.required("type") else { return nil }
         let nested = node.child(path: "event_processors", "FUNCTION", "config")
         guard let function = node.string("function_name") ?? nested?.required("function_name") else {
-            if nested == nil { node.problem(.fieldMissing, "function_name is missing") }
+            if node.child(path: "event_processors", "AWS_EVENTBRIDGE") != nil {
+                node.problem(
+                    .featureNotServed, at: "event_processors",
+                    "triggers that send to EventBridge aren't served: name a function, which sends with context.http")
+            } else if nested == nil {
+                node.problem(.fieldMissing, "function_name is missing")
+            }
             return nil
         }
         guard let config = node.child("config") else {

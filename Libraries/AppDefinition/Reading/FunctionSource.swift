@@ -1,8 +1,25 @@
+import DocumentModel
+
 /// What can be told of a function's source without running it.
 enum FunctionSource {
     /// Whether something is assigned to `exports` outside of comments that begin a line.
     static func assignsExports(_ source: String) -> Bool {
+        codeLines(source).contains(where: hasAssignment)
+    }
+
+    /// The packages that are required by a name that is written down, outside of comments that begin a line; sorted.
+    static func requiredPackages(_ source: String) -> [String] {
+        var names: Set<ExactText> = []
+        for line in codeLines(source) {
+            for match in line.matches(of: /\brequire\s*\(\s*["'`]([^"'`]+)["'`]\s*\)/) { names.insert(String(match.1)) }
+        }
+        return names.sortedTexts
+    }
+
+    /// The lines, without comments that begin one.
+    private static func codeLines(_ source: String) -> [Substring] {
         var isComment = false
+        var lines: [Substring] = []
         for line in source.split(whereSeparator: \.isNewline) {
             var rest = line.drop(while: \.isWhitespace)
             if rest.hasPrefix("/*") { isComment = true }
@@ -12,9 +29,9 @@ enum FunctionSource {
                 rest = rest[end.upperBound...]
             }
             if rest.hasPrefix("//") { continue }
-            if hasAssignment(rest) { return true }
+            lines.append(rest)
         }
-        return false
+        return lines
     }
 
     /// How many lines an editor shows text on; at least one.

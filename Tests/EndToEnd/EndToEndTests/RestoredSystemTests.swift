@@ -78,7 +78,7 @@ extension EndToEnd {
             let backup = "\(system.directory)/backups/running"
             let made = try await tool(["backup", backup], system)
             #expect(made.status == .exited(0), "\(made.output)")
-            #expect(made.output.contains("THE KEY IS NOT IN IT"), "\(made.output)")
+            #expect(made.output.contains("THE KEYS ARE NOT IN IT"), "\(made.output)")
             let running = try await tool(["restore", backup], system)
             #expect(running.status == .exited(1))
             #expect(running.output.contains("a system runs in"), "\(running.output)")

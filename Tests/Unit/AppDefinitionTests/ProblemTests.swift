@@ -12,8 +12,77 @@ import Testing
         #expect(
             AppFixture.problems("http_endpoints/config.json", text).map(\.description) == [
                 "http_endpoints/config.json:1 /0/route: warning endpoint-not-served: "
-                    + "HTTPS endpoints are not supported: /hello isn't served"
+                    + "HTTPS endpoints aren't served: clients call greet by name instead of /hello"
             ])
+    }
+
+    /// File, its text, and what the warning names: the part, and what to do.
+    @Test(arguments: [
+        (
+            "auth/providers.json",
+            #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "config": {"clientId": "x"}}}"#,
+            ["oauth2-google", "custom-token"]
+        ),
+        (
+            "auth/custom_user_data.json",
+            #"{"enabled": true, "mongo_service_name": "mongodb-atlas", "database_name": "Shop", "collection_name": "Customer", "user_id_field": "userId", "on_user_creation_function_name": "greet"}"#,
+            ["greet", "CREATE"]
+        ),
+        (
+            "services/mail/config.json", #"{"name": "mail", "type": "aws", "config": {}}"#,
+            ["mail", "aws", "context.http"]
+        ),
+        ("services/sms/config.json", #"{"name": "sms", "type": "twilio", "config": {}}"#, ["twilio"]),
+        ("services/in/incoming_webhooks/hook/config.json", #"{"name": "hook"}"#, ["webhooks", "function"]),
+        ("graphql/config.json", "{}", ["GraphQL", "data API"]),
+        ("graphql/custom_resolvers/Query_a.json", #"{"on_type": "Query"}"#, ["GraphQL"]),
+        ("hosting/config.json", #"{"enabled": true}"#, ["hosting", "web server"]),
+        ("log_forwarders/all.json", #"{"name": "all"}"#, ["log forwarders", "partita logs"]),
+        ("functions/package.json", #"{"dependencies": {"axios": "1.0.0", "lodash": "4"}}"#, ["axios, lodash"]),
+        ("functions/greet.js", "const a = require('axios');\nexports = () => a;\n", ["require(\"axios\")"]),
+        (
+            "functions/config.json",
+            #"[{"name": "confirm"}, {"name": "greet", "run_as_user_id_script_source": "exports = () => 'a'"}]"#,
+            ["script", "caller"]
+        ),
+        ("secrets.json", #"{"services": {}}"#, ["partita secret set"]),
+    ])
+    func `what isn't served is warned of by name, with its file and what to do`(
+        file: String, text: String, words: [String]
+    ) throws {
+        let problem = try #require(AppFixture.problems(file, text).first { $0.code == .featureNotServed })
+        #expect(problem.severity == .warning)
+        #expect(problem.file == file)
+        for word in words { #expect(problem.message.contains(word), "\(problem)") }
+    }
+
+    @Test(arguments: [
+        (
+            "auth/providers.json",
+            #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "disabled": true}}"#
+        ),
+        ("hosting/config.json", #"{"enabled": false}"#), ("log_forwarders/a.txt", "{}"),
+        ("services/web/config.json", #"{"name": "web", "type": "http", "config": {}}"#),
+        ("functions/greet.js", "// require('axios')\n/* require('axios') */\nexports = required => required;\n"),
+    ])
+    func `what is off or served is no problem`(file: String, text: String) {
+        #expect(!AppFixture.problems(file, text).contains { $0.code == .featureNotServed })
+    }
+
+    @Test func `a trigger that sends to EventBridge is refused by name`() throws {
+        let text =
+            #"{"name": "nightly", "type": "SCHEDULED", "config": {"schedule": "0 3 * * *"}, "event_processors": {"AWS_EVENTBRIDGE": {"config": {}}}}"#
+        let problem = try #require(AppFixture.problems("triggers/nightly.json", text).first)
+        #expect(problem.code == .featureNotServed && problem.severity == .error)
+        #expect(problem.message.contains("EventBridge"))
+    }
+
+    @Test func `endpoints in the folder's other name are warned of as well`() throws {
+        var files = AppFixture.files
+        files.texts["http_endpoints/config.json"] = nil
+        files.texts["https_endpoints/config.json"] = #"[{"route": "/hello", "function_name": "greet"}]"#
+        let problem = try #require(AppDefinition.inspect(files).problems.first)
+        #expect(problem.code == .endpointNotServed && problem.file == "https_endpoints/config.json")
     }
 
     @Test func `broken JSON is named with its line`() throws {

@@ -1,0 +1,143 @@
+import DocumentModel
+
+/// What an export holds that isn't carried out here: each is warned of by name, with its file and what to do instead, so that nobody
+/// finds it missing in operation.
+struct UnservedFeatures {
+    let definition: AppDefinition
+    let log: ProblemLog
+    private var files: AppFiles { definition.files }
+
+    /// What `auth` signs in with.
+    private static let servedProviders: Set<String> = [
+        "local-userpass", "anon-user", "api-key", "custom-function", "custom-token",
+    ]
+
+    init(_ definition: AppDefinition, log: ProblemLog) {
+        self.definition = definition
+        self.log = log
+    }
+
+    func report() {
+        reportProviders()
+        reportServices()
+        reportFunctions()
+        reportFolders()
+        reportHosting()
+        if files["secrets.json"] != nil {
+            warn(
+                "secrets.json",
+                "secrets in clear text aren't read: `partita secret set` sets them; delete the file, it may be in a backup or a repository"
+            )
+        }
+    }
+
+    private func reportProviders() {
+        let all = "auth/providers.json"
+        for provider in definition.authProviders
+        where !provider.isDisabled && !Self.servedProviders.contains(provider.type) {
+            let isListed = files[all] != nil
+            warn(
+                isListed ? all : "auth_providers/\(provider.name).json", pointer: isListed ? "/\(provider.name)" : "",
+                "sign-in with \(provider.type) isn't served: use custom-token with the tokens of the identity provider and the key set that it publishes (jwkURI), or disable it"
+            )
+        }
+        let roots = ["realm_config.json", "root_config.json", "config.json", "stitch.json"]
+        let places =
+            [("auth/custom_user_data.json", "")] + roots.map { ($0, "/custom_user_data_config") }
+        for (file, folder) in places {
+            let key = "on_user_creation_function_name"
+            let settings = folder.isEmpty ? value(file) : value(file)?["custom_user_data_config"]
+            guard settings?["enabled"] == true, let name = settings?[key]?.stringValue, !name.isEmpty else { continue }
+            warn(
+                file, pointer: "\(folder)/\(key)",
+                "\(name) isn't called for new users: an authentication trigger on CREATE does the same")
+        }
+    }
+
+    private func reportServices() {
+        for source in definition.dataSources where !source.isDocumentStore {
+            let file = "services/\(source.name)/config.json"
+            guard source.type == "http" else {
+                warn(
+                    file,
+                    "the service \(source.name) of type \(source.type) isn't served, and calls of it throw: call the vendor's HTTP interface with context.http"
+                )
+                continue
+            }
+            for rule in files.files(in: "services/\(source.name)/rules", suffix: ".json") {
+                warn(
+                    rule,
+                    "rules of http services aren't applied: functions reach the public internet, and what the operator's egress.allow names"
+                )
+            }
+        }
+        for file in files.paths where file.contains("/incoming_webhooks/") && file.hasSuffix("/config.json") {
+            warn(file, "webhooks aren't served: make the script a function, and have it called by name")
+        }
+    }
+
+    private func reportFunctions() {
+        for file in files.paths where file.hasPrefix("functions/") && file.hasSuffix("config.json") {
+            for (index, entry) in (value(file)?.arrayValue ?? [value(file) ?? .null]).enumerated() {
+                let key = "run_as_user_id_script_source"
+                guard let script = entry[key]?.stringValue, !script.isEmpty else { continue }
+                warn(
+                    file, pointer: value(file)?.arrayValue == nil ? "/\(key)" : "/\(index)/\(key)",
+                    "a script that chooses the user isn't run, and what it refuses isn't refused: the function runs as its caller; check the caller in it"
+                )
+            }
+        }
+        if let packages = value("functions/package.json")?["dependencies"]?.documentValue, !packages.isEmpty {
+            let names = packages.fields.map(\.key).sorted().joined(separator: ", ")
+            warn(
+                "functions/package.json", pointer: "/dependencies",
+                "packages aren't installed (\(names)): put what is needed of them into the functions")
+        }
+        for function in definition.functions {
+            for name in FunctionSource.requiredPackages(function.source) {
+                warn(
+                    function.file,
+                    "require(\"\(name)\") throws, since packages aren't installed: put what is needed of it into the function"
+                )
+            }
+        }
+    }
+
+    private func reportFolders() {
+        let resolvers = files.files(in: "graphql/custom_resolvers", suffix: ".json")
+        if let file = resolvers.first ?? (files["graphql/config.json"] != nil ? "graphql/config.json" : nil) {
+            warn(
+                file, "GraphQL isn't served: clients use sync, functions, remote access to collections or the data API")
+        }
+        for file in files.files(in: "log_forwarders", suffix: ".json") {
+            warn(
+                file,
+                "log forwarders aren't served: collect the services' logs, which are lines of JSON, and `partita logs`")
+        }
+        for file in files.files(in: "push", suffix: ".json") {
+            warn(file, "push messages aren't served: a function sends them with context.http")
+        }
+    }
+
+    private func reportHosting() {
+        let places =
+            [("hosting/config.json", "")]
+            + ["realm_config.json", "config.json", "stitch.json"].map { ($0, "/hosting") }
+        for (file, folder) in places {
+            let settings = folder.isEmpty ? value(file) : value(file)?["hosting"]
+            guard settings?["enabled"] == true else { continue }
+            warn(
+                file, pointer: "\(folder)/enabled",
+                "static hosting isn't served: any web server does it, such as the nginx in front")
+        }
+    }
+
+    /// `nil` for a file that isn't there or is broken, which its reader has noted.
+    private func value(_ file: String) -> Value? {
+        files[file].flatMap { try? ExtendedJSON.parse($0, limits: .input) }
+    }
+
+    private func warn(_ file: String, pointer: String = "", _ message: String) {
+        log.add(.featureNotServed, severity: .warning, file: file, pointer: pointer, message)
+    }
+}
