@@ -4,6 +4,7 @@ public struct KafkaSecurity: Sendable {
     public enum Mechanism: String, CaseIterable, Sendable {
         /// As it is: over TLS only.
         case plain = "PLAIN"
+        // With Apache Kafka 4 and newer only where librdkafka is 2.6.1 or newer.
         case scramSHA256 = "SCRAM-SHA-256"
         case scramSHA512 = "SCRAM-SHA-512"
     }

@@ -50,7 +50,7 @@ public enum EngineSettings {
     ).optional
     static let kafkaMechanism = ConfigurationKey<KafkaSecurity.Mechanism>.choice(
         "kafka.sasl-mechanism",
-        "Signs in to the brokers with SASL; PLAIN sends the password as it is, so with kafka.tls only."
+        "Signs in to the brokers with SASL; PLAIN sends the password as it is, so with kafka.tls only; SCRAM with Kafka 4 needs librdkafka 2.6.1."
     ).optional
     static let kafkaUsername = ConfigurationKey<String>.string("kafka.sasl-username", "Who signs in.").optional
     static let kafkaPassword = ConfigurationKey<String>.string(
