@@ -17,6 +17,7 @@ extension RunningSystem {
             "PARTITA_HTTP_PORT": "\(port)", "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
             "PARTITA_POSTGRES_URL": try setting("postgres.url"), "PARTITA_REDIS_URL": try setting("redis.url"),
             "PARTITA_KAFKA_BOOTSTRAP": try setting("kafka.bootstrap"),
+            "PARTITA_ENCRYPTION_KEYS": try setting("encryption.keys"),
             "PARTITA_KAFKA_EMBEDDED": try setting("kafka.embedded"), "PARTITA_MAIL_FOLDER": directory + "/mail",
             "PARTITA_MEDIA_DIRECTORY": directory + "/media", "PARTITA_MEDIA_PUBLIC_URL": url(of: "media-offload"),
             "PARTITA_SYNC_URL": url(of: "sync-gateway").replacing("http://", with: "ws://"),
