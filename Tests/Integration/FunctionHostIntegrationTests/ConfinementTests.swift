@@ -19,7 +19,7 @@ struct ConfinementTests {
     }
 
     @Test func `a host knows nothing of its parent's environment but where libraries, time and language are`() throws {
-        for name in ["PARTITA_POSTGRES_URL", "PARTITA_ADMIN_TOKEN", "AWS_SECRET_ACCESS_KEY"] {
+        for name in ["PARTITA_CONFINED_TOKEN", "CONFINED_SECRET_ACCESS_KEY"] {
             setenv(name, "a secret of the service", 1)
         }
         setenv("JSC_numberOfGCMarkers", "2", 1)
