@@ -24,12 +24,7 @@ struct BrokerReset: Sendable {
 
     /// - Throws: `KafkaError` when the broker doesn't answer: better before the database is another one.
     func check() async throws {
-        guard let name = names.first else { return }
-        do {
-            _ = try await admin.metadata(name)
-        } catch let error as KafkaError where error.code == .unknownTopic {
-            return
-        }
+        if let name = names.first { _ = try await hasTopic(name) }
     }
 
     /// Deletes the topics and makes them anew.
@@ -48,18 +43,23 @@ struct BrokerReset: Sendable {
     private func waitUntilGone(_ name: String) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         var backoff = ReconnectBackoff()
-        while true {
-            do {
-                _ = try await admin.metadata(name)
-            } catch let error as KafkaError where error.code == .unknownTopic {
-                return
-            }
+        while try await hasTopic(name) {
             guard ContinuousClock.now < deadline else {
                 throw ToolError(
                     "the database is restored, but the broker still has the topic \(name): delete the topics of the pool before the services start"
                 )
             }
             try await Task.sleep(for: backoff.next())
+        }
+    }
+
+    private func hasTopic(_ name: String) async throws -> Bool {
+        do {
+            _ = try await admin.metadata(name)
+            return true
+        } catch {
+            guard (error as? KafkaError)?.code == .unknownTopic else { throw error }
+            return false
         }
     }
 }

@@ -28,11 +28,12 @@ enum RunCommand {
                 return .startAgain
             })
         try await supervisor.start()
-        async let stopped: ChildProcess.ExitStatus? = {
+        let stopping = Task {  // it ends with the process, if no signal comes
             await signals.wait()
             return await supervisor.stop(grace: .seconds(grace))
-        }()
-        let status = if let ended = await supervisor.end() { ended } else { await stopped }
+        }
+        var status = await supervisor.end()
+        if status == nil { status = await stopping.value }
         // Its status is the service's, as if there were no supervisor between; 137 and the like say the signal, as a shell does.
         switch status {
         case .exited(let code): ProcessExit.now(code)

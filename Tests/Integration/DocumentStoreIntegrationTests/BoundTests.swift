@@ -2,6 +2,7 @@ import DocumentModel
 import DocumentStore
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 /// Memory and time of reads are bounded.

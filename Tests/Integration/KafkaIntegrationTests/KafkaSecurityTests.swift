@@ -104,8 +104,10 @@ private struct SecuredBroker {
         let broker = SecuredBroker(directory: directory, ports: ports, child: child)
         do {
             try await eventually("the broker listens", within: .seconds(120)) {
-                let log = try? String(contentsOfFile: directory + "/log", encoding: .utf8)
-                try #require(child.exitStatus == nil, "\(log ?? "no log")")
+                guard child.exitStatus == nil else {
+                    throw EngineError(
+                        engine: "kafka", message: try String(contentsOfFile: directory + "/log", encoding: .utf8))
+                }
                 return LocalPort.isTaken(ports) && LocalPort.isTaken(ports + 1)
             }
         } catch {
@@ -126,15 +128,21 @@ private struct SecuredBroker {
             bootstrapServers: "localhost:\(listener == .sasl ? ports : ports + 1)", clientID: "tests")
         configuration.security = security
         let admin = KafkaAdmin(configuration: configuration)
-        var result = true
         do {
             // One that should be answered may take its time on a busy machine.
             try await admin.createTopics([KafkaTopic(name: "t", partitions: 1)], timeout: .seconds(15))
-        } catch let error as KafkaError where [.timedOut, .unreachable, .unauthorized].contains(error.code) {
-            result = false
+        } catch {
+            await admin.close()
+            guard Self.isRefusal(error) else { throw error }
+            return false
         }
         await admin.close()
-        return result
+        return true
+    }
+
+    private static func isRefusal(_ error: any Error) -> Bool {
+        guard let code = (error as? KafkaError)?.code else { return false }
+        return code == .timedOut || code == .unreachable || code == .unauthorized
     }
 
     /// An authority, and a broker and a client that it vouches for.
