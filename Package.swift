@@ -355,7 +355,7 @@ let testTargets: [Target] = [
         "EndToEnd", "EndToEndTests",
         [
             "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient",
-            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "SyncProtocol", "TestSupport", "WebSocket",
+            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "Secrets", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
 ]
 

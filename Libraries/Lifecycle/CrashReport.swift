@@ -7,7 +7,7 @@ public enum CrashReport {
     /// Reports fatal signals from now on, where the log of a service goes (standard output).
     ///
     /// The stack has module, offset and mangled symbol of each frame (`swift demangle` reads it); Swift's own backtraces
-    /// (`SWIFT_BACKTRACE`) follow when they are on. A stack that has run over is reported on the main thread only.
+    /// follow where `SWIFT_BACKTRACE` is set. A stack that has run over is reported on the main thread only.
     /// - Parameters:
     ///   - name: The process' name in the report.
     ///   - format: How the log is written.

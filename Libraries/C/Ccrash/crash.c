@@ -8,6 +8,7 @@
 #include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -33,7 +34,7 @@ static const char *const fatal_names[] = {"SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE
 #define FATAL (sizeof fatal / sizeof fatal[0])
 static struct sigaction earlier[FATAL];
 static const char *process_name;
-static int report_descriptor, report_json;
+static int report_descriptor, report_json, calls_earlier;
 static atomic_int reporting;
 
 struct module {
@@ -259,13 +260,9 @@ static void handle(int number, siginfo_t *info, void *context) {
     // Another thread writes the report and ends the process; this one died meanwhile.
     for (;;) pause();
   }
-  struct sigaction *before = NULL;
-  for (size_t i = 0; i < FATAL; i++)
-    if (fatal[i] == number) before = &earlier[i];
-  if (before && (before->sa_flags & SA_SIGINFO) && before->sa_sigaction) {
-    before->sa_sigaction(number, info, context);
-    return;
-  }
+  for (size_t i = 0; i < FATAL && calls_earlier; i++)
+    if (fatal[i] == number && (earlier[i].sa_flags & SA_SIGINFO) && earlier[i].sa_sigaction)
+      earlier[i].sa_sigaction(number, info, context);
   // The status of the process says the signal: by its default action, again.
   struct sigaction standard = {0};
   standard.sa_handler = SIG_DFL;
@@ -281,6 +278,8 @@ int ccrash_install(const char *name, int descriptor, int json) {
   process_name = name;
   report_descriptor = descriptor;
   report_json = json;
+  // Swift's own report takes seconds, in which nobody is served: it is made for who asks for it.
+  calls_earlier = getenv("SWIFT_BACKTRACE") != NULL;
   void *frames[1];
   backtrace(frames, 1);  // loads the unwinder
   module_count = 0;

@@ -1,6 +1,7 @@
 import AccessTokens
 import DocumentModel
 import Foundation
+import Secrets
 import SyncProtocol
 import TestSupport
 import Testing
@@ -101,14 +102,14 @@ extension EndToEnd {
             return try await device.errorCode()
         }
 
-        /// The key that the system itself signs with: who can read Postgres is the administrator.
+        /// The key that the system itself signs with: who can read Postgres and the system's configuration is the administrator.
         private func systemKey(_ system: RunningSystem) async throws -> TokenSigningKey {
             let rows = try await system.query(
                 "select private_key from partita.auth_signing_keys order by signs_from, id limit 1")
             guard let text = try rows.first?.decode(0, as: String.self) else {
                 throw SystemFailure(description: "the system has no key")
             }
-            return try TokenSigningKey(privateJWK: text)
+            return try TokenSigningKey(privateJWK: KeyRing([try system.setting("encryption.keys")]).open(text))
         }
 
         private func claims(app: String = "rchat", lifetime: Int64) -> TokenClaims {

@@ -12,34 +12,56 @@ import Testing
     func `a broker that wants TLS, a certificate or a password is used with them, and only with them`() async throws {
         let broker = try await SecuredBroker.start()
         do {
-            let authority = broker.authority
-            var tls = KafkaSecurity()
-            tls.usesTLS = true
-            tls.authorities = authority
-            #expect(try await broker.answers(.sasl, tls) == false)
-            for mechanism in KafkaSecurity.Mechanism.allCases {
-                var security = tls
-                security.credentials = .init(mechanism: mechanism, username: "partita", password: "s3cret")
-                // The broker of the tests is of version 4.
-                let isUnderstood = mechanism == .plain || KafkaSecurity.signsInToNewBrokersBySCRAM
-                #expect(try await broker.answers(.sasl, security) == isUnderstood, "\(mechanism)")
-                security.credentials?.password = "another"
-                #expect(try await broker.answers(.sasl, security) == false, "\(mechanism)")
+            let cases = Self.cases(broker)
+            // At once: who isn't taken is told so by silence, for seconds.
+            let answers = try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
+                for (index, one) in cases.enumerated() {
+                    group.addTask { (index, try await broker.answers(one.listener, one.security)) }
+                }
+                var answers: [Int: Bool] = [:]
+                for try await (index, isAnswered) in group { answers[index] = isAnswered }
+                return answers
             }
-            // A broker that asks for the client's certificate.
-            #expect(try await broker.answers(.certificates, tls) == false)
-            tls.certificate = broker.clientCertificate
-            tls.key = broker.clientKey
-            #expect(try await broker.answers(.certificates, tls))
-            // One that the client doesn't trust.
-            tls.authorities = nil
-            #expect(try await broker.answers(.certificates, tls) == false)
-            #expect(try await broker.answers(.certificates, KafkaSecurity()) == false)
+            for (index, one) in cases.enumerated() { #expect(answers[index] == one.isAnswered, "\(one.name)") }
         } catch {
             await broker.stop()
             throw error
         }
         await broker.stop()
+    }
+
+    private struct Case {
+        let name: String
+        let listener: SecuredBroker.Listener
+        let security: KafkaSecurity
+        let isAnswered: Bool
+    }
+
+    private static func cases(_ broker: SecuredBroker) -> [Case] {
+        var tls = KafkaSecurity()
+        tls.usesTLS = true
+        tls.authorities = broker.authority
+        var cases = [Case(name: "no password", listener: .sasl, security: tls, isAnswered: false)]
+        for mechanism in KafkaSecurity.Mechanism.allCases {
+            var security = tls
+            security.credentials = .init(mechanism: mechanism, username: "partita", password: "s3cret")
+            // The broker of the tests is of version 4.
+            let isUnderstood = mechanism == .plain || KafkaSecurity.signsInToNewBrokersBySCRAM
+            cases.append(
+                Case(name: "\(mechanism)", listener: .sasl, security: security, isAnswered: isUnderstood))
+            security.credentials?.password = "another"
+            cases.append(
+                Case(name: "\(mechanism), wrong", listener: .sasl, security: security, isAnswered: false))
+        }
+        cases.append(Case(name: "no certificate", listener: .certificates, security: tls, isAnswered: false))
+        tls.certificate = broker.clientCertificate
+        tls.key = broker.clientKey
+        cases.append(Case(name: "a certificate", listener: .certificates, security: tls, isAnswered: true))
+        tls.authorities = nil
+        cases.append(
+            Case(name: "a broker that isn't trusted", listener: .certificates, security: tls, isAnswered: false))
+        cases.append(Case(name: "no TLS", listener: .certificates, security: KafkaSecurity(), isAnswered: false))
+        return cases
     }
 }
 

@@ -22,7 +22,6 @@ import Testing
         ["list": [.document(Document(fields: [.init(nul, 1)]))]], ["code": .code(Code(nul))],
         ["code": .code(Code("f", scope: Document(fields: [.init(nul, 1)])))],
         ["code": .code(Code(nul, scope: ["x": 1]))], ["_id": .string(nul)], ["_id": .code(Code(nul))],
-        ["_id": ["x": .string(nul)]],
     ]
 
     @Test func `no write with U+0000 in a wrong place is stored, and the caller is told where`() async throws {
@@ -166,7 +165,7 @@ import Testing
 
     @Test(arguments: [
         "/app/%00/endpoint/data/v1/action/find", "/app/x/endpoint/data/v1/action/fi%00nd", "/health/live?a=%00",
-        "/health/live?%00=a", "/health/live?a=%zz", "/health/live?a=%ff",
+        "/health/live?%00=a", "/health/live?a=%ff",
     ])
     func `a path or a query that is no text is a bad request`(_ target: String) async throws {
         let fixture = try await GatewayFixture.shared()

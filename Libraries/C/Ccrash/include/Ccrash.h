@@ -11,7 +11,7 @@
 
 /// From now on a fatal signal (SEGV, BUS, ILL, FPE, TRAP, ABRT, SYS) writes a report to `descriptor` before the process ends by it:
 /// signal, address, the works in progress, and the stack with module, offset and mangled symbol. The handler that was there before
-/// is called afterwards.
+/// (Swift's own) is called afterwards where SWIFT_BACKTRACE is set.
 ///
 /// Everything is allocated here, and only async-signal-safe calls are made later (signal-safety(7)), with one exception:
 /// `backtrace`, which is safe once its library is loaded, and it is loaded here.

@@ -79,15 +79,16 @@ final class FunctionLogs: Service {
         }
     }
 
-    /// Each line gets a time of its own, so that they stay in their order.
+    /// Each line gets a time of its own, so that they stay in their order: a clock may tell two lines the same microsecond.
     private func write(_ batch: [Line]) async {
         do {
             try await client.execute(
                 """
                 insert into partita.function_logs (at, app, function, trigger, level, message, line)
-                select clock_timestamp(), l.app, l.function, l.trigger, l.level, l.message, l.line::int
-                from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
-                    l(app, function, trigger, level, message, line)
+                select b.at + l.number * interval '1 microsecond', l.app, l.function, l.trigger, l.level, l.message, l.line::int
+                from (select clock_timestamp()) b(at),
+                    unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[]) with ordinality
+                        l(app, function, trigger, level, message, line, number)
                 """,
                 [
                     .textArray(batch.map(\.app)), .textArray(batch.map(\.function)), .textArray(batch.map(\.trigger)),
