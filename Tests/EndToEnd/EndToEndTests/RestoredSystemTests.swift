@@ -52,6 +52,8 @@ extension EndToEnd {
             try await fresh.handle(again).waitForUploads()
             let back = try await [exact, behind, both].asyncMap { try await Device($0.name, of: ada, second) }
             let everybody = back + [ahead, fresh]
+            // A device offers again what it has of a partition when it opens that.
+            for device in back { _ = try await device.handle(again) }
             do {
                 try await eventually("Postgres has all \(sent.count) messages again", within: .seconds(90)) {
                     Set(try await again.rows().keys) == Set(sent.map { "s:" + $0 })
