@@ -2,11 +2,9 @@ import EventLoop
 import Foundation
 
 /// A server on a local port that handles each connection on a thread of its own with blocking calls: as plain as can be,
-/// so that the client is what is tested.
+/// so that the client is what is tested. It listens until the process ends: a test's optimizer may release it while its client still connects.
 final class LocalServer: Sendable {
     let port: Int
-    private let listener: Int32
-    private let open = Locked<[Int32]>([])
     private let accepted = Locked(0)
 
     /// How many connections were made so far.
@@ -24,28 +22,18 @@ final class LocalServer: Sendable {
             }
         }
         guard isListening else { throw POSIXError(.EADDRINUSE) }
-        self.listener = listener
         port = Int(UInt16(bigEndian: address.sin_port))
-        Thread.detachNewThread { [accepted, open] in
+        Thread.detachNewThread { [accepted] in
             while true {
                 let descriptor = accept(listener, nil, nil)
                 if descriptor < 0 { return }
                 accepted.withLock { $0 += 1 }
-                open.withLock { $0.append(descriptor) }
                 Thread.detachNewThread {
                     handle(LocalConnection(descriptor: descriptor))
                     shutdown(descriptor, Int32(SHUT_RDWR))
+                    close(descriptor)
                 }
             }
-        }
-    }
-
-    deinit {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-        for descriptor in open.withLock({ $0 }) {
-            shutdown(descriptor, Int32(SHUT_RDWR))
-            close(descriptor)
         }
     }
 }
