@@ -41,7 +41,7 @@ public struct KafkaConsumerOptions: Sendable {
         self.reportsEnds = reportsEnds
     }
 
-    func settings(for configuration: KafkaConfiguration) -> [String: String] {
+    package func settings(for configuration: KafkaConfiguration) -> [String: String] {
         let heartbeat = max(100, min(1_000, sessionTimeout.milliseconds / 6))
         var settings = [
             // librdkafka wants a group even for partitions that are assigned by hand; nothing is committed to this one.
@@ -54,6 +54,9 @@ public struct KafkaConsumerOptions: Sendable {
             "auto.commit.interval.ms": "\(commitInterval.milliseconds)",
             "session.timeout.ms": "\(sessionTimeout.milliseconds)",
             "heartbeat.interval.ms": "\(heartbeat)",
+            // A commit that was on its way to a broker that died is waited for before partitions are taken again; librdkafka would
+            // wait for a minute. After the session's end the coordinator refuses it anyway.
+            "socket.timeout.ms": "\(max(3_000, sessionTimeout.milliseconds))",
             "queued.max.messages.kbytes": "\(max(1, prefetchBytes >> 10))",
             // A broker ends the wait when something comes; the embedded one is made to (`cembedded_wake_fetches`).
             "fetch.wait.max.ms": "500",

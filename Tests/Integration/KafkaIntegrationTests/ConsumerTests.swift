@@ -42,6 +42,16 @@ import Testing
         }
     }
 
+    /// librdkafka takes partitions again only when the commits that were under way are answered; one to a broker that died meanwhile
+    /// was given up after a minute.
+    @Test func `no request to a broker outlives the member's session`() {
+        let configuration = KafkaConfiguration(bootstrapServers: "127.0.0.1:9092")
+        for session in [Duration.seconds(6), .seconds(30)] {
+            let settings = KafkaConsumerOptions(group: "members", sessionTimeout: session).settings(for: configuration)
+            #expect(settings["socket.timeout.ms"] == settings["session.timeout.ms"])
+        }
+    }
+
     @Test func `partitions move to a second member without being read twice`() async throws {
         try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 4)
