@@ -34,6 +34,9 @@ final class RunningSystem: Sendable {
     /// The system; the first who asks starts it.
     static func shared() async throws -> RunningSystem { try await starter.system() }
 
+    /// The system, if somebody has asked for it and it came up.
+    static func started() async -> RunningSystem? { await starter.startedSystem() }
+
     private static let starter = Starter()
 
     private actor Starter {
@@ -44,6 +47,8 @@ final class RunningSystem: Sendable {
             started = task
             return try await task.value
         }
+
+        func startedSystem() async -> RunningSystem? { try? await started?.value }
     }
 
     /// Starts a system in a temporary directory of this name, on ports of its own.
