@@ -206,7 +206,7 @@ let services: [Target] =
                 "EventLoop", "EventStream", "EventTopics",
                 "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
                 "Logging",
-                "PartitaClient", "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
+                "PartitaClient", "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "Ccrypto",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]

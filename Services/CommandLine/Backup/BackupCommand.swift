@@ -64,6 +64,7 @@ enum BackupCommand {
         if let files = media.files { try MediaCopy.run(from: files, to: BackupManifest.media(in: directory)) }
         let size = try FileManager.default.attributesOfItem(atPath: BackupManifest.dump(in: directory))[.size] as? Int
         manifest.dumpBytes = size ?? 0
+        manifest.dumpDigest = try FileDigest.sha256(of: BackupManifest.dump(in: directory))
         return manifest
     }
 
@@ -87,7 +88,8 @@ enum BackupCommand {
             ).only.decode((Int, Int).self)
         }
         return BackupManifest(
-            createdAt: time, epoch: epoch, schemas: schemas, extensions: extensions, dumpBytes: 0, apps: apps,
+            createdAt: time, epoch: epoch, schemas: schemas, extensions: extensions, dumpBytes: 0, dumpDigest: nil,
+            apps: apps,
             media: media, hasKeys: false)
     }
 

@@ -15,6 +15,8 @@ struct BackupManifest: Codable, Sendable {
     /// Of Postgres, which the dump's indexes need.
     var extensions: [String]
     var dumpBytes: Int
+    /// The dump's SHA-256, hexadecimal; backups of earlier versions have none.
+    var dumpDigest: String?
     /// The apps that were deployed.
     var apps: [String]
     var media: Media
@@ -35,7 +37,7 @@ struct BackupManifest: Codable, Sendable {
     static func keys(in directory: String) -> String { directory + "/keys.env" }
     private static func file(in directory: String) -> String { directory + "/manifest.json" }
 
-    /// Reads that of a backup, and looks whether the dump is whole.
+    /// Reads that of a backup, and looks whether the dump is what was written then: by its size and its SHA-256.
     /// - Throws: `ToolError` that says what is missing.
     static func read(from directory: String) throws -> BackupManifest {
         guard let data = FileManager.default.contents(atPath: file(in: directory)) else {
@@ -55,6 +57,12 @@ struct BackupManifest: Codable, Sendable {
             throw ToolError(
                 "\(dump(in: directory)) is damaged: it has \(size.map { "\($0)" } ?? "no") bytes, not \(manifest.dumpBytes)"
             )
+        }
+        if let digest = manifest.dumpDigest {
+            let present = try FileDigest.sha256(of: dump(in: directory))
+            guard present == digest else {
+                throw ToolError("\(dump(in: directory)) is damaged: its SHA-256 is \(present), not \(digest)")
+            }
         }
         return manifest
     }

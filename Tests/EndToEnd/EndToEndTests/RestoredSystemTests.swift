@@ -1,6 +1,7 @@
 import ChildProcesses
 import DocumentModel
 import Foundation
+import Glibc
 import PartitaClient
 import TestSupport
 import Testing
@@ -99,6 +100,13 @@ extension EndToEnd {
             try whole.dropLast(1).write(to: URL(fileURLWithPath: dump))
             let damaged = try await tool(["restore", backup], system)
             #expect(damaged.output.contains("is damaged"), "\(damaged.output)")
+            // Nor one of the same size in which a single bit is another.
+            var other = whole
+            other[other.startIndex + other.count / 2] ^= 1
+            try other.write(to: URL(fileURLWithPath: dump))
+            let changed = try await tool(["restore", backup], system)
+            #expect(changed.status == .exited(1))
+            #expect(changed.output.contains("is damaged: its SHA-256 is "), "\(changed.output)")
         }
 
         // MARK: The documented commands
