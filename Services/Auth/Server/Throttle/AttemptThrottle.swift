@@ -48,7 +48,7 @@ struct AttemptThrottle: Sendable {
         let counts = counts(kind, app: app, subject: subject, caller: caller)
         try await store.require(
             Self.script, keys: counts.map(\.key),
-            arguments: counts.flatMap { ["\($0.limits.free)", "\($0.limits.longest)", "\($0.limits.memory)"] },
+            arguments: counts.flatMap { [$0.limits.free, $0.limits.longest, $0.limits.memory] },
             "too many attempts")
     }
 
@@ -88,40 +88,73 @@ struct AttemptThrottle: Sendable {
     private static func digest(_ text: String) -> String { hexadecimal(Array(Sodium.digest(text).prefix(16))) }
 
     /// Each key holds `n`, the attempts, and `u`, the moment (Redis' clock, milliseconds) until which the next is refused.
-    private static let script = RedisScript(
-        """
-        local time = redis.call('TIME')
-        local now = time[1] * 1000 + math.floor(time[2] / 1000)
-        local wait = 0
-        for i = 1, #KEYS do
-          local until_ = tonumber(redis.call('HGET', KEYS[i], 'u') or '0')
-          if until_ - now > wait then wait = until_ - now end
-        end
-        if wait > 0 then return wait end
-        for i = 1, #KEYS do
-          local free, longest, memory = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
-          local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
-          if n >= free then
-            local pause = math.min(2 ^ math.min(n - free, 20), longest) * 1000
-            redis.call('HSET', KEYS[i], 'u', string.format('%d', now + pause))
-          end
-          redis.call('EXPIRE', KEYS[i], memory)
-        end
+    private static let script = ThrottleScript(
+        redis: RedisScript(
+            """
+            local time = redis.call('TIME')
+            local now = time[1] * 1000 + math.floor(time[2] / 1000)
+            local wait = 0
+            for i = 1, #KEYS do
+              local until_ = tonumber(redis.call('HGET', KEYS[i], 'u') or '0')
+              if until_ - now > wait then wait = until_ - now end
+            end
+            if wait > 0 then return wait end
+            for i = 1, #KEYS do
+              local free, longest, memory = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
+              local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
+              if n >= free then
+                local pause = math.min(2 ^ math.min(n - free, 20), longest) * 1000
+                redis.call('HSET', KEYS[i], 'u', string.format('%d', now + pause))
+              end
+              redis.call('EXPIRE', KEYS[i], memory)
+            end
+            return 0
+            """)
+    ) { counts, keys, arguments in
+        let now = counts.now
+        let wait = keys.map { counts[$0].until - now }.max() ?? 0
+        if wait > 0 { return Int64(wait.rounded(.up)) }
+        for (i, key) in keys.enumerated() {
+            let (free, longest, memory) = (arguments[i * 3], arguments[i * 3 + 1], arguments[i * 3 + 2])
+            var entry = counts[key]
+            entry.count += 1
+            if entry.count >= free {
+                entry.until = now + Double(min(1 << min(entry.count - free, 20), longest) * 1000)
+            }
+            counts.set(key, entry, memory: Double(memory * 1000))
+        }
         return 0
-        """)
+    }
 
     /// The first count is the caller's own and is cleared; of the others only this attempt is taken back.
-    private static let successScript = RedisScript(
-        """
-        redis.call('DEL', KEYS[1])
-        for i = 2, #KEYS do
-          if tonumber(redis.call('HGET', KEYS[i], 'n') or '0') > 0 then
-            redis.call('HINCRBY', KEYS[i], 'n', -1)
-            redis.call('HDEL', KEYS[i], 'u')
-          end
-        end
+    private static let successScript = ThrottleScript(
+        redis: RedisScript(
+            """
+            redis.call('DEL', KEYS[1])
+            for i = 2, #KEYS do
+              if tonumber(redis.call('HGET', KEYS[i], 'n') or '0') > 0 then
+                redis.call('HINCRBY', KEYS[i], 'n', -1)
+                redis.call('HDEL', KEYS[i], 'u')
+              end
+            end
+            return 0
+            """)
+    ) { counts, keys, _ in
+        if let own = keys.first { counts.remove(own) }
+        for key in keys.dropFirst() {
+            counts.change(key) { entry in
+                guard entry.count > 0 else { return }
+                entry.count -= 1
+                entry.until = 0
+            }
+        }
         return 0
-        """)
+    }
 
-    private static let forgiveScript = RedisScript("redis.call('DEL', KEYS[1]) return 0")
+    private static let forgiveScript = ThrottleScript(
+        redis: RedisScript("redis.call('DEL', KEYS[1]) return 0")
+    ) { counts, keys, _ in
+        for key in keys { counts.remove(key) }
+        return 0
+    }
 }

@@ -1,39 +1,80 @@
+import EventLoop
 import Logging
 import Redis
 
-/// Counts in Redis that calls are measured by. When Redis is away, calls go on uncounted (and are counted as such): signing in
-/// matters more, and the queue of the hashing threads bounds the rate.
-struct ThrottleStore: Sendable {
+/// A change of counts that calls are measured by: a script for Redis, and the same for the memory of this process.
+struct ThrottleScript: Sendable {
+    let redis: RedisScript
+    /// Gets the keys and the arguments that the script gets, and answers what it answers.
+    let local: @Sendable (inout LocalCounts, [String], [Int64]) -> Int64
+}
+
+/// The counts that calls are measured by. They are in Redis, so that all instances count together. While Redis is away each
+/// instance counts in its own memory: signing in goes on, and nobody guesses without a limit.
+final class ThrottleStore: Sendable {
+    private struct State {
+        var counts = LocalCounts()
+        var isAway = false
+    }
+
     /// `nil` counts nothing.
-    var redis: RedisClient?
-    var prefix: String
-    var metrics: AuthMetrics
-    var logger: Logger
+    private let redis: RedisClient?
+    private let prefix: String
+    private let metrics: AuthMetrics
+    private let logger: Logger
+    private let state = Locked(State())
+
+    init(redis: RedisClient?, prefix: String, metrics: AuthMetrics, logger: Logger) {
+        self.redis = redis
+        self.prefix = prefix
+        self.metrics = metrics
+        self.logger = logger
+    }
 
     /// Runs a script that answers with the milliseconds to wait, 0 for none.
     ///
     /// - Throws: `tooManyRequests` with the seconds to wait.
-    func require(_ script: RedisScript, keys: [String], arguments: [String], _ what: String) async throws {
-        guard case .integer(let wait)? = try await run(script, keys: keys, arguments: arguments), wait > 0 else {
-            return
-        }
+    func require(_ script: ThrottleScript, keys: [String], arguments: [Int], _ what: String) async throws {
+        let wait = try await run(script, keys: keys, arguments: arguments)
+        guard wait > 0 else { return }
         metrics.throttled.increment()
         let seconds = Int((wait + 999) / 1000)
         throw AuthError(.tooManyRequests, "\(what); try again in \(seconds) s", retryAfter: seconds)
     }
 
     /// Runs a script.
-    ///
-    /// - Returns: `nil` when Redis is away.
     @discardableResult
-    func run(_ script: RedisScript, keys: [String], arguments: [String] = []) async throws -> RedisValue? {
-        guard let redis else { return nil }
+    func run(_ script: ThrottleScript, keys: [String], arguments: [Int] = []) async throws -> Int64 {
+        guard let redis else { return 0 }
+        // It would be waited for, and callers would wait with it.
+        if redis.connectionCount == 0, state.withLock({ $0.isAway }) { return local(script, keys, arguments).answer }
         do {
-            return try await redis.eval(script, keys: keys.map { prefix + $0 }, arguments: arguments)
+            let answer = try await redis.eval(
+                script.redis, keys: keys.map { prefix + $0 }, arguments: arguments.map { "\($0)" })
+            if state.withLock({ state in
+                defer { state.isAway = false }
+                return state.isAway
+            }) {
+                logger.notice("attempts are counted in Redis again")
+            }
+            guard case .integer(let wait) = answer else { return 0 }
+            return Int64(wait)
         } catch let error as RedisError {
-            metrics.throttleFailures.increment()
-            logger.warning("attempts can't be counted", metadata: ["error": "\(error)"])
-            return nil
+            let (answer, isNews) = local(script, keys, arguments)
+            // Once, and not for each call of whoever guesses.
+            if isNews {
+                logger.warning("attempts are counted in this process alone", metadata: ["error": "\(error)"])
+            }
+            return answer
+        }
+    }
+
+    private func local(_ script: ThrottleScript, _ keys: [String], _ arguments: [Int]) -> (answer: Int64, isNews: Bool)
+    {
+        metrics.throttleFailures.increment()
+        return state.withLock { state in
+            defer { state.isAway = true }
+            return (script.local(&state.counts, keys, arguments.map { Int64($0) }), !state.isAway)
         }
     }
 }
