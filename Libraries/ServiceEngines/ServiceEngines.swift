@@ -68,7 +68,7 @@ public final class ServiceEngines: Sendable {
         apps = AppDirectory(registry: registry, logger: logger)
         store = DocumentStore(client: postgres, logger: logger)
         verifier = try TokenVerifier()
-        shutOut = ShutOut(client: postgres, logger: logger)
+        shutOut = ShutOut(client: postgres, loop: context.loops.next(), logger: logger)
         apps.onChange { [store] change in
             switch change {
             case .deployed(let app): store.define(AppStorage(app.definition))

@@ -38,6 +38,7 @@ public struct EndedSessionTable: Sendable {
             [
                 .textArray(sessions.map(\.app)), .textArray(sessions.map(\.id)), .int8Array(sessions.map(\.until)),
             ])
+        try await sql.execute(ShutOutTable.tell)
     }
 
     /// Forgets those that have no access token any more.

@@ -11,8 +11,9 @@ import Postgres
 /// Whose access tokens are refused though they haven't expired: users whose account is disabled or deleted, and sessions that
 /// ended. In the memory of a service that takes calls of users.
 ///
-/// Read from Postgres at the start. `auth-events` tells what comes after that (see `announcements`), and a poll makes up for lost
-/// events. A service that can't reach Postgres goes on with what it has. A session is remembered until its last access token has
+/// Read from Postgres at the start. What comes after that Postgres itself tells (NOTIFY), so that a session that ended is over at
+/// once while the broker is away, and `auth-events` (see `announcements`) while the listening connection is; a poll makes up for
+/// what both lost. A service that can't reach Postgres goes on with what it has. A session is remembered until its last access token has
 /// expired.
 public final class ShutOut: Service {
     /// Why a token is refused.
@@ -41,6 +42,7 @@ public final class ShutOut: Service {
 
     private let users: ShutOutTable
     private let sessions: EndedSessionTable
+    private let listener: PostgresListener
     private let logger: Logger
     private let state = Locked(State())
     private let observer = Locked<(@Sendable () -> Void)?>(nil)
@@ -48,7 +50,12 @@ public final class ShutOut: Service {
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
 
-    init(client: PostgresClient, logger: Logger) {
+    /// - Parameter loop: where it listens, on a connection of its own.
+    init(client: PostgresClient, loop: EventLoop, logger: Logger) {
+        // One notification is as good as many.
+        listener = PostgresListener(
+            configuration: client.configuration, channels: [ShutOutTable.channel], on: loop, bufferSize: 2,
+            logger: logger)
         users = ShutOutTable(client)
         sessions = EndedSessionTable(client)
         self.logger = logger
@@ -94,6 +101,8 @@ public final class ShutOut: Service {
                     try await Task.sleep(for: Self.pollInterval)
                 }
             }
+            group.addTask { try await self.listener.run() }
+            group.addTask { for await _ in self.listener.events { self.wakeUp.yield() } }
             for await _ in wakeUps {
                 while await !look() { try await Task.sleep(for: Self.pause) }
             }

@@ -6,6 +6,11 @@ public struct ShutOutTable: Sendable {
     /// Why a user is shut out.
     public enum Reason: Sendable { case disabled, deleted }
 
+    /// Where services hear that somebody was shut out or let in, or that a session ended, also while the broker is away.
+    static let channel = "partita_shut_out"
+    /// Says so when the transaction commits. Commits that say something wait for each other; these are few.
+    static let tell = "select pg_notify('\(channel)', '')"
+
     private let sql: any PostgresQuerying
 
     /// The table as a client, or a transaction, sees it.
@@ -18,12 +23,14 @@ public struct ShutOutTable: Sendable {
             insert into partita.shut_out_users (app, user_id, is_deleted) values ($1, $2, $3)
             on conflict (app, user_id) do update set is_deleted = excluded.is_deleted, since = excluded.since
             """, [.text(app), .text(user), .bool(reason == .deleted)])
+        try await sql.execute(Self.tell)
     }
 
     /// Lets a user in again.
     public func remove(_ user: String, app: String) async throws {
         try await sql.execute(
             "delete from partita.shut_out_users where app = $1 and user_id = $2", [.text(app), .text(user)])
+        try await sql.execute(Self.tell)
     }
 
     /// Whether a user's account was deleted.

@@ -1,4 +1,6 @@
 import DocumentModel
+import Foundation
+import Glibc
 import HTTPClient
 import SyncProtocol
 import TestSupport
@@ -46,6 +48,27 @@ extension EndToEnd {
             let token = try await cleo.accessToken(on: system)
             try await waitForAnswers("FunctionNotFound", "NoMatchingRuleFound", "MediaNotFound", token, system)
             try await cleo.close()
+        }
+
+        @Test func `a session that ends while the broker is away is over all the same`() async throws {
+            let system = try await RunningSystem.start("partita-e2e-unheard-\(getpid())", isEmbedded: true)
+            let cleo = try await TestDevice.register("cleo", on: system)
+            let tokens = try await signIn(cleo, system)
+            try await waitForAnswers("FunctionNotFound", "NoMatchingRuleFound", "MediaNotFound", tokens.access, system)
+            let socket = try await RawDevice.connect(system)
+            try await socket.greet(tokens.access)
+            try system.kill("broker", SIGSTOP)
+            let answer = try await send(
+                "DELETE", system.url(of: "auth") + "/api/client/v2.0/auth/session", tokens.refresh, "", system)
+            #expect(answer.status == 204)
+            let start = ContinuousClock.now
+            try await waitForAnswers("InvalidSession", "InvalidSession", "InvalidSession", tokens.access, system)
+            #expect(try await socket.errorCode() == SyncErrorCode.sessionEnded.rawValue)
+            // Services look every thirty seconds, whatever they are told; a busy machine has its time, too.
+            #expect(ContinuousClock.now - start < .seconds(15))
+            try system.kill("broker", SIGCONT)
+            try await cleo.close()
+            #expect(await system.up.terminate(grace: .seconds(40)) == .exited(0))
         }
 
         private func signIn(
