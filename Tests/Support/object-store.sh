@@ -43,6 +43,7 @@ mon warn on pool no redundancy = false
 osd data = $directory/osd
 osd objectstore = memstore
 osd crush chooseleaf type = 0
+osd crush update on start = false
 osd pool default size = 1
 osd pool default min size = 1
 osd pool default pg num = 4
@@ -71,9 +72,9 @@ ceph-mon -f -i a &
 store=$(cat /proc/sys/kernel/random/uuid)
 ceph osd new "$store" 0 >/dev/null
 ceph auth import -i "$directory/keyring"
+ceph osd crush add osd.0 1.0 root=default
 ceph-osd -i 0 --mkfs --osd-uuid "$store"
 ceph-osd -f -i 0 &
-ceph osd crush add osd.0 1.0 root=default
 
 until ceph osd stat | grep -q '1 up'; do sleep 0.1; done
 radosgw -f -n client.rgw &
