@@ -69,6 +69,7 @@ extension SyncClient {
             bookkeeping.subscribed(
                 access: subscribed.access, lastVersion: subscribed.lastVersion, retained: retained)
         }
+        try step(partition) { $0.refuseUndeliverable() }
         partitions[partition]?.backoff.succeed()
         flush()
     }
@@ -139,28 +140,38 @@ extension SyncClient {
         }
     }
 
-    /// Uploads what the window allows, one changeset in a frame: the gateway commits many together anyhow.
+    /// Uploads what the window allows, one changeset in a frame: the gateway commits many together anyhow. A suspect is uploaded
+    /// while nothing else is, of any partition.
     func flush() {
-        guard connection.phase == .online else { return }
+        guard connection.phase == .online, !partitions.values.contains(where: \.bookkeeping.hasSentSuspect) else {
+            return
+        }
+        let isForking = isForking
+        let suspected = partitions.first { $0.value.bookkeeping.nextUpload(isForking: isForking)?.isSuspect == true }
+        if let partition = suspected?.key {
+            if uploads.isEmpty { _ = uploadNext(of: partition, isForking: isForking) }
+            return
+        }
         for partition in partitions.keys {
-            while uploads.hasRoom(for: Int(limits.uploadWindow)), let changeset = nextUpload(of: partition) {
-                let frame = DeviceFrame.upload(
-                    .init(partition: partition, sentAt: Self.milliseconds, changesets: [changeset])
-                ).encoded()
-                if frame.count <= limits.frameBytes {
-                    uploads.sent(partition, changeset.version, byteCount: frame.count)
-                    send(text: frame)
-                } else {
-                    refuse(changeset, of: partition)
-                }
-            }
+            while uploads.hasRoom(for: Int(limits.uploadWindow)), uploadNext(of: partition, isForking: isForking) {}
         }
     }
 
-    private func nextUpload(of partition: Partition) -> Changeset? {
-        guard let sent = partitions[partition]?.bookkeeping.sentCount else { return nil }
-        let isForking = isForking
-        return partitions[partition]?.bookkeeping.takeUploads(window: sent + 1, isForking: isForking).first
+    /// - Returns: Whether there was something to upload.
+    private func uploadNext(of partition: Partition, isForking: Bool) -> Bool {
+        guard let sent = partitions[partition]?.bookkeeping.sentCount,
+            let changeset = partitions[partition]?.bookkeeping.takeUploads(window: sent + 1, isForking: isForking).first
+        else { return false }
+        let frame = DeviceFrame.upload(
+            .init(partition: partition, sentAt: Self.milliseconds, changesets: [changeset])
+        ).encoded()
+        if frame.count <= limits.frameBytes {
+            uploads.sent(partition, changeset.version, byteCount: frame.count)
+            send(text: frame)
+        } else {
+            refuse(changeset, of: partition)
+        }
+        return true
     }
 
     /// What doesn't fit in a frame would never arrive: it is rejected here.

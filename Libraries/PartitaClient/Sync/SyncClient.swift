@@ -180,6 +180,9 @@ actor SyncClient {
             receive(bytes, number: number)
         }
         link.close()
+        if connection.isCurrent(number) {
+            for partition in partitions.keys { partitions[partition]?.bookkeeping.connectionLost() }
+        }
         perform(connection.closed(connection: number, now: now))
     }
 
@@ -194,7 +197,10 @@ actor SyncClient {
         }
         if case .welcome(let welcome) = frame {
             limits = welcome.limits
-            perform(connection.welcomed(connection: number, now: now))
+            perform(
+                connection.welcomed(
+                    connection: number, isSuspicious: partitions.values.contains(where: \.bookkeeping.hasSuspect),
+                    now: now))
             return
         }
         do {

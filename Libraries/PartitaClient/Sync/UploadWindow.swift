@@ -13,6 +13,9 @@ struct UploadWindow: Sendable {
     private var sizes: [Name: Int] = [:]
     private var byteCount = 0
 
+    /// Whether everything is answered.
+    var isEmpty: Bool { sizes.isEmpty }
+
     func hasRoom(for count: Int) -> Bool {
         sizes.isEmpty || sizes.count < count && byteCount < Self.byteLimit
     }

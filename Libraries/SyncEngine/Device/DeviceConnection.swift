@@ -165,13 +165,16 @@ public struct DeviceConnection: Sendable {
     }
 
     /// The gateway said `welcome`.
-    public mutating func welcomed(connection: Int, now: Duration) -> [Action] {
+    ///
+    /// - Parameter isSuspicious: The device is about to send what may have ended the last connections: should this one end too,
+    ///   the next wait is longer than the last.
+    public mutating func welcomed(connection: Int, isSuspicious: Bool = false, now: Duration) -> [Action] {
         guard connection == self.connection, phase == .greeting else { return [] }
         phase = .online
         lastHeard = now
         lastPing = now
         isRenewing = false
-        backoff.succeed()
+        if !isSuspicious { backoff.succeed() }
         return [.resume]
     }
 

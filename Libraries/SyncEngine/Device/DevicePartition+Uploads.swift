@@ -38,26 +38,35 @@ extension DevicePartition {
 
     /// The changesets to upload now, which count as sent.
     ///
-    /// What the server may have already goes first and alone: nothing new is committed before it is certain that the versions
-    /// are this device's.
+    /// A suspect is alone: what else is under way when the gateway dies of it would become one too.
     ///
     /// - Parameters:
     ///   - window: How many may be unanswered at once, if fewer than `uploadWindow`.
     ///   - isForking: Whether the device is about to take a new id, because of this partition or another one.
     public mutating func takeUploads(window: Int, isForking: Bool = false) -> [Changeset] {
-        guard isSubscribed else { return [] }
         var free = min(window, Self.uploadWindow) - sentCount
         var taken: [Changeset] = []
-        let isAsking =
-            isForked || isForking
-            || pending.contains { $0.isUnresolved && $0.changeset.version <= serverVersion }
-        for index in pending.indices where pending[index].state == .waiting {
-            if free <= 0 || isAsking && pending[index].changeset.version > serverVersion { break }
+        while free > 0, let index = nextIndex(isForking: isForking) {
+            if pending[index].isSuspect && sentCount > 0 { break }
             free -= 1
             pending[index].state = .sent
             taken.append(pending[index].changeset)
         }
         return taken
+    }
+
+    /// The changeset that is to be uploaded next, if one may be.
+    public func nextUpload(isForking: Bool) -> PendingChangeset? { nextIndex(isForking: isForking).map { pending[$0] } }
+
+    /// What the server may have already goes first and alone: nothing new is committed before it is certain that the versions
+    /// are this device's.
+    private func nextIndex(isForking: Bool) -> Int? {
+        guard isSubscribed, !hasSentSuspect, let index = pending.firstIndex(where: { $0.state == .waiting })
+        else { return nil }
+        let isAsking =
+            isForked || isForking
+            || pending.contains { $0.isUnresolved && $0.changeset.version <= serverVersion }
+        return isAsking && pending[index].changeset.version > serverVersion ? nil : index
     }
 
     /// The server has committed a changeset.
@@ -88,6 +97,30 @@ extension DevicePartition {
         }
         nextVersion -= 1
         return effects
+    }
+
+    /// After how many lost connections a changeset is given up: with the back-off between them, some minutes.
+    public static let lossLimit = 10
+
+    /// Whether a changeset may be what ends the gateway.
+    public var hasSuspect: Bool { pending.contains(where: \.isSuspect) }
+
+    /// Whether such a changeset is under way.
+    public var hasSentSuspect: Bool { pending.contains { $0.isSuspect && $0.state == .sent } }
+
+    /// The other side has closed the connection without a word: it may have died of what was uploaded and not answered.
+    public mutating func connectionLost() {
+        for index in pending.indices where pending[index].state == .sent { pending[index].lossCount += 1 }
+    }
+
+    /// Gives up the changeset over which `lossLimit` connections were lost, if the server has said that it isn't there.
+    public mutating func refuseUndeliverable() -> [Effect] {
+        guard isSubscribed,
+            let lost = pending.first(where: { $0.isUnresolved && $0.lossCount >= Self.lossLimit }),
+            lost.changeset.version > serverVersion
+        else { return [] }
+        let reason = "\(Self.lossLimit) connections ended between its upload and its answer"
+        return refuse(version: lost.changeset.version, OperationRejection(code: .undeliverable, reason: reason))
     }
 
     func unresolvedIndex(of version: Int64) -> Int? {

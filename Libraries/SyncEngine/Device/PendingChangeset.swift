@@ -22,6 +22,8 @@ public struct PendingChangeset: Sendable {
     public var isContained: Bool
     /// Whether it may be offered again when the server forgot it; not after the device took a new id.
     public var isReofferable: Bool
+    /// How many connections ended, since the device was started, between its upload and its answer.
+    public var lossCount = 0
 
     public init(
         changeset: Changeset, state: State = .waiting, isContained: Bool = false, isReofferable: Bool = true
@@ -34,6 +36,9 @@ public struct PendingChangeset: Sendable {
 
     /// The documents that it is about.
     public var keys: Set<DocumentKey> { Set(changeset.operations.compactMap(\.key)) }
+
+    /// Whether it may be what ends the gateway: two connections were lost over it.
+    public var isSuspect: Bool { lossCount >= 2 && isUnresolved }
 
     /// Whether the server's answer is still due.
     public var isUnresolved: Bool { if case .acknowledged = state { false } else { true } }

@@ -18,6 +18,9 @@ actor FakeBackend: HTTPTransport, SyncTransport {
 
     /// Whether answers to uploads get lost.
     private var losesAnswers = false
+    /// The `_id` of a document whose upload ends the connection, as if the gateway died of it; and how often that happened.
+    private var fatal: Value?
+    private(set) var deaths = 0
     /// Whether connections are refused.
     private var isDown = false
     /// Whether the sessions have ended.
@@ -34,6 +37,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     func set(frameBytes: Int) { self.frameBytes = frameBytes }
     func set(atLogOut: @escaping @Sendable () -> Void) { self.atLogOut = atLogOut }
     func set(losesAnswers: Bool) { self.losesAnswers = losesAnswers }
+    func set(fatal: Value) { self.fatal = fatal }
     func set(tokenLife: Int64) { self.tokenLife = tokenLife }
     func set(hasEndedSessions: Bool) { self.hasEndedSessions = hasEndedSessions }
 
@@ -130,6 +134,13 @@ actor FakeBackend: HTTPTransport, SyncTransport {
 
     private func commit(_ upload: DeviceFrame.Upload, from number: Int) {
         for changeset in upload.changesets {
+            if let fatal, changeset.operations.contains(where: { $0.id == fatal }) {
+                deaths += 1
+                connections[number]?.close()
+                connections[number] = nil
+                subscriptions[number] = nil
+                return
+            }
             let answer = write(changeset, device: devices[number] ?? "", in: upload.partition)
             if losesAnswers { continue }
             switch answer {

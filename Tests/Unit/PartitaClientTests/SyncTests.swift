@@ -197,6 +197,35 @@ struct SyncTests {
         }
     }
 
+    @Test func `a write of which the gateway dies is given up, and takes no other with it`() async throws {
+        try await ClientFixture.with { fixture in
+            await fixture.backend.set(fatal: "fatal")
+            let session = try await fixture.session("phone")
+            let room = try await session.openPartition("room=1", waitForFirstSync: true)
+            let other = try await session.openPartition("room=2", waitForFirstSync: true)
+            await session.goOffline()
+            for id in ["before", "fatal", "after"] {
+                try await room.write { $0.insert("Message", ["_id": .string(id)]) }
+            }
+            for number in 0..<20 { try await other.write { $0.insert("Message", ["_id": .int32(Int32(number))]) } }
+            await session.goOnline()
+
+            #expect(try await eventually { try await room.rejected().count == 1 })
+            let rejected = try await room.rejected()
+            #expect(rejected.first?.reason.code == .undeliverable)
+            #expect(rejected.first?.changeset.operations.first?.id == "fatal")
+            // As often as the reason says, the first times in company.
+            #expect(await fixture.backend.deaths == DevicePartition.lossLimit)
+            try await room.waitForUploads()
+            try await other.waitForUploads()
+            let stored = await fixture.backend.partitions[ClientFixture.partition]?.documents
+            let keys = ["before", "after"].compactMap { DocumentKey(collection: "Message", id: .string($0)) }
+            #expect(Set(stored?.keys ?? [:].keys) == Set(keys))
+            #expect(try await other.rejected().isEmpty)
+            #expect(try await other.find("Message").count == 20)
+        }
+    }
+
     @Test func `a write that can't be applied is refused at once, as a whole`() async throws {
         try await ClientFixture.with { fixture in
             let room = try await fixture.session("phone").openPartition("room=1")

@@ -40,6 +40,23 @@ struct DeviceConnectionTests {
         }
     }
 
+    @Test func `a connection that carries a suspect doesn't shorten the next wait`() {
+        var machine = online()
+        var now = Duration.seconds(1)
+        var waits: [Duration] = []
+        for number in 1...8 {
+            _ = machine.closed(connection: number, now: now)
+            guard let deadline = machine.deadline else { return #expect(Bool(false)) }
+            waits.append(deadline - now)
+            now = deadline
+            _ = machine.tick(now: now)
+            _ = machine.tokenObtained(expiry: .seconds(1000), now: now)
+            _ = machine.opened(connection: number + 1, now: now)
+            _ = machine.welcomed(connection: number + 1, isSuspicious: true, now: now)
+        }
+        #expect(waits.suffix(4).allSatisfy { $0 >= .seconds(2) }, "\(waits)")
+    }
+
     @Test func `what belongs to a connection that was given up is ignored`() {
         var machine = online()
         _ = machine.closed(connection: 1, now: .seconds(1))

@@ -211,6 +211,45 @@ struct DevicePartitionTests {
         #expect(partition.nextVersion == 4)
     }
 
+    @Test func `what two connections were lost over is uploaded alone`() throws {
+        var partition = try uploaded(3)
+        for _ in 0..<2 {
+            _ = partition.takeUploads(window: 100)
+            partition.connectionLost()
+            partition.disconnected()
+            _ = partition.subscribed(access: .write, lastVersion: 0, retained: [])
+        }
+        _ = partition.write([increment()], clock: HybridTime(milliseconds: 9))
+        for version: Int64 in 1...3 {
+            #expect(partition.takeUploads(window: 100).map(\.version) == [version])
+            #expect(partition.takeUploads(window: 100).isEmpty)
+            _ = partition.acknowledge(version: version, revision: revision(10 + version), lost: [])
+        }
+        #expect(!partition.hasSuspect)
+        #expect(partition.takeUploads(window: 100).map(\.version) == [4])
+    }
+
+    @Test func `only what was under way counts as lost, and only what the server lacks is given up`() throws {
+        var partition = try uploaded(1)
+        for _ in 0..<DevicePartition.lossLimit {
+            #expect(partition.refuseUndeliverable().isEmpty)
+            _ = partition.takeUploads(window: 100)
+            partition.connectionLost()
+            partition.disconnected()
+            partition.connectionLost()  // nothing was under way
+            _ = partition.subscribed(access: .write, lastVersion: 1, retained: [])
+        }
+        #expect(partition.refuseUndeliverable().isEmpty)  // the server has it: it only has to be asked
+        partition.disconnected()
+        #expect(partition.refuseUndeliverable().isEmpty)
+        _ = partition.subscribed(access: .write, lastVersion: 0, retained: [])
+        guard case .reject(let changeset, let reason)? = partition.refuseUndeliverable().first else {
+            return #expect(Bool(false))
+        }
+        #expect(changeset.version == 1 && reason.code == .undeliverable)
+        #expect(partition.pending.isEmpty && partition.nextVersion == 1)
+    }
+
     @Test func `a server that misses versions twice in a row makes the device take a new id`() throws {
         var partition = try uploaded(2)
         partition.missedVersions()
