@@ -80,11 +80,12 @@ let libraries: [Target] = [
     // what a signal handler may do
     .target(name: "Ccrash", path: "Libraries/C/Ccrash"),
     library("Lifecycle", ["Ccrash", "EventLoop", "Logging"]),
-    library("WebSocket", ["Cwslay", "Ccrypto", "Cssl", "Czlib", "EventLoop"]),
+    library("TLS", ["Cssl", "EventLoop", "Texts"]),
+    library("WebSocket", ["Cwslay", "Ccrypto", "Czlib", "EventLoop", "TLS"]),
     library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts", "WebSocket"]),
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts"]),
-    library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics"]),
+    library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics", "TLS"]),
     library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
     // a `bind` of its own: only the tool and tests link it
     .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),
@@ -273,7 +274,9 @@ let testTargets: [Target] = [
     tests(
         "Integration", "PostgresIntegrationTests",
         ["ChildProcesses", "EventLoop", "LocalEngines", "Postgres", "TestSupport"]),
-    tests("Integration", "RedisIntegrationTests", ["EventLoop", "Redis", "TestSupport"]),
+    tests(
+        "Integration", "RedisIntegrationTests",
+        ["ChildProcesses", "EventLoop", "LocalEngines", "Redis", "TestSupport"]),
     tests(
         "Integration", "KafkaIntegrationTests",
         [

@@ -1,5 +1,6 @@
 private import Chiredis
 import EventLoop
+import TLS
 
 /// A hiredis context on a loop: hiredis says what it wants to do with the socket, the loop says when it may. Loop only.
 ///
@@ -17,6 +18,8 @@ final class HiredisLink: TickFlushable {
     private let loop: EventLoop
     private var context: UnsafeMutablePointer<redisAsyncContext>?
     private var watcher: FDWatcher?
+    private let secured: (trust: TLSContext, host: String)?
+    private var tunnel: TLSTunnel?
     private var isConnected = false
     private var isDirty = false
     private var isWriting = false
@@ -27,11 +30,13 @@ final class HiredisLink: TickFlushable {
     /// A context that has begun to connect; handed from the thread that made it to the loop, once.
     struct Started: @unchecked Sendable {
         fileprivate let context: UnsafeMutablePointer<redisAsyncContext>?
+        fileprivate let secured: (trust: TLSContext, host: String)?
     }
 
     /// Begins to connect, on a thread that may block, since names are resolved here.
-    static func start(_ configuration: RedisConfiguration) async -> Started {
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Started, Never>) in
+    static func start(_ configuration: RedisConfiguration) async throws(RedisError) -> Started {
+        let secured = try await configuration.secured
+        return await withUnsafeContinuation { (continuation: UnsafeContinuation<Started, Never>) in
             BlockingWork.run {
                 let context =
                     if let path = configuration.path {
@@ -39,7 +44,7 @@ final class HiredisLink: TickFlushable {
                     } else {
                         redisAsyncConnect(configuration.host, Int32(configuration.port))
                     }
-                continuation.resume(returning: Started(context: context))
+                continuation.resume(returning: Started(context: context, secured: secured))
             }
         }
     }
@@ -57,6 +62,7 @@ final class HiredisLink: TickFlushable {
     ) throws {
         guard let context = started.context else { throw RedisError(.connectionFailed, "out of memory") }
         self.loop = loop
+        secured = started.secured
         self.onConnected = onConnected
         self.onClosed = onClosed
         if context.pointee.err != 0 {
@@ -66,9 +72,7 @@ final class HiredisLink: TickFlushable {
         }
         redisEnableKeepAlive(&context.pointee.c)
         do {
-            let watcher = try FDWatcher(loop, fd: context.pointee.c.fd) { [unowned self] in isReady($0) }
-            self.watcher = watcher
-            watcher.set([.read, .write])
+            try watch(context.pointee.c.fd)
         } catch {
             redisAsyncFree(context)
             throw error
@@ -87,7 +91,32 @@ final class HiredisLink: TickFlushable {
         redisAsyncSetConnectCallback(context) { context, status in
             guard let context, let link = HiredisLink.of(context.pointee.data) else { return }
             link.isConnected = status == REDIS_OK
-            link.onConnected(status == REDIS_OK ? nil : HiredisLink.error(.connectionFailed, context))
+            if status == REDIS_OK, let secured = link.secured {
+                link.secure(secured.trust, host: secured.host)
+            } else {
+                link.onConnected(status == REDIS_OK ? nil : HiredisLink.error(.connectionFailed, context))
+            }
+        }
+    }
+
+    private func watch(_ descriptor: Int32) throws {
+        let watcher = try FDWatcher(loop, fd: descriptor) { [unowned self] in isReady($0) }
+        self.watcher = watcher
+        watcher.set([.read, .write])
+    }
+
+    /// Gives hiredis, whose oldest version in use knows no TLS, a tunnel's end in place of the socket that is connected.
+    private func secure(_ trust: TLSContext, host: String) {
+        guard let context else { return }
+        watcher?.close()
+        watcher = nil
+        do {
+            let tunnel = try TLSTunnel(loop, over: context.pointee.c.fd, trust, host: host, onReady: onConnected)
+            self.tunnel = tunnel
+            context.pointee.c.fd = tunnel.end
+            try watch(tunnel.end)
+        } catch {
+            onConnected(error as? RedisError ?? RedisError(.connectionFailed, "\(error)"))
         }
     }
 
@@ -211,7 +240,23 @@ final class HiredisLink: TickFlushable {
     private func cleanUp() {
         watcher?.close()
         watcher = nil
+        tunnel?.close()
+        tunnel = nil
         context = nil
         onClosed()
+    }
+}
+
+extension RedisConfiguration {
+    /// What TLS needs, if it is to be used. Reads the files that the URL names.
+    fileprivate var secured: (trust: TLSContext, host: String)? {
+        get async throws(RedisError) {
+            guard let trust else { return nil }
+            do {
+                return (try await TLSContext.of(trust), host)
+            } catch {
+                throw RedisError(.connectionFailed, (error as? TLSError)?.message ?? "\(error)")
+            }
+        }
     }
 }

@@ -1,3 +1,5 @@
+import TLS
+
 /// Where Redis is, and the limits of a client.
 public struct RedisConfiguration: Sendable {
     /// A host's name or address; for a Unix socket `path` instead.
@@ -8,6 +10,8 @@ public struct RedisConfiguration: Sendable {
     public var username: String?
     public var password: String?
     public var database = 0
+    /// Whom to trust, where the server speaks TLS.
+    var trust: TLSTrust?
     /// Shown in `CLIENT LIST`; no spaces.
     public var clientName = "partita"
     /// Connections of a client; each takes the commands of any number of tasks.
@@ -23,19 +27,28 @@ public struct RedisConfiguration: Sendable {
 
     public init() {}
 
-    /// `redis://[[user]:password@]host[:port][/database]` or `unix:///path/of/socket`.
+    /// `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, or `unix:///path/of/socket`.
     ///
-    /// Throws ``RedisError/Code/invalidConfiguration``, also for `rediss:` (the client library has no TLS).
+    /// With `rediss:` the server's certificate must name the host. The parameters `cacert`, `cert` and `key`, as in
+    /// `rediss://host?cacert=/etc/partita/ca.pem`, name files: authorities to trust instead of the system's, and a certificate of
+    /// the client's own with its key.
+    ///
+    /// Throws ``RedisError/Code/invalidConfiguration``.
     public init(url: String) throws(RedisError) {
         if let path = url.removing(prefix: "unix://") {
             self.path = path
             return
         }
-        if url.hasPrefix("rediss:") {
-            throw RedisError(.invalidConfiguration, "Redis over TLS isn't supported; use a proxy")
+        guard var rest = url.removing(prefix: "redis://") ?? url.removing(prefix: "rediss://") else {
+            throw RedisError(.invalidConfiguration, "a Redis URL begins with redis://, rediss:// or unix://")
         }
-        guard var rest = url.removing(prefix: "redis://") else {
-            throw RedisError(.invalidConfiguration, "a Redis URL begins with redis:// or unix://")
+        if url.hasPrefix("rediss:") {
+            var parameters = ""
+            if let mark = rest.firstIndex(of: "?") {
+                parameters = String(rest[rest.index(after: mark)...])
+                rest = String(rest[..<mark])
+            }
+            trust = try Self.trust(parameters)
         }
         if let at = rest.lastIndex(of: "@") {
             let credentials = rest[..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -64,6 +77,21 @@ public struct RedisConfiguration: Sendable {
         }
         if rest.hasPrefix("["), rest.hasSuffix("]") { rest = String(rest.dropFirst().dropLast()) }
         if !rest.isEmpty { host = rest }
+    }
+
+    private static func trust(_ parameters: String) throws(RedisError) -> TLSTrust {
+        var files: [String: String] = [:]
+        for parameter in parameters.split(separator: "&") {
+            let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, ["cacert", "cert", "key"].contains(parts[0]) else {
+                throw RedisError(.invalidConfiguration, "a Redis URL has the parameters cacert, cert and key only")
+            }
+            files[String(parts[0])] = try unescaped(parts[1])
+        }
+        guard (files["cert"] == nil) == (files["key"] == nil) else {
+            throw RedisError(.invalidConfiguration, "a Redis URL has cert and key, or neither")
+        }
+        return TLSTrust(authorities: files["cacert"], certificate: files["cert"], key: files["key"])
     }
 
     private static func unescaped(_ text: Substring) throws(RedisError) -> String {

@@ -24,14 +24,19 @@ public actor RedisConnection: LoopActor {
 
     /// Connects and signs in, within the configuration's `connectTimeout`.
     public func connect() async throws {
-        let started = await HiredisLink.start(configuration)
+        let started = try await HiredisLink.start(configuration)
         guard !isClosed, link == nil else {
             HiredisLink.discard(started)
             throw RedisError(.closed, "closed while connecting")
         }
         try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                begin(started, continuation)
+            do {
+                try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
+                    begin(started, continuation)
+                }
+            } catch {
+                shutDown(error as? RedisError ?? RedisError(.connectionFailed, "\(error)"))
+                throw error
             }
             try await signIn()
             connectTimer?.close()

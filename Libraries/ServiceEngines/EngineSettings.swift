@@ -18,7 +18,7 @@ public enum EngineSettings {
     static let postgresConnections = ConfigurationKey<Int>.int(
         "postgres.connections", default: 8, range: 1...200, "Connections to Postgres.")
     static let redisURL = ConfigurationKey<String>.string(
-        "redis.url", isSecret: true, "Redis, `redis://[[user]:password@]host:port[/database]`.")
+        "redis.url", isSecret: true, "Redis, `redis://[[user]:password@]host:port[/database]`; `rediss://` speaks TLS.")
     static let redisPassword = ConfigurationKey<String>.string(
         "redis.password", isSecret: true, "The password, where the URL has none."
     ).optional

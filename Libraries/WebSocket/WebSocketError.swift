@@ -1,3 +1,5 @@
+import TLS
+
 /// What can go wrong while a WebSocket is being opened.
 ///
 /// An open WebSocket reports its end through ``WebSocket/onClose``, never through an error.
@@ -46,6 +48,17 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         self.message = message
         self.status = status
         self.body = body
+    }
+
+    init(_ error: TLSError) {
+        let code: Code =
+            switch error.code {
+            case .untrusted: .untrusted
+            case .cannotConnect: .cannotConnect
+            case .invalidHost: .invalidURL
+            case .outOfResources: .outOfResources
+            }
+        self.init(code, error.message)
     }
 
     public var description: String { "\(code): \(message)" }

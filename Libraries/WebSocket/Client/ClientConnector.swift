@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TLS
 
 /// One attempt of a client: tries the addresses in turn, begins TLS where it is asked for, sends the request, reads the answer's
 /// head and hands the descriptor to a WebSocket.
@@ -94,20 +95,25 @@ final class ClientConnector: @unchecked Sendable {
             guard code == 0 else { return connectNext(Self.cannotConnect(code)) }
             isConnected = true
         }
-        do throws(WebSocketError) {
+        do throws(TLSError) {
             guard try isReadyToTalk() else { return }
         } catch {
-            return fail(error)
+            return fail(WebSocketError(error))
         }
         if !outgoing.isEmpty || tls?.hasUnsent == true { write() } else if interest.contains(.read) { read() }
     }
 
     /// Whether the request can be sent: at once, or when TLS has begun.
-    private func isReadyToTalk() throws(WebSocketError) -> Bool {
+    private func isReadyToTalk() throws(TLSError) -> Bool {
         if isSecured { return true }
         if let trust {
             let channel: TLSChannel
-            if let tls { channel = tls } else { channel = try TLSChannel(trust, host: request.url.host) }
+            if let tls {
+                channel = tls
+            } else {
+                // A proxy that speaks HTTP/2 as well would choose it.
+                channel = try TLSChannel(trust, host: request.url.host, protocols: ["http/1.1"])
+            }
             tls = channel
             guard try channel.handshake(over: descriptor) else {
                 watcher?.set(channel.hasUnsent ? [.read, .write] : .read)

@@ -1,4 +1,5 @@
 import EventLoop
+import TLS
 
 /// Opens WebSockets as a client, over plain TCP (`ws://`) or TLS (`wss://`, 1.2 or newer).
 public enum WebSocketClient {
@@ -24,7 +25,7 @@ public enum WebSocketClient {
             url: WebSocketURL(url), headers: headers, subprotocols: subprotocol.map { [$0] } ?? [],
             offersCompression: configuration.allowsCompression)
         let addresses = try await SocketAddresses.resolve(request.url.host, port: request.url.port, timeout: timeout)
-        let trust = request.url.isSecure ? try await TLSContext.trusting(certificateAuthorityFile) : nil
+        let trust = request.url.isSecure ? try await context(TLSTrust(authorities: certificateAuthorityFile)) : nil
         let connector = ClientConnector(
             loop, request: request, addresses: addresses, trust: trust, settings: SessionSettings(configuration),
             open: open)
@@ -34,6 +35,14 @@ public enum WebSocketClient {
             }
         } onCancel: {
             loop.execute { connector.fail(WebSocketError(.cancelled, "cancelled")) }
+        }
+    }
+
+    private static func context(_ trust: TLSTrust) async throws -> TLSContext {
+        do {
+            return try await TLSContext.of(trust)
+        } catch let error as TLSError {
+            throw WebSocketError(error)
         }
     }
 }

@@ -169,17 +169,11 @@ private struct SecuredBroker {
 
     /// An authority, and a broker and a client that it vouches for.
     private static func makeCertificates(_ directory: String) async throws {
+        try await TestCertificates.make(in: directory)
         let script = """
             set -e; cd "$1"
-            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem
-            for name in broker client; do
-              openssl req -newkey rsa:2048 -nodes -subj /CN=$name -keyout $name.key -out $name.csr
-              printf 'subjectAltName=DNS:localhost,IP:127.0.0.1' > $name.ext
-              openssl x509 -req -days 2 -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile $name.ext -out $name.crt
-            done
-            openssl pkcs8 -topk8 -nocrypt -in broker.key > broker.pem
-            cat broker.crt ca.pem >> broker.pem
-            mv client.crt client.pem
+            openssl pkcs8 -topk8 -nocrypt -in server.key > broker.pem
+            cat server.pem ca.pem >> broker.pem
             """
         let made = try await CapturedRun.run("bash", ["-c", script, "bash", directory])
         try #require(made.status.isSuccess, "\(made.output)")

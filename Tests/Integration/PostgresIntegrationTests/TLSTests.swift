@@ -53,14 +53,9 @@ import Testing
 
     /// From now on: TLS for everybody, and a certificate from `holder`.
     private func secure(_ engine: PostgresEngine, data: String, directory: String) async throws {
+        try await TestCertificates.make(in: directory)
         let script = """
             set -e; cd "$1"
-            openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem
-            for name in server client; do
-              openssl req -newkey rsa:2048 -nodes -subj "/CN=$([ $name = client ] && echo holder || echo localhost)" -keyout $name.key -out $name.csr
-              printf 'subjectAltName=DNS:localhost' > $name.ext
-              openssl x509 -req -days 2 -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile $name.ext -out $name.pem
-            done
             cp server.pem server.key ca.pem "$2"
             printf 'local all all trust\\nhostssl all holder all cert clientcert=verify-full\\nhostssl all all all trust\\n' > "$2/pg_hba.conf"
             chmod 600 "$2"/server.key client.key

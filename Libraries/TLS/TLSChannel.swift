@@ -5,10 +5,10 @@ import Glibc
 ///
 /// OpenSSL works on memory, and the descriptor is read and written here: so nothing raises SIGPIPE, and what is called looks like
 /// `recv` and `sendmsg`, `errno` included.
-final class TLSChannel {
+package final class TLSChannel {
     /// How much is encrypted before the kernel has taken it, and how much is read at once. Of so much ciphertext, and a record that
     /// began before, the plain text fits in any buffer that `receive` is given.
-    private static let lot = 16 << 10
+    package static let lot = 16 << 10
 
     private let ssl: OpaquePointer
     /// Both belong to `ssl`.
@@ -17,17 +17,19 @@ final class TLSChannel {
     /// Encrypted, and not with the kernel.
     private var unsent: [UInt8] = []
 
-    /// - Parameter host: whom the certificate must name.
-    init(_ context: TLSContext, host: String) throws(WebSocketError) {
-        ssl = try context.connection(to: host)
+    /// - Parameters:
+    ///   - host: whom the certificate must name.
+    ///   - protocols: what may be spoken inside, for a server that speaks several (RFC 7301).
+    package init(_ context: TLSContext, host: String, protocols: [String] = []) throws(TLSError) {
+        ssl = try context.connection(to: host, protocols: protocols)
         guard let input = BIO_new(BIO_s_mem()) else {
             SSL_free(ssl)
-            throw WebSocketError(.outOfResources, TLSContext.lastError)
+            throw TLSError(.outOfResources, TLSContext.lastError)
         }
         guard let output = BIO_new(BIO_s_mem()) else {
             BIO_free(input)
             SSL_free(ssl)
-            throw WebSocketError(.outOfResources, TLSContext.lastError)
+            throw TLSError(.outOfResources, TLSContext.lastError)
         }
         (self.input, self.output) = (input, output)
         SSL_set_bio(ssl, input, output)
@@ -36,13 +38,13 @@ final class TLSChannel {
     deinit { SSL_free(ssl) }
 
     /// Whether something waits until the descriptor can be written.
-    var hasUnsent: Bool { !unsent.isEmpty }
+    package var hasUnsent: Bool { !unsent.isEmpty }
 
     /// Goes on with the handshake.
     ///
     /// - Returns: whether it is done; if not, it goes on when the descriptor is ready.
     /// - Throws: `untrusted` for a certificate that isn't good for the host, `cannotConnect`.
-    func handshake(over descriptor: Int32) throws(WebSocketError) -> Bool {
+    package func handshake(over descriptor: Int32) throws(TLSError) -> Bool {
         while true {
             ERR_clear_error()
             let status = SSL_do_handshake(ssl)
@@ -53,7 +55,7 @@ final class TLSChannel {
             if let failure { throw failure }
             if status == 1 { return true }
             let count = fetch(from: descriptor)
-            if count == 0 { throw WebSocketError(.cannotConnect, "the connection was lost while TLS began") }
+            if count == 0 { throw TLSError(.cannotConnect, "the connection was lost while TLS began") }
             if count < 0 {
                 guard errno == EAGAIN else { throw Self.lost(errno) }
                 return false
@@ -61,23 +63,23 @@ final class TLSChannel {
         }
     }
 
-    private var failure: WebSocketError {
+    private var failure: TLSError {
         let verdict = SSL_get_verify_result(ssl)
         guard verdict == X509_V_OK else {
             let reason = X509_verify_cert_error_string(verdict).map { String(cString: $0) } ?? "\(verdict)"
-            return WebSocketError(.untrusted, "the server's certificate isn't good: \(reason)")
+            return TLSError(.untrusted, "the server's certificate isn't good: \(reason)")
         }
-        return WebSocketError(.cannotConnect, "TLS: \(TLSContext.lastError)")
+        return TLSError(.cannotConnect, "TLS: \(TLSContext.lastError)")
     }
 
-    private static func lost(_ code: Int32) -> WebSocketError {
-        WebSocketError(.cannotConnect, String(cString: strerror(code)))
+    private static func lost(_ code: Int32) -> TLSError {
+        TLSError(.cannotConnect, String(cString: strerror(code)))
     }
 
     /// As `recv`. Afterwards nothing that has come is left here, so the descriptor's readiness tells when there is more.
     ///
     /// - Parameter buffer: of three times `lot` or more.
-    func receive(from descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    package func receive(from descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var total = 0
         while true {
             ERR_clear_error()
@@ -110,7 +112,7 @@ final class TLSChannel {
     }
 
     /// As `sendmsg`: how many bytes were taken. What is taken is with the kernel when `flush` says so.
-    func send(_ pieces: UnsafeMutableBufferPointer<iovec>, to descriptor: Int32) -> Int {
+    package func send(_ pieces: UnsafeMutableBufferPointer<iovec>, to descriptor: Int32) -> Int {
         guard flush(to: descriptor) else { return -1 }
         var taken = 0
         for piece in pieces where taken < Self.lot {
@@ -129,7 +131,7 @@ final class TLSChannel {
     }
 
     /// Hands to the kernel what is encrypted; `errno` says why not.
-    func flush(to descriptor: Int32) -> Bool {
+    package func flush(to descriptor: Int32) -> Bool {
         collect()
         while !unsent.isEmpty {
             let count = Glibc.send(descriptor, unsent, unsent.count, Int32(MSG_NOSIGNAL))
