@@ -52,6 +52,57 @@ extension EndToEnd {
             for device in [ada, ben, cleo] { try await device.close() }
         }
 
+        @Test func `documents that pretend to be somebody's give no right and get no invitation`() async throws {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let eve = try await TestDevice.register("eve", on: system)
+            // A device may write any document into its user's partition: here one with Ben's name.
+            let ghost = UUID().uuidString.lowercased()
+            func pretend(_ id: String, _ name: String, _ conversations: [Value]) async throws {
+                try await eve.own.write {
+                    $0.insert(
+                        "User",
+                        [
+                            "_id": .string(id), "partition": eve.own.partition.value ?? .null,
+                            "userName": .string(name),
+                            "conversations": .array(conversations),
+                        ])
+                }
+            }
+            try await pretend(ghost, ben.email, [])
+            try await eve.own.waitForUploads()
+            let conversation = try await ada.beginConversation(with: [ben])
+            let talk = try await ada.open(conversation)
+            try await ada.send("for Ben only", to: talk)
+            #expect(
+                try await eve.own.document("User", id: .string(ghost))?["conversations"]?.arrayValue?.isEmpty ?? true)
+
+            // What she would need, if she knew the conversation: others who count her as a member, and her own list.
+            let members: [Value] = [ada, ben, eve].map {
+                .document(["userName": .string($0.email), "membershipStatus": "Member"])
+            }
+            let entry: Value = .document([
+                "id": .string(conversation.id), "displayName": "Talk", "unreadCount": .int64(0),
+                "members": .array(members),
+            ])
+            try await pretend(UUID().uuidString.lowercased(), "witness", [entry])
+            try await eve.own.write {
+                $0.update("User", id: .string(eve.session.userId), ["$push": ["conversations": entry]])
+            }
+            let rogue = try await RawDevice.connect(system)
+            try await rogue.greet(try await eve.accessToken(on: system))
+            try await eve.own.waitForUploads()
+            rogue.send(.subscribe(partition: talk.partition, checkpoint: Revision(epoch: 1, number: 0)))
+            try await rogue.wait("a refusal") { if case .revoked = $0 { true } else { false } }
+            rogue.close()
+            try await eventually("the ghosts are gone") {
+                let sql = #"select count(*) from "rchat/RChat"."User" where partition = $1"#
+                return try await system.query(sql, [.text("s:user=" + eve.session.userId)]).decode(Int.self).first == 1
+            }
+            for device in [ada, ben, eve] { try await device.close() }
+        }
+
         /// The median of several: one that a busy machine holds up says nothing about the others. Where an ordinary change of the same
         /// minute takes longer than 50 ms to its receiver, the machine is busy, and the second is that much longer.
         @Test func `the device knows within a second of the write that takes the right away`() async throws {

@@ -1,12 +1,15 @@
 // A new account gets its User document; the Chatster follows from that (userDocWrittenTo).
 exports = async function ({ user }) {
   const users = context.services.get("mongodb-atlas").db("RChat").collection("User");
-  if (await users.findOne({ _id: user.id })) {
+  const partition = `user=${user.id}`;
+  if (await users.findOne({ _id: user.id, partition })) {
     return;
   }
+  // Somebody has guessed the id, and put a document under it into a partition of theirs.
+  await users.deleteOne({ _id: user.id });
   await users.insertOne({
     _id: user.id,
-    partition: `user=${user.id}`,
+    partition,
     userName: user.data?.email ?? user.id,
     userPreferences: { displayName: "" },
     conversations: [],

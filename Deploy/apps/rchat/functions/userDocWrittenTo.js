@@ -13,6 +13,17 @@ exports = async function (event) {
   const before = event.fullDocumentBeforeChange;
   const after = event.fullDocument;
 
+  // A device may put any document into the partition of its user. Of these only the user's own one is an account: without this, one
+  // that bears another person's name would get that person's invitations.
+  const isAccount = { $expr: { $eq: ["$partition", { $concat: ["user=", "$_id"] }] } };
+  const written = after ?? before;
+  if (written && written.partition !== `user=${userId}`) {
+    if (after) {
+      await users.deleteOne({ _id: userId, partition: after.partition });
+    }
+    return;
+  }
+
   const chatster = await chatsters.findOne({ _id: userId });
   const userName = chatster?.userName ?? after?.userName ?? before?.userName;
 
@@ -129,11 +140,12 @@ exports = async function (event) {
     const witness = await users.findOne({
       _id: { $ne: userId },
       conversations: { $elemMatch: { id: conversationId, "members.userName": userName } },
+      ...isAccount,
     });
     if (witness) {
       return true;
     }
-    return !(await users.findOne({ _id: { $ne: userId }, "conversations.id": conversationId }));
+    return !(await users.findOne({ _id: { $ne: userId }, "conversations.id": conversationId, ...isAccount }));
   }
 
   // Chatsters are written by triggers only, so a name leads to the account that has it.
