@@ -15,16 +15,13 @@ struct RequestHead {
         version rawVersion: UnsafePointer<CChar>, maxHeaders: Int
     ) throws(HTTPError) {
         let name = String(cString: method), version = String(cString: rawVersion)
-        guard let known = HTTPMethod(rawValue: name) else {
-            throw HTTPError(501, code: "NotImplemented", "method not implemented")
-        }
         guard target.utf8.first == UInt8(ascii: "/"),
             target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
         else { throw .badRequest("malformed target") }
         guard version == "HTTP/1.1" || version == "HTTP/1.0" else {
             throw HTTPError(505, code: "HTTPVersionNotSupported", "HTTP version not supported")
         }
-        self.method = known
+        self.method = HTTPMethod(rawValue: name) ?? .other
         let layout = HeadLayout(
             method: method, methodCount: name.utf8.count, target: (targetAddress, target.utf8.count),
             version: rawVersion)

@@ -1,4 +1,4 @@
-/// The methods that are served; others are answered with 501.
+/// The methods that are served. No resource has the others: they are answered with 405.
 public enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
     case get = "GET"
     case head = "HEAD"
@@ -7,4 +7,5 @@ public enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
     case patch = "PATCH"
     case delete = "DELETE"
     case options = "OPTIONS"
+    case other = "OTHER"
 }

@@ -120,6 +120,41 @@ extension EndToEnd {
         }
 
         @Test(arguments: [
+            "GET /% HTTP/1.1\r\nHost: a", "GET /%zz HTTP/1.1\r\nHost: a", "GET /%2e%2e/metrics HTTP/1.1\r\nHost: a",
+            "GET /x/..%2f..%2f.. HTTP/1.1\r\nHost: a", "GET /a\0b HTTP/1.1\r\nHost: a", "GET /a b HTTP/1.1\r\nHost: a",
+            "GET /api/client/v2.0/app/rchat%00/location HTTP/1.1\r\nHost: a", "OPTIONS * HTTP/1.1\r\nHost: a",
+            "CONNECT a:80 HTTP/1.1\r\nHost: a", "GET / HTTP/2.0\r\nHost: a", "GET / HTTP/1.1",
+            "GET /\(String(repeating: "a", count: 40_000)) HTTP/1.1\r\nHost: a", "nonsense",
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked",
+            "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1",
+        ])
+        func `what the proxy can't read is a bad request, as the services say it`(_ head: String) async throws {
+            let answer = try await raw(head)
+            #expect(["400", "405", "414"].contains(answer.dropFirst(9).prefix(3)), "\(head): \(answer)")
+            #expect(answer.contains("Content-Type: application/json"), "\(answer)")
+            #expect(answer.contains(#""error_code":"BadRequest""#), "\(answer)")
+        }
+
+        @Test func `a client of HTTP/1.0 that names no host is served`() async throws {
+            let answer = try await raw("GET /api/client/v2.0/app/rchat/location HTTP/1.0")
+            #expect(answer.hasPrefix("HTTP/1.1 200 "), "\(answer)")
+        }
+
+        /// What the proxy answers to a head that no client library would send.
+        private func raw(_ head: String) async throws -> String {
+            let port = try await RunningSystem.shared().basePort + 5
+            let script = """
+                import socket, sys
+                connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10)
+                connection.sendall(sys.argv[2].encode().decode("unicode_escape").encode("latin1") + b"\\r\\n\\r\\n")
+                while part := connection.recv(65536): sys.stdout.buffer.write(part)
+                """
+            // As text, since an argument has no U+0000.
+            let escaped = head.replacing("\0", with: "\\0").replacing("\r", with: "\\r").replacing("\n", with: "\\n")
+            return try await CapturedRun.run("python3", ["-c", script, "\(port)", escaped]).output
+        }
+
+        @Test(arguments: [
             ("auth", "/api/client/v2.0/app/rchat/auth/providers/local-userpass/register", 64 << 10),
             ("auth", "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login", 256 << 10),
             ("trigger-workers", "/api/client/v2.0/app/rchat/functions/call", 18 << 20),
