@@ -1,13 +1,6 @@
 /// Works that wait, each behind those of the same member; members have their turns one after the other. Pure.
 struct Turns<Member: Hashable, Work> {
-    private struct Queue {
-        var works: [Work] = []
-        var head = 0
-
-        var waiting: ArraySlice<Work> { works[head...] }
-    }
-
-    private var queues: [Member: Queue] = [:]
+    private var queues: [Member: FIFO<Work>] = [:]
     /// Members with work, from `head` on, the longest since its last turn first.
     private var order: [Member] = []
     private var head = 0
@@ -18,7 +11,7 @@ struct Turns<Member: Hashable, Work> {
 
     mutating func append(_ work: Work, of member: Member) {
         if queues[member] == nil { order.append(member) }
-        queues[member, default: Queue()].works.append(work)
+        queues[member, default: FIFO()].append(work)
         count += 1
     }
 
@@ -31,13 +24,8 @@ struct Turns<Member: Hashable, Work> {
         for passed in stride(from: index, to: head, by: -1) { order[passed] = order[passed - 1] }
         head += 1
         count -= 1
-        let work = queue.works[queue.head]
-        queue.head += 1
-        if queue.head < queue.works.count {
-            if queue.head > 64, queue.head * 2 > queue.works.count {
-                queue.works.removeFirst(queue.head)
-                queue.head = 0
-            }
+        let work = queue.removeFirst()
+        if !queue.isEmpty {
             queues[member] = queue
             order.append(member)
         }
@@ -51,9 +39,9 @@ struct Turns<Member: Hashable, Work> {
     mutating func remove(where isWanted: (Work) -> Bool) -> Work? {
         for (member, queue) in queues {
             guard let index = queue.waiting.firstIndex(where: isWanted) else { continue }
-            let work = queues[member]?.works.remove(at: index)
+            let work = queues[member]?.remove(at: index)
             count -= 1
-            if queues[member]?.waiting.isEmpty == true {
+            if queues[member]?.isEmpty == true {
                 queues[member] = nil
                 if let turn = order[head...].firstIndex(of: member) { order.remove(at: turn) }
             }

@@ -1,50 +1,71 @@
 import Glibc
 
 /// A few threads for work that keeps a processor busy, such as a pipeline over many documents: as a task's preferred executor it keeps
-/// that off the loops, which have sockets to serve, and off Swift's own threads, which are as few as the processors. Jobs run in the
-/// order in which they come; a task that yields lets the others go on.
+/// that off the loops, which have sockets to serve, and off Swift's own threads, which are as few as the processors.
+///
+/// A task that yields lets the others go on. What comes from outside, such as an answer that a task has waited for, goes before what
+/// yields here; and one thread takes nothing else. So who computes for long, in however many tasks, doesn't hold up who wants little.
 ///
 /// `@unchecked Sendable`: the jobs are guarded by `mutex`.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
-    /// As many threads as the machine has processors, at least two.
+    /// As many threads as the machine has processors, at least two, and the one that takes nothing long.
     public static let shared = WorkerPool(max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))), name: "worker")
+
+    /// So many jobs from outside may go before one that has yielded.
+    private static let lead = 64
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let filled = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    private var jobs: [UnownedJob] = []
-    private var head = 0
+    private var fresh = FIFO<UnownedJob>()
+    private var again = FIFO<UnownedJob>()
+    private var sinceAgain = 0
+    /// Set on the pool's own threads.
+    private let isOwn: pthread_key_t
 
     /// Starts the threads, which live as long as the process.
     init(_ count: Int, name: String) {
         pthread_mutex_init(mutex, nil)
         pthread_cond_init(filled, nil)
-        for index in 0..<count {
-            LoopThread.start(name: "\(name)-\(index)", stackSize: 8 << 20, began: {}, body: run)
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        isOwn = key
+        for index in 0...count {
+            LoopThread.start(name: "\(name)-\(index)", stackSize: 8 << 20, began: {}) { [self] in
+                run(takesAll: index < count)
+            }
         }
     }
 
     /// Runs a task's job on one of the threads.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
+        let hasYielded = pthread_getspecific(isOwn) != nil
         pthread_mutex_lock(mutex)
-        jobs.append(job)
-        pthread_cond_signal(filled)
+        if hasYielded { again.append(job) } else { fresh.append(job) }
+        // The thread that is woken may be the one that doesn't take it.
+        if hasYielded { pthread_cond_broadcast(filled) } else { pthread_cond_signal(filled) }
         pthread_mutex_unlock(mutex)
     }
 
-    private func run() {
+    private func run(takesAll: Bool) {
         let executor = asUnownedTaskExecutor()
+        pthread_setspecific(isOwn, UnsafeRawPointer(mutex))
         while true {
             pthread_mutex_lock(mutex)
-            while head == jobs.count { pthread_cond_wait(filled, mutex) }
-            let job = jobs[head]
-            head += 1
-            if head == jobs.count {
-                jobs.removeAll(keepingCapacity: true)
-                head = 0
-            }
+            while fresh.isEmpty, !takesAll || again.isEmpty { pthread_cond_wait(filled, mutex) }
+            let job = next(takesAll: takesAll)
             pthread_mutex_unlock(mutex)
             job.runSynchronously(on: executor)
         }
+    }
+
+    private func next(takesAll: Bool) -> UnownedJob {
+        guard takesAll, !again.isEmpty else { return fresh.removeFirst() }
+        if !fresh.isEmpty, sinceAgain < Self.lead {
+            sinceAgain += 1
+            return fresh.removeFirst()
+        }
+        sinceAgain = 0
+        return again.removeFirst()
     }
 }

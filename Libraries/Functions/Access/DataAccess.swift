@@ -24,7 +24,7 @@ public enum DataAccess: Sendable {
                     on: store.collection(call.namespace.collection, database: call.namespace.database, app: app))
             case .user(let user):
                 try call.checkUnderRules()
-                return try await user.perform(call, on: store)
+                return try await call.timeLimit.run { try await user.perform(call, on: store) }
             }
         }
     }
@@ -34,10 +34,9 @@ public enum DataAccess: Sendable {
     public func performForClient(
         _ call: DocumentCall, on store: DocumentStore, app: String, within time: Duration = clientTimeLimit
     ) async throws -> Value {
-        let milliseconds = Int(time / .milliseconds(1))
-        let limited = call.limited(toMilliseconds: milliseconds, answerBytes: Self.clientAnswerBytes)
-        // Rules and stages over what may be seen are evaluated outside of the store's operations, which have the limit too.
-        return try await TimeLimit(milliseconds).run { try await perform(limited, on: store, app: app) }
+        let limited = call.limited(
+            toMilliseconds: Int(time / .milliseconds(1)), answerBytes: Self.clientAnswerBytes)
+        return try await perform(limited, on: store, app: app)
     }
 
     /// Carries a call out in a transaction.
@@ -49,7 +48,7 @@ public enum DataAccess: Sendable {
                     on: session.collection(call.namespace.collection, database: call.namespace.database))
             case .user(let user):
                 try call.checkUnderRules()
-                return try await user.perform(call, in: session)
+                return try await call.timeLimit.run { try await user.perform(call, in: session) }
             }
         }
     }

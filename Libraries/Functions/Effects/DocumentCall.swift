@@ -118,6 +118,10 @@ public struct DocumentCall: Sendable {
 
     // MARK: Under rules
 
+    /// What the call asks for with `maxTimeMS`. Rules, and stages over what may be seen, are evaluated outside of the store's
+    /// operations, which have the limit too.
+    var timeLimit: TimeLimit { TimeLimit(int("maxTimeMS")) }
+
     /// The call, answering with whole documents.
     var withoutProjection: DocumentCall {
         var call = self

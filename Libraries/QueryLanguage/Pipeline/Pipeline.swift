@@ -180,10 +180,25 @@ public struct PipelineRun: Sendable {
             if batch.isEmpty { return }
             try QueryError.throwIfInterrupted()
             if steps[index].enlarges { return try await passInParts(batch, at: index, give) }
-            batch = try await steps[index].process(batch, context)
+            batch = try await processInSlices(batch, at: index)
         }
         if !batch.isEmpty { try await give(batch) }
     }
+
+    /// Lets others have the thread now and then: what is to be evaluated may be long for each document.
+    private mutating func processInSlices(_ batch: [Document], at index: Int) async throws -> [Document] {
+        if batch.count <= Self.slice { return try await steps[index].process(batch, context) }
+        var results: [Document] = []
+        var turn = ThreadTurn()
+        for start in stride(from: 0, to: batch.count, by: Self.slice) where !steps[index].isDone {
+            results += try await steps[index].process(
+                Array(batch[start..<min(start + Self.slice, batch.count)]), context)
+            await turn.passOn()
+        }
+        return results
+    }
+
+    private static let slice = 16
 
     /// Lets a step that may make much of one document see them one by one, and gives on what it makes in parts: however many such steps
     /// follow each other, each holds one part.
@@ -193,7 +208,9 @@ public struct PipelineRun: Sendable {
         try await steps[index].prepare(batch, context)
         var part: [Document] = []
         var bytes = 0
+        var turn = ThreadTurn()
         for document in batch {
+            await turn.passOn()
             for made in try await steps[index].expand(document, context) {
                 if steps[(index + 1)...].contains(where: \.isDone) { return }
                 bytes += Value.document(made).approximateSize
@@ -202,8 +219,7 @@ public struct PipelineRun: Sendable {
                 try await pass(part, from: index + 1, give)
                 part.removeAll(keepingCapacity: true)
                 bytes = 0
-                // A pipeline that needs nobody would never let others have its thread.
-                await Task.yield()
+                await turn.passOn()
             }
         }
         try await pass(part, from: index + 1, give)

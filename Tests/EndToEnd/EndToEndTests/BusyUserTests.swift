@@ -1,0 +1,63 @@
+import DocumentModel
+import EventLoop
+import Foundation
+import HTTPClient
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// What one user asks for takes no other user's turn.
+    struct BusyUserTests {
+        /// A pipeline that computes for minutes, each of its documents for a few hundredths of a second.
+        private static let long: Value = {
+            func nested(_ inner: Value) -> Value {
+                ["$size": ["$map": ["input": ["$range": [0, 1000]], "in": inner]]]
+            }
+            return [
+                ["$documents": [["a": 1]]], ["$set": ["x": ["$range": [0, 100_000]]]], ["$unwind": "$x"],
+                ["$project": ["n": nested(nested(1))]],
+            ]
+        }()
+
+        @Test func `pipelines end at their limit in time, and hold up nobody meanwhile`() async throws {
+            let system = try await RunningSystem.shared()
+            let eve = try await TestDevice.register("eve", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let http = HTTPClient(loop: system.loop)
+            @Sendable func act(_ action: String, as token: String, _ parts: Document) async throws
+                -> HTTPClient.Response
+            {
+                var body: Document = ["dataSource": "mongodb-atlas", "database": "RChat", "collection": "Chatster"]
+                for part in parts.fields { body[part.key] = part.value }
+                return try await http.send(
+                    .init(
+                        method: "POST", url: system.publicURL + "/app/rchat/endpoint/data/v1/action/" + action,
+                        headers: [
+                            .init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json"),
+                        ], body: Array(ExtendedJSON.print(body).utf8)))
+            }
+            let eves = try await eve.accessToken(on: system), bens = try await ben.accessToken(on: system)
+            let running = Locked(0)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<6 {
+                    group.addTask {
+                        running.withLock { $0 += 1 }
+                        let answer = try await act("aggregate", as: eves, ["pipeline": Self.long, "maxTimeMS": 6000])
+                        running.withLock { $0 -= 1 }
+                        #expect(answer.status == 400 && answer.text.contains("time limit"), "\(answer.text)")
+                    }
+                }
+                try await eventually("they run") { running.withLock { $0 } == 6 }
+                for _ in 0..<5 {
+                    let found = try await act("findOne", as: bens, ["filter": ["_id": .string(ben.session.userId)]])
+                    #expect(found.status == 200, "\(found.text)")
+                }
+                let left = running.withLock { $0 }
+                #expect(left == 6, "a find waited for a pipeline")
+                try await group.waitForAll()
+            }
+            await http.shutDown()
+            for device in [eve, ben] { try await device.close() }
+        }
+    }
+}
