@@ -35,9 +35,10 @@ public struct FairShares<Owner: Hashable, Work> {
     public func waiting(_ owner: Owner) -> Int { queues[owner]?.count ?? 0 }
 
     /// Takes a place, if the owner's turn is now.
-    public mutating func take(_ owner: Owner) -> Bool {
-        guard waiting(owner) == 0, mayHaveMore(owner) else { return false }
-        hold(owner, nil)
+    /// - Parameter member: of the owner's, who takes it; `nil` where the owner has none.
+    public mutating func take(_ owner: Owner, member: ExactText? = nil) -> Bool {
+        guard waiting(owner) == 0, mayHaveMore(owner), mayHaveMore(owner, member) else { return false }
+        hold(owner, member)
         return true
     }
 

@@ -33,7 +33,7 @@ public struct RuleFunctions: Sendable {
                 }
             })
         let invocation = FunctionInvocation(
-            bundle: FunctionBundle(app, version: version), function: name, arguments: arguments,
+            bundle: FunctionBundle(app, version: version), user: user.id, function: name, arguments: arguments,
             context: FunctionContext(app: app, user: user, isSystem: true).document, limits: limits,
             perform: { effect in
                 guard DocumentEffects.handles(effect, app: app) else {

@@ -9,7 +9,8 @@ import Metrics
 /// Runs functions in a bounded number of host processes, and replaces those that end.
 ///
 /// A host has one app for its life, so that no app meets what another left behind. How many an app may have at a time
-/// `FairShares` says, since its functions may hang: whatever it holds, the next app's call finds a host free. Calls beyond that wait.
+/// `FairShares` says, since its functions may hang: whatever it holds, the next app's call finds a host free, and so does, among
+/// those that its app may have, the next user's. Calls beyond that wait.
 public actor FunctionHostPool: LoopActor, Service {
     public struct Configuration: Sendable {
         /// Host processes at the most; half of them, when nobody needs them, stay for the next calls.
@@ -73,7 +74,9 @@ public actor FunctionHostPool: LoopActor, Service {
     public func run(_ invocation: FunctionInvocation) async throws -> Value {
         do {
             return try await callTimer.measure {
-                try await withHost(of: invocation.share, bundle: invocation.bundle) { try await $0.call(invocation) }
+                try await withHost(of: invocation.share, invocation.member, bundle: invocation.bundle) {
+                    try await $0.call(invocation)
+                }
             }
         } catch {
             failures[(error as? FunctionFailure)?.code.rawValue ?? "Cancelled"].increment()
@@ -84,17 +87,17 @@ public actor FunctionHostPool: LoopActor, Service {
     /// Whether a source is JavaScript; nothing is run. `nil` when it is.
     public func check(_ source: FunctionBundle.Source) async throws -> FunctionFailure? {
         let bundle = FunctionBundle(app: "", version: 0, functions: [])
-        return try await withHost(of: bundle.app, bundle: bundle) { await $0.check(source) }
+        return try await withHost(of: bundle.app, nil, bundle: bundle) { await $0.check(source) }
     }
 
     /// No failure of the function's: who calls at the end of the process, calls again elsewhere.
     private static var stopped: CancellationError { CancellationError() }
 
     private func withHost<Result: Sendable>(
-        of share: String, bundle: FunctionBundle, _ body: (FunctionHost) async throws -> Result
+        of share: String, _ member: ExactText?, bundle: FunctionBundle, _ body: (FunctionHost) async throws -> Result
     ) async throws -> Result {
-        try await enter(share)
-        defer { leave(share) }
+        try await enter(share, member)
+        defer { leave(share, member) }
         var attempts = 0
         while true {
             attempts += 1
@@ -114,9 +117,9 @@ public actor FunctionHostPool: LoopActor, Service {
 
     // MARK: Places
 
-    private func enter(_ share: String) async throws {
+    private func enter(_ share: String, _ member: ExactText?) async throws {
         guard !isStopped else { throw Self.stopped }
-        if shares.take(share) { return }
+        if shares.take(share, member: member) { return }
         guard shares.waiting(share) < configuration.waitingPerApp else {
             throw FunctionFailure(code: .executionTimeLimitExceeded, message: "too many calls of this app are waiting")
         }
@@ -125,7 +128,9 @@ public actor FunctionHostPool: LoopActor, Service {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-                shares.append(Waiter(number: number, continuation: continuation), of: share)
+                shares.append(Waiter(number: number, continuation: continuation), of: share, member: member)
+                // Others of the app may wait that may have no more, and this one may.
+                admit()
             }
         } onCancel: {
             loop.execute { self.assumeIsolated { $0.giveUp(number, share) } }
@@ -136,8 +141,12 @@ public actor FunctionHostPool: LoopActor, Service {
         shares.remove(of: share) { $0.number == number }?.continuation.resume(throwing: CancellationError())
     }
 
-    private func leave(_ share: String) {
-        shares.release(share)
+    private func leave(_ share: String, _ member: ExactText?) {
+        shares.release(share, member: member)
+        admit()
+    }
+
+    private func admit() {
         while let (_, waiter) = shares.next() { waiter.continuation.resume() }
     }
 

@@ -21,6 +21,8 @@ public struct FunctionInvocation: Sendable {
     public var bundle: FunctionBundle
     /// Whose share of the hosts it takes: those of one share wait for each other, others don't wait for them.
     public var share: String
+    /// For whom of these it runs: one user's hanging functions don't hold up another's.
+    public var member: ExactText?
     public var call: FunctionCall
     public var limits: Limits
     /// Carries out what the function asks of the outside.
@@ -28,9 +30,11 @@ public struct FunctionInvocation: Sendable {
     /// Takes a line of the function's console.
     public var log: @Sendable (ConsoleLine) -> Void
 
-    /// - Parameter share: the app by default.
+    /// - Parameters:
+    ///   - share: the app by default.
+    ///   - user: who asked for it; `nil` where it is nobody's.
     public init(
-        bundle: FunctionBundle, share: String? = nil, function: String, arguments: [Value] = [],
+        bundle: FunctionBundle, share: String? = nil, user: String? = nil, function: String, arguments: [Value] = [],
         context: Document = [:],
         limits: Limits = Limits(),
         seed: Int64? = nil, now: Int64? = nil,
@@ -39,6 +43,7 @@ public struct FunctionInvocation: Sendable {
     ) {
         self.bundle = bundle
         self.share = share ?? bundle.app
+        member = user.map { ExactText($0) }
         call = FunctionCall(
             id: 1, function: function, arguments: arguments, context: context, cpuLimit: limits.cpu, seed: seed,
             now: now)

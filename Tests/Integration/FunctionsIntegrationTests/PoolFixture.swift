@@ -46,7 +46,7 @@ struct PoolFixture: Sendable {
 
     /// Runs a function of this source.
     func run(
-        _ source: String, app: String = PoolFixture.app, share: String? = nil,
+        _ source: String, app: String = PoolFixture.app, share: String? = nil, user: String? = nil,
         limits: FunctionInvocation.Limits = .init(),
         effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
     ) async throws -> Value {
@@ -58,7 +58,8 @@ struct PoolFixture: Sendable {
                     FunctionInvocation(
                         bundle: FunctionBundle(
                             app: app, version: Int64(source.hashValue), functions: [.init(name: "f", text: source)]),
-                        share: share, function: "f", context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
+                        share: share, user: user, function: "f",
+                        context: ["services": ["mongodb-atlas": "mongodb-atlas"]],
                         limits: limits,
                         perform: effect ?? { await effects.perform($0) })))
         } catch {

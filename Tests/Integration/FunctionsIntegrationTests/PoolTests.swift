@@ -124,6 +124,32 @@ import Testing
         }
     }
 
+    @Test func `one user's functions that hang leave a host to the app's other users`() async throws {
+        try await PoolFixture.with(hosts: 8) { fixture in
+            let hanging = Locked(0)
+            let calls = Task {
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<20 {
+                        group.addTask {
+                            _ = try? await fixture.run(Self.hanging, user: "mallory") { _ in
+                                hanging.withLock { $0 += 1 }
+                                await untilCancelled()
+                                return .success(.null)
+                            }
+                        }
+                    }
+                }
+            }
+            try await eventually("the user has a share") { hanging.withLock { $0 } == 3 }
+            for user in ["ann", "bob"] {
+                #expect(try await fixture.run("exports = () => 1;", user: user).intValue == 1)
+            }
+            #expect(hanging.withLock { $0 } == 3)
+            calls.cancel()
+            await calls.value
+        }
+    }
+
     @Test func `a cancelled call is ended, and what it had begun is not written`() async throws {
         try await PoolFixture.with { fixture in
             let source = """

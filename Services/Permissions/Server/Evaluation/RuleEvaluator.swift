@@ -51,7 +51,8 @@ struct RuleEvaluator: Sendable {
         { name, arguments in
             let effects = DocumentEffects(store: store, app: app.id, observe: { try recorder.record($0) })
             let invocation = FunctionInvocation(
-                bundle: FunctionBundle(app.definition, version: app.version), function: name, arguments: arguments,
+                bundle: FunctionBundle(app.definition, version: app.version), user: user.id, function: name,
+                arguments: arguments,
                 context: FunctionContext(app: app.definition, user: user, isSystem: true).document, limits: limits,
                 perform: { effect in
                     guard DocumentEffects.handles(effect, app: app.definition) else {

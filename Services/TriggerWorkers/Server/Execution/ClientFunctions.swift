@@ -59,7 +59,8 @@ struct ClientFunctions: Sendable {
             access: { isSystem || systemFunctions.contains($0.function) ? .system : user })
         let name = function.name
         let invocation = FunctionInvocation(
-            bundle: FunctionBundle(definition, version: call.app.version), function: name, arguments: arguments,
+            bundle: FunctionBundle(definition, version: call.app.version), user: call.user.id, function: name,
+            arguments: arguments,
             context: FunctionContext(app: definition, user: call.user, isSystem: isSystem, request: call.request)
                 .document,
             perform: { effect in
