@@ -68,9 +68,12 @@ struct IndexPredicate: Sendable {
         case .string(let text) where !text.utf8.contains(0):
             return "document @? \(literal("\(place) ? (@ \(sign) \(plain))"))"
         case .int32, .int64, .double:
+            guard let number = jsonNumber(value) else {
+                throw IndexModel.unsupported("a partialFilterExpression with a number that isn't finite")
+            }
             // A decimal or a large integer is {"$number…": "…"}.
-            let wrapped = ["$numberDecimal", "$numberLong"].map { "@.\"\($0)\".double() \(sign) \(plain)" }
-            return "document @? \(literal("\(place) ? (@ \(sign) \(plain) || \(wrapped.joined(separator: " || ")))"))"
+            let wrapped = ["$numberDecimal", "$numberLong"].map { "@.\"\($0)\".double() \(sign) \(number)" }
+            return "document @? \(literal("\(place) ? (@ \(sign) \(number) || \(wrapped.joined(separator: " || ")))"))"
         case .bool where sign == "==": return "document @? \(literal("\(place) ? (@ == \(plain))"))"
         case .null where sign == "==":
             return "(document @? \(literal("\(place) ? (@ == null)")) or not document @? \(literal(place)))"
@@ -78,6 +81,16 @@ struct IndexPredicate: Sendable {
             return "document @? \(literal("\(place).\"$date\" ? (@ \(sign) \(milliseconds))"))"
         case .objectId(let id): return "document @? \(literal("\(place).\"$oid\" ? (@ \(sign) \"\(id)\")"))"
         default: throw IndexModel.unsupported("a partialFilterExpression with a value of this type")
+        }
+    }
+
+    /// A number as JSON has it; their plain form isn't that for all.
+    private static func jsonNumber(_ value: Value) -> String? {
+        switch value {
+        case .int32(let number): "\(number)"
+        case .int64(let number): "\(number)"
+        case .double(let number): number.isFinite ? "\(number)" : nil
+        default: nil
         }
     }
 
