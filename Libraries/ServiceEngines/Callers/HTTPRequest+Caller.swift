@@ -74,3 +74,15 @@ extension HTTPRequest {
         }
     }
 }
+
+extension Document {
+    /// A text of a body; `nil` where there is none.
+    /// - Throws: `HTTPError` 400 `InvalidParameter` for anything else.
+    public func text(_ name: String) throws(HTTPError) -> String? {
+        switch self[name] {
+        case nil, .null?: return nil
+        case .string(let text)?: return text
+        default: throw HTTPError(400, code: "InvalidParameter", "\(name) must be a string")
+        }
+    }
+}

@@ -81,8 +81,8 @@ import Testing
             ("FunctionNotFound", 404, try await fixture.call("hiddenOne", app: app.id, token: token)),
             ("MissingParameter", 400, try await fixture.post("{}", app: app.id, token: token)),
             ("BadRequest", 400, try await fixture.post("{", app: app.id, token: token)),
-            ("BadRequest", 400, try await fixture.call("add", "{}", app: app.id, token: token)),
-            ("BadRequest", 400, try await fixture.call("add", "\"x\"", app: app.id, token: token)),
+            ("InvalidParameter", 400, try await fixture.call("add", "{}", app: app.id, token: token)),
+            ("InvalidParameter", 400, try await fixture.call("add", "\"x\"", app: app.id, token: token)),
             (
                 "ServiceNotFound", 404,
                 try await fixture.post(#"{"name": "find", "service": "s"}"#, app: app.id, token: token)

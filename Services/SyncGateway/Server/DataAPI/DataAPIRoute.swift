@@ -69,8 +69,9 @@ struct DataAPIRoute: Sendable {
                 400, code: "InvalidParameter", "Content-Type must be application/json or application/ejson")
         }
         let body = try request.document()
-        let source = body["dataSource"]?.stringValue
-        guard let source else { throw HTTPError(400, code: "MissingParameter", "dataSource is missing") }
+        guard let source = try body.text("dataSource") else {
+            throw HTTPError(400, code: "MissingParameter", "dataSource is missing")
+        }
         guard app.dataSources.contains(where: { $0.name.hasSameBytes(as: source) && $0.isDocumentStore }) else {
             throw HTTPError(400, code: "ServiceNotFound", "the app has no data source '\(source)'")
         }

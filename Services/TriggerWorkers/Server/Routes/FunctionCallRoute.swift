@@ -21,16 +21,16 @@ struct FunctionCallRoute: Sendable {
         let app = try apps.requested(id)
         let user = try request.caller(of: id, verifier: verifier, shutOut: shutOut)
         let body = try request.document()
-        guard let name = body["name"]?.stringValue else {
+        guard let name = try body.text("name") else {
             throw HTTPError(400, code: "MissingParameter", "name is missing")
         }
         let arguments: [Value]
         switch body["arguments"] {
         case nil, .null?: arguments = []
         case .array(let given)?: arguments = given
-        default: throw HTTPError(400, code: "BadRequest", "arguments must be an array")
+        default: throw HTTPError(400, code: "InvalidParameter", "arguments must be an array")
         }
-        let service = body["service"]?.stringValue
+        let service = try body.text("service")
         let call = ClientFunctions.Call(
             app: app, user: user, request: request.description(service: service ?? "", action: name))
         if let service { return try await Self.answer(callService(service, name, arguments, call)) }
