@@ -7,6 +7,8 @@ public struct WebSocketConfiguration: Sendable {
     public var maxQueuedBytes = 16 << 20
     /// A ping is sent when nothing came from the peer for this long; nil for never. Default: 30 s.
     public var pingInterval: Duration? = .seconds(30)
+    /// The peer counts as quiet (``WebSocket/onQuiet``) when nothing comes for this long after a ping; nil for never. Default: nil.
+    public var quietTimeout: Duration?
     /// The connection counts as lost when nothing comes for this long after a ping. Default: 10 s.
     public var pongTimeout: Duration = .seconds(10)
     /// How long the peer may take to answer our close frame. Default: 5 s.
@@ -23,6 +25,7 @@ final class SessionSettings: Sendable {
     let maxMessageBytes: Int
     let maxQueuedBytes: Int
     let pingInterval: UInt64?
+    let quietTimeout: UInt64?
     let pongTimeout: UInt64
     let closeTimeout: UInt64
 
@@ -30,6 +33,7 @@ final class SessionSettings: Sendable {
         maxMessageBytes = configuration.maxMessageBytes
         maxQueuedBytes = configuration.maxQueuedBytes
         pingInterval = configuration.pingInterval.map(\.milliseconds)
+        quietTimeout = configuration.quietTimeout.map(\.milliseconds)
         pongTimeout = configuration.pongTimeout.milliseconds
         closeTimeout = configuration.closeTimeout.milliseconds
     }

@@ -1,3 +1,5 @@
+public import DocumentModel
+
 /// Partition-based sync: which database devices sync, by which field, and who may open a partition.
 public struct SyncConfiguration: Sendable {
     public var isEnabled: Bool
@@ -15,5 +17,16 @@ public struct SyncConfiguration: Sendable {
     public var isDevelopmentMode: Bool
 
     /// The type of a partition key's values.
-    public enum PartitionType: String, Sendable { case string, objectId, long, uuid }
+    public enum PartitionType: String, Sendable {
+        case string, objectId, long, uuid
+
+        /// Whether a value can be a partition's.
+        public func holds(_ value: Value) -> Bool {
+            switch (self, value) {
+            case (.string, .string), (.objectId, .objectId), (.long, .int32), (.long, .int64): true
+            case (.uuid, .binary(let binary)): binary.subtype == 4
+            default: false
+            }
+        }
+    }
 }

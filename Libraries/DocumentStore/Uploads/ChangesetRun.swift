@@ -38,7 +38,9 @@ struct ChangesetRun {
     ) throws(Stop) {
         let operation = upload.changeset.operations[place]
         guard let id = operation.id.storableId else {
-            throw .rejected(.init(code: .badId, reason: DocumentStoreError.largeId.message, path: "_id"))
+            let reason =
+                operation.id.idText == nil ? OperationRejection.noId.reason : DocumentStoreError.largeId.message
+            throw .rejected(.init(code: .badId, reason: reason, path: "_id"))
         }
         guard let table = tables[ExactText(operation.collection)] else {
             throw .rejected(

@@ -55,8 +55,14 @@ extension Document {
 }
 
 extension AppStorage {
-    /// Throws what the collection's schema says against a document.
+    /// Throws what the collection's schema says against a document, and refuses a partition that no device could open.
     func check(_ document: Document, in namespace: ChangeEvent.Namespace) throws(DocumentStoreError) {
+        if let key = partitionKey(of: namespace), let value = document[key], value.keyText != nil,
+            value.storableKey == nil
+        {
+            throw DocumentStoreError(
+                .schemaViolation, "a partition has at most 1,024 bytes, and no U+0000", mongoCode: 121, path: key)
+        }
         guard let violation = validate(namespace, document) else { return }
         throw DocumentStoreError(.schemaViolation, violation.reason, mongoCode: 121, path: violation.path)
     }

@@ -17,9 +17,7 @@ public enum ConflictRules {
         _ operation: Operation, by stamp: WriteStamp, revision: Revision, to stored: StoredDocument?
     ) -> OperationOutcome {
         guard let idText = operation.id.idText else {
-            return .rejected(
-                OperationRejection(
-                    code: .badId, reason: "an _id can't be an array, a regular expression or undefined", path: "_id"))
+            return .rejected(.noId)
         }
         switch operation.kind {
         case .insert(let document):

@@ -64,6 +64,8 @@ public struct OperationRejection: Error, Hashable, Sendable {
         public static let documentTooLarge = Code(rawValue: "documentTooLarge")
         /// The server has a changeset under this version for so long that it can't tell whether it is this one.
         public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
+        /// The device has given it up: each connection that carried it ended before it was answered.
+        public static let undeliverable = Code(rawValue: "undeliverable")
     }
 
     /// A stable word for programs.
@@ -81,4 +83,10 @@ public struct OperationRejection: Error, Hashable, Sendable {
         self.path = path
         self.rule = rule
     }
+}
+
+extension OperationRejection {
+    /// Of an operation whose `_id` is missing or can't be one.
+    public static let noId = OperationRejection(
+        code: .badId, reason: "an _id can't be missing, an array, a regular expression or undefined", path: "_id")
 }

@@ -17,7 +17,7 @@ public struct ConnectionIdentity: Hashable, Sendable {
 public struct ConnectionLimits: Hashable, Sendable {
     /// The largest frame in bytes, in either direction.
     public var frameBytes: Int
-    /// How many changesets may be sent before their answers have come.
+    /// How many changesets may be sent before their answers have come; of one partition no more than `DevicePartition.uploadWindow`.
     public var uploadWindow: Int
     /// How many partitions may be open at once.
     public var subscriptions: Int
@@ -65,7 +65,7 @@ public struct ConnectionStateMachine: Sendable {
     private var state: State
     private var lastHeard: Duration
     private var subscribed: Set<Partition> = []
-    private var uploading = 0
+    private var uploading: [Partition: Int] = [:]
     private let limits: ConnectionLimits
 
     public init(limits: ConnectionLimits, now: Duration) {
@@ -136,18 +136,23 @@ public struct ConnectionStateMachine: Sendable {
     public mutating func upload(_ partition: Partition, count: Int, now: Duration) throws(Refusal) {
         _ = try requireOpen(now: now)
         guard subscribed.contains(partition) else { throw .notSubscribed }
-        guard count <= limits.uploadWindow - uploading else { throw .uploadWindowExceeded }
-        uploading += count
+        let here = uploading[partition] ?? 0
+        guard count <= limits.uploadWindow - uploading.values.reduce(0, +), count <= DevicePartition.uploadWindow - here
+        else { throw .uploadWindowExceeded }
+        uploading[partition] = here + count
     }
 
-    /// Changesets were answered.
-    public mutating func answered(count: Int) { uploading = max(0, uploading - count) }
+    /// A changeset was answered.
+    public mutating func answered(_ partition: Partition) {
+        guard let count = uploading[partition] else { return }
+        uploading[partition] = count > 1 ? count - 1 : nil
+    }
 
     /// The connection is gone.
     public mutating func close() {
         state = .closed
         subscribed = []
-        uploading = 0
+        uploading = [:]
     }
 
     private func requireOpen(now: Duration) throws(Refusal) -> ConnectionIdentity {

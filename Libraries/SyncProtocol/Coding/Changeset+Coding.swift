@@ -35,7 +35,7 @@ extension Operation {
         default: throw fields.wrong("op", "insert, update or delete")
         }
         self.init(
-            collection: try fields.name("collection"), id: try fields.documentId(), kind: kind,
+            collection: try fields.name("collection"), id: fields.operationId, kind: kind,
             incarnation: try fields.optionalRevision("incarnation"), base: try fields.optionalRevision("base"))
     }
 

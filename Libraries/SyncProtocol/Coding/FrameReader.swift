@@ -73,6 +73,9 @@ struct FrameReader {
         return Partition(text: text)
     }
 
+    /// The `_id` that a device names. One that can't be an `_id` is the changeset's fault, not the frame's: it is rejected as a whole.
+    var operationId: Value { document["_id"] ?? .undefined }
+
     func documentId() throws(SyncProtocolError) -> Value {
         guard let id = document["_id"], id.idText != nil else {
             throw wrong("_id", "a value that is no array, regular expression or undefined")

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TLS
 
 extension WebSocket {
     /// A server's side: takes over a socket whose client has been answered with 101. Loop only.

@@ -1,4 +1,5 @@
 import Glibc
+import TLS
 
 /// Frames that the kernel hasn't taken yet, and how they are handed to it.
 struct OutgoingQueue {

@@ -55,15 +55,31 @@ extension WebSocket {
         guard let interval = settings.pingInterval else { return }
         // Pongs of a paused socket lie unread, so nothing can be said about its peer.
         if isReadingPaused { return schedulePing() }
-        if isPongDue { return end(WebSocketClosure(.abnormal, "no answer to a ping"), resets: true) }
+        if let pingedAt { return awaitPong(since: loop.now - pingedAt) }
         let silence = loop.now - lastReceived
         if silence >= interval {
             sendControl(9, [])
-            isPongDue = true
-            resources.deadlines.schedule(self, after: settings.pongTimeout)
+            pingedAt = loop.now
+            resources.deadlines.schedule(self, after: min(settings.quietTimeout ?? .max, settings.pongTimeout))
         } else {
             resources.deadlines.schedule(self, after: interval - silence)
         }
+    }
+
+    private func awaitPong(since: UInt64) {
+        guard since < settings.pongTimeout else {
+            return end(WebSocketClosure(.abnormal, "no answer to a ping"), resets: true)
+        }
+        var next = settings.pongTimeout
+        if !isQuiet, let quiet = settings.quietTimeout {
+            if since >= quiet {
+                isQuiet = true
+                onQuiet?(true)
+            } else {
+                next = min(next, quiet)
+            }
+        }
+        if state == .open { resources.deadlines.schedule(self, after: next - since) }
     }
 
     func schedulePing() {
@@ -75,6 +91,7 @@ extension WebSocket {
         onMessage = nil
         onDrain = nil
         onViolation = nil
+        onQuiet = nil
         onClose = nil
         callback?(closure)
     }

@@ -16,8 +16,7 @@ extension WebSocket {
         loop.assertInLoop()
         guard state != .closed, isReadingPaused else { return }
         isReadingPaused = false
-        isPongDue = false
-        lastReceived = loop.now
+        heard()
         watch()
         guard !isParsing, parser != nil || !unread.isEmpty, !isContinuationQueued else { return }
         isContinuationQueued = true
@@ -28,7 +27,11 @@ extension WebSocket {
     }
 
     func ready(_ interest: FDWatcher.Interest) {
-        if interest.contains(.write), isBlocked { flush() }
+        if interest.contains(.write), isBlocked {
+            // The peer has taken some of what lay before it. A ping waits behind all of that, so its answer says nothing yet.
+            heard()
+            flush()
+        }
         guard interest.contains(.read) else { return }
         switch state {
         case .open, .closing: if !isReadingPaused { read() }
@@ -44,14 +47,21 @@ extension WebSocket {
         let count =
             tls?.receive(from: descriptor, into: buffer) ?? recv(descriptor, buffer.baseAddress, buffer.count, 0)
         if count > 0 {
-            lastReceived = loop.now
-            isPongDue = false
+            heard()
             parse(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         } else if count == 0 {
             end(WebSocketClosure(.abnormal, "the peer ended the connection"))
         } else if errno != EAGAIN, errno != EINTR {
             end(WebSocketClosure(.abnormal, String(cString: strerror(errno))))
         }
+    }
+
+    private func heard() {
+        lastReceived = loop.now
+        pingedAt = nil
+        guard isQuiet else { return }
+        isQuiet = false
+        onQuiet?(false)
     }
 
     private func continueParsing() {

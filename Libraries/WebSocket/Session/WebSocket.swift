@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TLS
 
 /// An open WebSocket on its event loop, of a server or of a client.
 ///
@@ -50,7 +51,9 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     var isParsing = false
     var isContinuationQueued = false
     var lastReceived: UInt64 = 0
-    var isPongDue = false
+    /// When the ping was sent whose answer is due.
+    var pingedAt: UInt64?
+    var isQuiet = false
 
     var queue = OutgoingQueue()
     var isDirty = false
@@ -67,6 +70,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Asked just before something is handed to the kernel: whether it may be. If not, the connection is reset, and nothing
     /// of what is queued is sent.
     public var mayFlush: (() -> Bool)?
+    /// Called with `true` when the peer has become quiet (``WebSocketConfiguration/quietTimeout``), with `false` when it is heard again.
+    public var onQuiet: ((Bool) -> Void)?
     /// Called once, when the peer closed, the connection was lost, or the peer answered our close (or took too long
     /// to). The callbacks are dropped after it.
     public var onClose: ((WebSocketClosure) -> Void)?

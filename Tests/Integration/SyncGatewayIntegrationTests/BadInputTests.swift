@@ -18,6 +18,10 @@ import WebSocket
         #"{"type":"subscribe","partition":"i:RChat.User:1","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"conversation=1","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"o:123","checkpoint":"1.0"}"#,
+        // The app's partitions are named by strings.
+        #"{"type":"subscribe","partition":"l:5","checkpoint":"1.0"}"#,
+        #"{"type":"subscribe","partition":"l:05","checkpoint":"1.0"}"#,
+        #"{"type":"subscribe","partition":"o:5f8f8c44b54764421b7156c1","checkpoint":"1.0"}"#,
     ])
     func `a text that names no partition is an unknownPartition`(_ text: String) async throws {
         let device = try await GatewayFixture.shared().device("ann")
@@ -89,7 +93,7 @@ import WebSocket
             change(&document)
             return .init(collection: "ChatMessage", id: id, kind: .insert(document))
         }
-        let cases: [(OperationRejection.Code, SyncEngine.Operation)] = [
+        var cases: [(OperationRejection.Code, SyncEngine.Operation)] = [
             (.schemaViolation, insert { $0["text"] = .int32(7) }),
             (.schemaViolation, insert { $0["timestamp"] = "yesterday" }),
             (.wrongPartition, insert { $0["partition"] = "conversation=other" }),
@@ -104,6 +108,10 @@ import WebSocket
         ]
         try await device.upload(1, insert: "x-\(partition.text)", into: partition)
         guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
+        let noIds: [Value] = [
+            [1], .regex(RegularExpression("a")), .undefined, .string(String(repeating: "x", count: 1100)),
+        ]
+        cases += noIds.map { (.badId, .init(collection: "ChatMessage", id: $0, kind: .delete)) }
         for (index, (code, operation)) in cases.enumerated() {
             let changeset = Changeset(
                 version: Int64(index + 2), clock: HybridTime(milliseconds: 1_700_000_000_000), operations: [operation])

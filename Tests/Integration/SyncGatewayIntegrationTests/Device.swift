@@ -45,6 +45,9 @@ final class Device: Sendable {
     /// Says nothing any more and hears nothing, as when the network is gone.
     func fallSilent() { socket.loop.execute { [socket] in socket.pauseReading() } }
 
+    /// Hears and speaks again.
+    func recover() { socket.loop.execute { [socket] in socket.resumeReading() } }
+
     func close() { socket.loop.execute { [socket] in socket.close() } }
 
     /// The next arrival, within ten seconds. One caller at a time.

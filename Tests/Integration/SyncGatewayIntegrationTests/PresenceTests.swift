@@ -135,6 +135,11 @@ import Testing
         #expect(try await report(ann).state == "offline")
         let time = ContinuousClock.now - start
         #expect(time <= lease + .seconds(1), "\(time)")
+        // Networks stall for seconds: the connection stays for as long as a device may be silent.
+        device.recover()
+        #expect(try await report(ann).state == "online")
+        try await device.send(.ping)
+        guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
         ann.close()
         device.close()
         fixture.stop()

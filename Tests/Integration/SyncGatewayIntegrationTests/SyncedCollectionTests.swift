@@ -112,6 +112,17 @@ import Testing
         }
     }
 
+    @Test func `a document in a partition that no device could open is refused`() async throws {
+        let client = try await Self.client.value
+        for team in ["a\u{0}", String(repeating: "x", count: 1100)] {
+            let document: Document = ["_id": .string(ObjectId().hexString), "team": .string(team)]
+            let written = try await client.call("insertOne", "SyncedOpen", ["document": .document(document)])
+            #expect(written.status == 400 && written.code == "SchemaValidationFailedWrite", "\(written.text)")
+            // Where nothing syncs it is a field like others.
+            #expect(try await client.call("insertOne", "NoSchemaOpen", ["document": .document(document)]).status == 201)
+        }
+    }
+
     @Test func `devices get nothing of a collection that doesn't sync, by whatever hand it was written`() async throws {
         let client = try await Self.client.value, fixture = client.fixture
         let team = ObjectId().hexString

@@ -127,6 +127,11 @@ import Testing
         try await search(["near": ["path": "when", "origin": .date(.max), "pivot": huge]])
         try await search(["range": ["path": "when", "gt": .date(.min), "lt": .date(.max)]])
         try await search(["range": ["path": "n", "gt": 1e308]])
+        for bound: Value in [.double(.nan), .double(.infinity), .double(-.infinity), .int64(.max), .int64(.min)] {
+            try await search(["range": ["path": "n", "gt": bound]])
+            try await search(["equals": ["path": "n", "value": bound]])
+            try await search(["in": ["path": "n", "value": [bound]]])
+        }
         try await search(["wildcard": ["query": .string("*" + Self.nul), "path": "text"]])
         try await search(["equals": ["path": "n", "value": text]])
         try await search(["in": ["path": "n", "value": [text]]])

@@ -42,14 +42,14 @@ import Testing
         try await fixture.grant(.write, to: "ann", in: partition)
         let device = try await fixture.device("ann")
         _ = try await device.open(partition)
-        for version in 1...20 {
+        for version in 1...16 {
             try await device.upload(Int64(version), insert: "\(partition.text)/\(version)", into: partition)
         }
         var versions: [Int64] = []
-        while versions.count < 20 {
+        while versions.count < 16 {
             if case .ack(let ack) = try await device.answer() { versions.append(ack.version) }
         }
-        #expect(versions == Array(1...20))
+        #expect(versions == Array(1...16))
     }
 
     @Test func `a rejected changeset says why and doesn't hold up the next`() async throws {

@@ -48,7 +48,21 @@ struct ConnectionTests {
         #expect(throws: Refusal.tooManySubscriptions) { try machine.subscribe(Partition(text: "s:b"), now: now) }
         try machine.upload(partition, count: 2, now: now)
         #expect(throws: Refusal.uploadWindowExceeded) { try machine.upload(partition, count: 2, now: now) }
-        machine.answered(count: 1)
+        machine.answered(partition)
         try machine.upload(partition, count: 2, now: now)
+    }
+
+    @Test func `no more of a partition is under way than the server can tell from others`() throws {
+        let now = Duration.seconds(2), other = Partition(text: "s:b")
+        var machine = try opened(ConnectionLimits(uploadWindow: 64))
+        try machine.subscribe(partition, now: now)
+        try machine.subscribe(other, now: now)
+        try machine.upload(partition, count: DevicePartition.uploadWindow, now: now)
+        #expect(throws: Refusal.uploadWindowExceeded) { try machine.upload(partition, count: 1, now: now) }
+        try machine.upload(other, count: DevicePartition.uploadWindow, now: now)
+        machine.answered(other)
+        #expect(throws: Refusal.uploadWindowExceeded) { try machine.upload(partition, count: 1, now: now) }
+        machine.answered(partition)
+        try machine.upload(partition, count: 1, now: now)
     }
 }

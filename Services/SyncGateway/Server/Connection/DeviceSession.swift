@@ -25,6 +25,8 @@ final class DeviceSession: @unchecked Sendable {
     private(set) var claims: TokenClaims?
     /// Among the user's connections, from `hello` to the end.
     private var place: UserConnections.Place?
+    /// Whether the session counts for its user's presence.
+    private var isPresent = false
     private var clock = HybridClock()
     /// What a crash report calls it.
     private var workText = "session"
@@ -60,6 +62,7 @@ final class DeviceSession: @unchecked Sendable {
                     ? .init(code: .frameTooLarge, message: "the frame is larger than \(limit) bytes")
                     : .init(code: .badFrame, message: "the message is no WebSocket text"))
         }
+        socket.onQuiet = { [self] isQuiet in setPresent(!isQuiet) }
         socket.onClose = { [self] _ in ended() }
         let timer = LoopTimer(socket.loop) { [self] in check() }
         self.timer = timer
@@ -125,10 +128,18 @@ final class DeviceSession: @unchecked Sendable {
         self.claims = claims
         workText = "session \(id) app=\(app) user=\(claims.user) device=\(hello.device)"
         scheduleCheck()
-        context.presence.join(PresenceMember(app: app, user: claims.user, device: hello.device), session: self)
+        setPresent(true)
         send(
             .welcome(
                 .init(session: id, serverTime: context.wallTime, limits: .init(context.limits))))
+    }
+
+    /// - Parameter keepsLease: the user counts as online until the lease runs out.
+    private func setPresent(_ isPresent: Bool, keepsLease: Bool = false) {
+        guard let identity, isPresent != self.isPresent else { return }
+        self.isPresent = isPresent
+        let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
+        if isPresent { context.presence.join(member) } else { context.presence.leave(member, keepsLease: keepsLease) }
     }
 
     private func renew(_ token: String) throws {
@@ -173,7 +184,10 @@ final class DeviceSession: @unchecked Sendable {
     }
 
     private func subscribe(_ partition: Partition, checkpoint: Revision) throws {
-        guard !partition.isInternal, partition.value != nil else {
+        let sync = context.apps.app(app)?.definition.sync
+        guard !partition.isInternal, let value = partition.value, Partition(value: value) == partition,
+            sync?.partitionType.holds(value) ?? true
+        else {
             return fail(
                 .init(code: .unknownPartition, message: "\(partition.text) names no partition", partition: partition))
         }
@@ -208,22 +222,22 @@ final class DeviceSession: @unchecked Sendable {
     }
 
     /// An upload has its answer.
-    func answered(_ frame: GatewayFrame) {
-        machine.answered(count: 1)
+    func answered(_ partition: Partition, _ frame: GatewayFrame) {
+        machine.answered(partition)
         send(frame)
     }
 
     /// An upload can't be taken as things stand: its partition is closed, and the device opens it again.
     func closed(_ partition: Partition, _ report: GatewayFrame.ErrorReport) {
-        machine.answered(count: 1)
+        machine.answered(partition)
         guard let subscription = subscriptions[partition] else { return }  // told already
         subscription.unsubscribe()
         fail(report)
     }
 
     /// An upload has no answer, and so those behind it have none: the device connects again and sends them anew.
-    func notCommitted() {
-        machine.answered(count: 1)
+    func notCommitted(_ partition: Partition) {
+        machine.answered(partition)
         guard socket.isOpen else { return }
         fail(.init(code: .unavailable, message: "a changeset was not committed; send it again"))
     }
@@ -325,7 +339,8 @@ final class DeviceSession: @unchecked Sendable {
         subscriptions = [:]
         releaseWaiting()
         // Of a gateway that stops, the device comes back, here or elsewhere: nobody has left.
-        context.presence.leave(session: self, keepsLease: socket.ownCloseCode == .serviceRestart)
+        setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
+        context.presence.forget(session: self)
         machine.close()
         if let place { context.connections.release(place) }
         place = nil
@@ -334,6 +349,7 @@ final class DeviceSession: @unchecked Sendable {
         socket.onMessage = nil
         socket.onDrain = nil
         socket.onViolation = nil
+        socket.onQuiet = nil
         socket.onClose = nil
     }
 }
@@ -363,7 +379,8 @@ extension ConnectionStateMachine.Refusal {
         case .tooManySubscriptions: "too many partitions are open; close one first"
         case .alreadySubscribed: "the partition is open already"
         case .notSubscribed: "open the partition first"
-        case .uploadWindowExceeded: "wait for answers before sending more changesets"
+        case .uploadWindowExceeded:
+            "wait for answers before sending more changesets; at most \(DevicePartition.uploadWindow) of a partition may be unanswered"
         case .timedOut, .closed: "nothing was heard for too long"
         }
     }

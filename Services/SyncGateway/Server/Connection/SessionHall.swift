@@ -20,14 +20,16 @@ final class SessionHall: Sendable {
         var sessions: [ObjectIdentifier: DeviceSession] = [:]
     }
 
-    /// - Parameter presenceTTL: a device whose network is gone must be missed within it, so it is pinged three times as often.
+    /// - Parameter presenceTTL: a device whose network is gone must be missed within it, so it is pinged three times as often. Its
+    ///   connection stays for as long as a device may be silent: networks stall for seconds.
     init(context: GatewayContext, feed: ChangeFeed, loops: [EventLoop], presenceTTL: Duration) {
         self.context = context
         shards = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0), FeedShard(loop: $0, feed: feed)) })
         var configuration = WebSocketConfiguration()
         configuration.maxMessageBytes = context.limits.frameBytes
         configuration.pingInterval = presenceTTL / 3
-        configuration.pongTimeout = presenceTTL / 3
+        configuration.quietTimeout = presenceTTL / 3
+        configuration.pongTimeout = max(context.limits.idleTimeout, presenceTTL)
         self.configuration = configuration
     }
 

@@ -87,7 +87,8 @@ final class PresenceKeeper: Service {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    func join(_ member: PresenceMember, session: DeviceSession) {
+    /// A session's device is there.
+    func join(_ member: PresenceMember) {
         state.withLock { state in
             state.members[member, default: 0] += 1
             state.fresh.insert(member)
@@ -95,14 +96,10 @@ final class PresenceKeeper: Service {
         wake.yield()
     }
 
-    /// The session has ended.
+    /// A session that had joined has ended, or nothing is heard of its device.
     /// - Parameter keepsLease: its user counts as online until the lease runs out.
-    func leave(session: DeviceSession, keepsLease: Bool) {
-        guard let identity = session.identity else { return }
-        let member = PresenceMember(app: identity.app, user: identity.user, device: identity.device)
+    func leave(_ member: PresenceMember, keepsLease: Bool) {
         let isLast = state.withLock { state in
-            state.unwatch(session: session.id)
-            state.speeches[session.id] = nil
             let left = (state.members[member] ?? 1) - 1
             state.members[member] = left > 0 ? left : nil
             state.fresh.remove(member)
@@ -111,6 +108,14 @@ final class PresenceKeeper: Service {
         guard isLast, !keepsLease else { return }
         // Short; and when it fails, the lease runs out by itself.
         Task { await end(member) }
+    }
+
+    /// The session has ended: what it watched and said is over.
+    func forget(session: DeviceSession) {
+        state.withLock { state in
+            state.unwatch(session: session.id)
+            state.speeches[session.id] = nil
+        }
     }
 
     /// The users whose presence the session's device wants to hear of from now on.

@@ -27,7 +27,7 @@ struct UploadRun {
             } catch {
                 context.logger.warning(
                     "an upload was not committed", metadata: ["device.id": "\(upload.device)", "error": "\(error)"])
-                session.notCommitted()
+                session.notCommitted(upload.partition)
             }
         }
     }
@@ -41,11 +41,12 @@ struct UploadRun {
                     operation: $0.operation, reason: $0.isDeleted ? .deleted : .overwritten, paths: $0.paths)
             }
             session.answered(
+                partition,
                 .ack(
                     .init(partition: partition, version: version, revision: acknowledgement.revision, lost: lost)))
         case .rejected(let rejection):
-            session.answered(.rejected(.init(partition: partition, version: version, reason: rejection)))
-        case .forked: session.answered(.forked(partition: partition, version: version))
+            session.answered(partition, .rejected(.init(partition: partition, version: version, reason: rejection)))
+        case .forked: session.answered(partition, .forked(partition: partition, version: version))
         case .outOfOrder(let expected):
             session.closed(
                 partition,
