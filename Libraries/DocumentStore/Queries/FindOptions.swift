@@ -7,7 +7,7 @@ public struct FindOptions: Sendable {
     /// Where there is no sort; `{$natural: -1}` as a sort or a hint reverses it.
     public var natural: NaturalOrder
     /// Whether it matters which document comes first.
-    var isOrdered = true
+    package var isOrdered = true
     public var skip: Int
     /// `nil` or 0: all.
     public var limit: Int?

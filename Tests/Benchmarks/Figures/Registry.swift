@@ -9,7 +9,8 @@ enum Registry {
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
         jsonParse, jsonPrint,
-        documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsGroup,
+        documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsReadAll,
+        documentsGroup,
         documentsImportDump,
     ]
 }
