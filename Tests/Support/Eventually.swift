@@ -7,13 +7,13 @@ public let patience = Duration.seconds(60)
 /// - Parameter deadline: for a machine with little else to do; where several tasks wait for each processor, it is that much longer.
 /// - Throws: `EventuallyError` with what was awaited when `deadline` is over; and what the condition throws.
 public func eventually(
-    _ what: String, within deadline: Duration = .seconds(10), every interval: Duration = .milliseconds(10),
-    _ condition: () async throws -> Bool
+    _ what: @autoclosure () -> String, within deadline: Duration = .seconds(10),
+    every interval: Duration = .milliseconds(10), _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + deadline
     while try await !condition() {
         if ContinuousClock.now > end, ContinuousClock.now > end + deadline * (tasksPerProcessor() - 1) {
-            throw EventuallyError(description: "not within \(deadline): \(what)")
+            throw EventuallyError(description: "not within \(deadline): \(what())")
         }
         try await Task.sleep(for: interval)
     }
@@ -21,14 +21,14 @@ public func eventually(
 
 /// Waits until there is a value.
 public func eventually<T>(
-    _ what: String, within deadline: Duration = .seconds(10), every interval: Duration = .milliseconds(10),
-    _ value: () async throws -> T?
+    _ what: @autoclosure () -> String, within deadline: Duration = .seconds(10),
+    every interval: Duration = .milliseconds(10), _ value: () async throws -> T?
 ) async throws -> T {
     let end = ContinuousClock.now + deadline
     while true {
         if let value = try await value() { return value }
         if ContinuousClock.now > end, ContinuousClock.now > end + deadline * (tasksPerProcessor() - 1) {
-            throw EventuallyError(description: "not within \(deadline): \(what)")
+            throw EventuallyError(description: "not within \(deadline): \(what())")
         }
         try await Task.sleep(for: interval)
     }

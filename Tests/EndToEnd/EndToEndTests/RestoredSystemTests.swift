@@ -36,7 +36,6 @@ extension EndToEnd {
                 for number in 1...3 {
                     sent.append(try await device.send("forgotten \(number), by \(device.name)", to: talk))
                 }
-                try await device.handle(talk).waitForUploads()
             }
             for device in [ahead, both] { try await talk.waitUntilSame(device.handle(talk)) }
             try await both.close()
@@ -50,7 +49,6 @@ extension EndToEnd {
             // What comes first is written in the new epoch: everything before it has revisions of the former one.
             let fresh = try await Device("fresh", of: ada, second)
             sent.append(try await fresh.send("after the restore", to: again))
-            try await fresh.handle(again).waitForUploads()
             let back = try await [exact, behind, both].asyncMap { try await Device($0.name, of: ada, second) }
             let everybody = back + [ahead, fresh]
             // A device offers again what it has of a partition when it opens that.
@@ -177,9 +175,11 @@ extension EndToEnd {
                 try await session.openPartition(talk.partition, waitForFirstSync: true)
             }
 
+            /// Sends a message, and waits until the server has it.
             func send(_ text: String, to talk: TestConversation) async throws -> String {
                 let id = UUID().uuidString.lowercased()
-                try await handle(talk).write {
+                let handle = try await self.handle(talk)
+                try await handle.write {
                     $0.insert(
                         "ChatMessage",
                         [
@@ -187,6 +187,7 @@ extension EndToEnd {
                             "author": .string(name), "timestamp": .date(Int64(Date().timeIntervalSince1970 * 1000)),
                         ])
                 }
+                try await handle.waitForUploads()
                 return id
             }
 

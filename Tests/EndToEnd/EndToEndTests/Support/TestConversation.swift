@@ -30,12 +30,16 @@ struct TestConversation: Sendable {
         return try rows.decode(String.self)
     }
 
-    /// Waits until a device shows what Postgres has.
+    /// Waits until a device shows what Postgres has; both may still be on their way.
     func waitUntilSame(_ handle: PartitionHandle) async throws {
-        let expected = try await rows()
-        try await eventually("the device shows the \(expected.count) messages that Postgres has", within: .seconds(40))
-        {
-            try await Self.shown(handle) == expected
+        var (expected, shown): ([String: String], [String: String]) = ([:], [:])
+        try await eventually(
+            "the device shows what Postgres has: it has \(shown.keys.sorted()), Postgres \(expected.keys.sorted())",
+            within: .seconds(40)
+        ) {
+            expected = try await rows()
+            shown = try await Self.shown(handle)
+            return shown == expected
         }
     }
 
