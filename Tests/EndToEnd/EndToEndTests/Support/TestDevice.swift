@@ -26,7 +26,8 @@ final class TestDevice: Sendable {
         self.system = system
     }
 
-    /// Registers somebody new, signs in, and waits for the User document that a trigger makes.
+    /// Registers somebody new, signs in, and waits for the documents that triggers make: the person's own, and the public one by
+    /// which others invite them.
     static func register(_ name: String, on system: RunningSystem) async throws -> TestDevice {
         let email = "\(name)-\(UUID().uuidString.prefix(8).lowercased())@example.com"
         let folder = "\(system.directory)/devices/\(email)"
@@ -45,6 +46,13 @@ final class TestDevice: Sendable {
         // The triggers' consumers may be on their way back to a broker that was killed a moment ago.
         do {
             try await eventually("\(name) has a User document", within: .seconds(60)) { try await device.user() != nil }
+            try await eventually("\(name) can be invited", within: .seconds(60)) {
+                // Its history: the table itself is made with the first of them.
+                try await !system.query(
+                    "select 1 from partita.changes where app = 'rchat' and collection = 'Chatster' and _id = $1",
+                    [.text("s:" + session.userId)]
+                ).isEmpty
+            }
         } catch {
             throw SystemFailure(description: "\(error)\n\(system.logEnds())")
         }
