@@ -4,10 +4,10 @@ public import Logging
 
 /// What a process leaves when a signal ends it: one event in its log with the signal, the stack, and the work that was in progress.
 public enum CrashReport {
-    /// Reports fatal signals from now on, where the log of a service goes (standard output).
+    /// Reports fatal signals from now on, and stacks that run over, where the log of a service goes (standard output).
     ///
     /// The stack has module, offset and mangled symbol of each frame (`swift demangle` reads it); Swift's own backtraces
-    /// follow where `SWIFT_BACKTRACE` is set. A stack that has run over is reported on the main thread only.
+    /// follow where `SWIFT_BACKTRACE` is set.
     /// - Parameters:
     ///   - name: The process' name in the report.
     ///   - format: How the log is written.

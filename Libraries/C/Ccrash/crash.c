@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
 #include "Ccrash.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -274,6 +276,65 @@ static void handle(int number, siginfo_t *info, void *context) {
   syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
 }
 
+// MARK: Stacks for the handler
+
+// A stack that has run over leaves no room for the handler: each thread gets a second one for it, also those that begin before
+// `ccrash_install` is called.
+#define STACK_BYTES 65536
+
+static pthread_key_t second_stack;
+static atomic_int gives_stacks;
+
+static void use_stack(void *stack) {
+  stack_t second = {.ss_sp = stack, .ss_size = STACK_BYTES};
+  sigaltstack(&second, NULL);
+}
+
+static void release_stack(void *stack) {
+  sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+  munmap(stack, STACK_BYTES);
+}
+
+__attribute__((constructor)) static void give_stacks(void) {
+  static char stack[STACK_BYTES];
+  use_stack(stack);
+  if (pthread_key_create(&second_stack, release_stack) == 0) atomic_store(&gives_stacks, 1);
+}
+
+// ThreadSanitizer has a `pthread_create` of its own.
+#if !__has_feature(thread_sanitizer)
+struct beginning {
+  void *(*body)(void *);
+  void *argument;
+};
+
+static void *begin_thread(void *context) {
+  struct beginning beginning = *(struct beginning *)context;
+  free(context);
+  void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack != MAP_FAILED) {
+    use_stack(stack);
+    pthread_setspecific(second_stack, stack);
+  }
+  return beginning.body(beginning.argument);
+}
+
+/// Stands before libc's for the whole process, its libraries included: Dispatch begins threads by itself.
+__attribute__((visibility("default"))) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                                                          void *(*body)(void *), void *argument) {
+  int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) =
+      (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT, "pthread_create");
+  if (!create) return ENOSYS;
+  if (!atomic_load(&gives_stacks)) return create(thread, attributes, body, argument);
+  struct beginning *beginning = malloc(sizeof *beginning);
+  if (!beginning) return EAGAIN;
+  *beginning = (struct beginning){.body = body, .argument = argument};
+  int status = create(thread, attributes, begin_thread, beginning);
+  if (status != 0) free(beginning);
+  return status;
+}
+#endif
+
 int ccrash_install(const char *name, int descriptor, int json) {
   process_name = name;
   report_descriptor = descriptor;
@@ -284,10 +345,6 @@ int ccrash_install(const char *name, int descriptor, int json) {
   backtrace(frames, 1);  // loads the unwinder
   module_count = 0;
   dl_iterate_phdr(note_module, NULL);
-  // A stack that has run over leaves no room: the handler of the calling thread gets one of its own.
-  static char stack[65536];
-  stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
-  sigaltstack(&alternate, NULL);
   struct sigaction action = {0};
   action.sa_sigaction = handle;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

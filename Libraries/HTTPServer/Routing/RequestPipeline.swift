@@ -63,7 +63,11 @@ final class RequestPipeline: Sendable {
     nonisolated(nonsending) func respond(to request: HTTPRequest, _ routed: Routed) async -> HTTPResponse {
         let start = ContinuousClock.now
         let work = CrashReport.Work("request \(request.id) \(request.method.rawValue) \(request.path)")
-        defer { work.end() }
+        routed.metrics.inProgress.increment()
+        defer {
+            routed.metrics.inProgress.decrement()
+            work.end()
+        }
         var response: HTTPResponse
         do { response = try await routed.handler(request) } catch { response = Self.answer(to: error, request, logger) }
         if response.upgrade == nil, !(200...599).contains(response.status) {

@@ -5,10 +5,12 @@ import Metrics
 ///
 /// - `http_server_request_seconds` {method, route}: from the complete head to the response being ready.
 /// - `http_server_requests_total` {method, route, status}.
+/// - `http_server_requests_in_progress` {method, route}: those whose handler has begun and not ended.
 final class RouteMetrics: Sendable {
     private let method: String
     private let route: String
     private let registry: MetricsRegistry
+    let inProgress: Gauge
     private let timer: Timer
     private let counters = Locked<[Int: Counter]>([:])
 
@@ -18,6 +20,9 @@ final class RouteMetrics: Sendable {
         self.registry = registry
         timer = Timer(
             label: "http_server_request_seconds", help: "Time until the response was ready",
+            dimensions: [("method", method), ("route", route)], registry: registry)
+        inProgress = Gauge(
+            label: "http_server_requests_in_progress", help: "Requests whose handler has begun and not ended",
             dimensions: [("method", method), ("route", route)], registry: registry)
     }
 

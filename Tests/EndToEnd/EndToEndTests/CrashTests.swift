@@ -48,7 +48,12 @@ extension EndToEnd {
                         headers: [.init("Authorization", "Bearer \(token)"), .init("X-Request-Id", "asked-\(old)")]))
                 await http.shutDown()
             }
-            try await Task.sleep(for: .milliseconds(500))  // nothing says that a request has begun but this report
+            try await eventually("the request is in progress", within: .seconds(20)) {
+                try await metrics(of: "auth", on: system).contains {
+                    $0.hasPrefix("http_server_requests_in_progress{") && $0.contains("/auth/profile\"")
+                        && !$0.hasSuffix(" 0")
+                }
+            }
             try system.kill("auth", SIGABRT)
             _ = await asking.value
             for child in children { kill(child, SIGCONT) }
@@ -76,11 +81,15 @@ extension EndToEnd {
         }
 
         private func crashes(of service: String, on system: RunningSystem) async throws -> Int {
+            let line = try await metrics(of: service, on: system).first { $0.hasPrefix("process_crashes_total ") }
+            return Int(try #require(line).split(separator: " ")[1]) ?? -1
+        }
+
+        private func metrics(of service: String, on system: RunningSystem) async throws -> [Substring] {
             let http = HTTPClient(loop: system.loop)
             let metrics = try await http.send(.init(method: "GET", url: system.url(of: service) + "/metrics"))
             await http.shutDown()
-            let line = metrics.text.split(separator: "\n").first { $0.hasPrefix("process_crashes_total ") }
-            return Int(try #require(line).split(separator: " ")[1]) ?? -1
+            return metrics.text.split(separator: "\n")
         }
     }
 }

@@ -16,6 +16,8 @@
 /// Everything is allocated here, and only async-signal-safe calls are made later (signal-safety(7)), with one exception:
 /// `backtrace`, which is safe once its library is loaded, and it is loaded here.
 ///
+/// So does a stack that has run over, on the main thread and on all that were begun by `pthread_create`.
+///
 /// - `name`: the process' name, kept by reference: it must live as long as the process.
 /// - `json`: whether the report is one JSON object on one line, or text.
 /// Returns 0, or an errno.
