@@ -86,7 +86,9 @@ let libraries: [Target] = [
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts"]),
     library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics", "TLS"]),
-    library("Kafka", ["Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
+    // a `cnd_timedwait` of its own
+    .target(name: "CKafkaWait", path: "Libraries/C/CKafkaWait"),
+    library("Kafka", ["CKafkaWait", "Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
     // a `bind` of its own: only the tool and tests link it
     .target(name: "CEmbeddedBroker", path: "Libraries/C/CEmbeddedBroker"),
     library("EmbeddedKafka", ["CEmbeddedBroker", "Crdkafka", "EventLoop", "Kafka"]),
@@ -224,7 +226,7 @@ let testTargets: [Target] = [
         swiftSettings: settings),
     tests("Unit", "BenchmarkRunnerTests", ["BenchmarkRunner", "EventLoop"]),
 
-    tests("Unit", "EventLoopTests", ["EventLoop"]),
+    tests("Unit", "EventLoopTests", ["EventLoop", "TestSupport"]),
     tests("Unit", "LoggingTests", ["EventLoop", "Logging"]),
     tests("Unit", "MetricsTests", ["Metrics"]),
     tests("Unit", "LifecycleTests", ["EventLoop", "Lifecycle", "Logging"]),
