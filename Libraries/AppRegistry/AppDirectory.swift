@@ -31,7 +31,7 @@ public final class AppDirectory: Service {
 
     /// - Parameter pollInterval: how late a lost announcement is noticed at most.
     public init(
-        registry: AppRegistry, pollInterval: Duration = .seconds(2), logger: Logger = Logger(label: "app-directory")
+        registry: AppRegistry, pollInterval: Duration = .seconds(5), logger: Logger = Logger(label: "app-directory")
     ) {
         self.registry = registry
         self.pollInterval = pollInterval

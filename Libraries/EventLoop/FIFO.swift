@@ -1,17 +1,19 @@
 /// What came first is taken first; taking it costs the same, however much waits. Pure.
-struct FIFO<Element> {
+package struct FIFO<Element> {
     private var elements: [Element] = []
     private var head = 0
 
-    var isEmpty: Bool { head == elements.count }
+    package init() {}
+
+    package var isEmpty: Bool { head == elements.count }
 
     /// From the one that came first.
-    var waiting: ArraySlice<Element> { elements[head...] }
+    package var waiting: ArraySlice<Element> { elements[head...] }
 
-    mutating func append(_ element: Element) { elements.append(element) }
+    package mutating func append(_ element: Element) { elements.append(element) }
 
     /// Takes the first one out; there must be one.
-    mutating func removeFirst() -> Element {
+    package mutating func removeFirst() -> Element {
         let first = elements[head]
         head += 1
         if isEmpty {
@@ -25,5 +27,5 @@ struct FIFO<Element> {
     }
 
     /// Takes one of `waiting` out, by its index there.
-    mutating func remove(at index: Int) -> Element { elements.remove(at: index) }
+    package mutating func remove(at index: Int) -> Element { elements.remove(at: index) }
 }

@@ -158,7 +158,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 await waitForRelief()
                 continue
             }
-            let wait = nextDue.map { min(.seconds(1), max(.milliseconds(1), $0 - now)) } ?? .seconds(1)
+            // What is in hand may have to be let go of; otherwise only messages make work, and they end the wait.
+            let longest: Duration = trackers.values.contains { $0.count > 0 } ? .seconds(1) : .seconds(5)
+            let wait = nextDue.map { min(longest, max(.milliseconds(1), $0 - now)) } ?? longest
             do {
                 // Partitions move within `next` only, and so not before its messages are accepted.
                 let messages = try await consumer.next(timeout: wait).messages
@@ -169,7 +171,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             }
             if now >= nextReport {
                 nextReport = now + .seconds(1)
-                await reportLag(consumer)
+                reportLag(consumer)
             }
         }
         stop()
@@ -286,12 +288,12 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         KafkaTopicPartition(topic: topic, partition: partition)
     }
 
-    private func reportLag(_ consumer: KafkaConsumer) async {
+    private func reportLag(_ consumer: KafkaConsumer) {
         var sum: Int64 = 0
         do {
-            let positions = try await consumer.positions(owned.map(topicPartition))
+            let positions = try consumer.positions(owned.map(topicPartition))
             for (partition, position) in positions {
-                sum += await consumer.lag(partition, from: position) ?? 0
+                sum += consumer.lag(partition, from: position) ?? 0
                 sum += Int64(trackers[partition.partition]?.count ?? 0)
             }
         } catch {

@@ -31,7 +31,7 @@ struct TopicReader: Sendable {
             var unread = start == .end ? [] : Set(partitions)
             if unread.isEmpty { await onCaughtUp() }
             while !Task.isCancelled {
-                let batch = try await consumer.next()
+                let batch = try await consumer.next(timeout: .seconds(5))
                 if !batch.messages.isEmpty { try await onBatch(batch.messages) }
                 guard !unread.isEmpty, !batch.ends.isEmpty else { continue }
                 unread.subtract(batch.ends)

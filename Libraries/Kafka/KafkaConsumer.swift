@@ -149,9 +149,12 @@ public actor KafkaConsumer {
     }
 
     /// The offsets that `next` will give next; partitions from which nothing was given yet are missing from the answer.
-    public func positions(_ partitions: [KafkaTopicPartition]) throws(KafkaError) -> [KafkaTopicPartition: Int64] {
-        try checkOpen()
-        return try native.positions(partitions)
+    public nonisolated func positions(
+        _ partitions: [KafkaTopicPartition]
+    ) throws(KafkaError) -> [KafkaTopicPartition: Int64] {
+        let positions = try whileOpen { () throws(KafkaError) in try native.positions(partitions) }
+        guard let positions else { throw KafkaConsumer.closed }
+        return positions
     }
 
     /// Asks the partition's leader for its first and next offset.
@@ -161,9 +164,11 @@ public actor KafkaConsumer {
     }
 
     /// How many messages the partition had beyond `position` at the last fetch; `nil` before the first.
-    public func lag(_ partition: KafkaTopicPartition, from position: Int64) -> Int64? {
-        guard !isClosed, let known = native.knownWatermarks(partition) else { return nil }
-        return max(0, known.high - position)
+    public nonisolated func lag(_ partition: KafkaTopicPartition, from position: Int64) -> Int64? {
+        isClosing.withLock { isClosing in
+            guard !isClosing, let known = native.knownWatermarks(partition) else { return nil }
+            return max(0, known.high - position)
+        }
     }
 
     /// Asks the brokers about a topic.
@@ -190,16 +195,19 @@ public actor KafkaConsumer {
         native.close(deadline: deadline)
     }
 
-    /// Calls what doesn't block while the client can't go away; passes over it when it is closed.
-    private nonisolated func whileOpen(_ body: () throws(KafkaError) -> Void) throws(KafkaError) {
-        let result = isClosing.withLock { closing -> Result<Void, KafkaError> in
-            if closing { return .success(()) }
+    /// Calls what doesn't block while the client can't go away; `nil` when it is closed.
+    @discardableResult
+    private nonisolated func whileOpen<R>(_ body: () throws(KafkaError) -> R) throws(KafkaError) -> R? {
+        let result = isClosing.withLock { closing -> Result<R?, KafkaError> in
+            if closing { return .success(nil) }
             do throws(KafkaError) { return .success(try body()) } catch { return .failure(error) }
         }
-        try result.get()
+        return try result.get()
     }
 
     private func checkOpen() throws(KafkaError) {
-        if isClosing.withLock({ $0 }) { throw KafkaError(.closed, "the consumer is closed") }
+        if isClosing.withLock({ $0 }) { throw KafkaConsumer.closed }
     }
+
+    private static let closed = KafkaError(.closed, "the consumer is closed")
 }

@@ -42,7 +42,7 @@ public struct KafkaConsumerOptions: Sendable {
     }
 
     package func settings(for configuration: KafkaConfiguration) -> [String: String] {
-        let heartbeat = max(100, min(1_000, sessionTimeout.milliseconds / 6))
+        let heartbeat = max(100, min(3_000, sessionTimeout.milliseconds / 4))
         var settings = [
             // librdkafka wants a group even for partitions that are assigned by hand; nothing is committed to this one.
             "group.id": group ?? "\(configuration.clientID).ungrouped",
@@ -58,8 +58,9 @@ public struct KafkaConsumerOptions: Sendable {
             // wait for a minute. After the session's end the coordinator refuses it anyway.
             "socket.timeout.ms": "\(max(3_000, sessionTimeout.milliseconds))",
             "queued.max.messages.kbytes": "\(max(1, prefetchBytes >> 10))",
-            // A broker ends the wait when something comes; the embedded one is made to (`cembedded_wake_fetches`).
-            "fetch.wait.max.ms": "500",
+            // A broker ends the wait when something comes; the embedded one is made to (`cembedded_wake_fetches`). A partition that
+            // is added to a consumer waits as long at most.
+            "fetch.wait.max.ms": "1000",
             "enable.partition.eof": reportsEnds ? "true" : "false",
         ]
         if let instanceID { settings["group.instance.id"] = instanceID }

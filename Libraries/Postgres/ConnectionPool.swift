@@ -77,8 +77,13 @@ struct ConnectionPool {
         return Resumption(continuation: continuation, outcome: outcome)
     }
 
-    /// The waiter's task was cancelled.
-    mutating func giveUp(_ id: UInt64) -> [Resumption] { settle(id, .failure(CancellationError())) }
+    /// The waiter's task was cancelled; those behind it may be able to go on.
+    mutating func giveUp(_ id: UInt64) -> [Resumption] { settle(id, .failure(CancellationError())) + serve() }
+
+    /// When the first of those who wait has waited for too long.
+    var nextDeadline: ContinuousClock.Instant? {
+        waiters.values.lazy.filter { $0.outcome == nil }.map(\.deadline).min()
+    }
 
     mutating func expire(_ now: ContinuousClock.Instant) -> [Resumption] {
         let expired = waiters.filter { $0.value.deadline <= now && $0.value.outcome == nil }.keys

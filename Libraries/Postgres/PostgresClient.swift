@@ -14,6 +14,8 @@ public final class PostgresClient: Service, PostgresQuerying {
     private let pool: Locked<ConnectionPool>
     private let metrics = PostgresMetrics()
     private let failures = Locked(FailureChanges())
+    /// Rings when the first of those who wait for a connection has waited for too long.
+    private let expiry = Alarm()
 
     public init(configuration: PostgresConfiguration, on loops: LoopGroup, logger: Logger = Logger(label: "postgres")) {
         self.configuration = configuration
@@ -123,7 +125,8 @@ public final class PostgresClient: Service, PostgresQuerying {
 
     nonisolated(nonsending) private func lease(_ use: ConnectionPool.Use) async throws -> PostgresConnection {
         let start = ContinuousClock.now
-        switch pool.withLock({ $0.lease(use, deadline: start + configuration.leaseTimeout) }) {
+        let deadline = start + configuration.leaseTimeout
+        switch pool.withLock({ $0.lease(use, deadline: deadline) }) {
         case .connection(let connection):
             metrics.poolWait.record(.zero)
             return connection
@@ -131,6 +134,7 @@ public final class PostgresClient: Service, PostgresQuerying {
             metrics.refused.increment()
             throw error
         case .wait(let id):
+            expiry.set(deadline)
             do {
                 let connection = try await wait(id)
                 metrics.poolWait.record(ContinuousClock.now - start)
@@ -212,10 +216,12 @@ public final class PostgresClient: Service, PostgresQuerying {
         metrics.connections.set(connectionCount)
     }
 
+    /// Ends when the task is cancelled.
     private func expireWaiters() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(100))
-            for resumption in pool.withLock({ $0.expire(.now) }) { resumption.perform() }
+        while (try? await expiry.ring()) != nil {
+            let (resumptions, next) = pool.withLock { ($0.expire(.now), $0.nextDeadline) }
+            for resumption in resumptions { resumption.perform() }
+            if let next { expiry.set(next) }
         }
     }
 

@@ -43,15 +43,20 @@ public struct PresenceLeases: Sendable {
     /// Takes leases that have run out. A claim is itself a lease: who doesn't `confirm` it within `claimTime`, has it taken by the
     /// next, so a watcher that dies loses none.
     /// - Parameter limit: how many at the most.
-    public func claimExpired(limit: Int, claimTime: Duration) async throws -> [PresenceFlip] {
+    /// - Returns: their flips, and after which time the next one may run out, whoever gets a lease meanwhile.
+    public func claimExpired(limit: Int, claimTime: Duration) async throws -> (flips: [PresenceFlip], next: Duration) {
         let value = try await redis.eval(
-            Self.claimScript, keys: [prefix], arguments: [limit, Int(claimTime / .milliseconds(1))])
-        return try (value.array ?? []).compactMap { entry in
+            Self.claimScript, keys: [prefix], arguments: [limit, Int(claimTime / .milliseconds(1)), ttl])
+        guard let answer = value.array, answer.count == 2, let next = answer[1].int else {
+            throw RedisError(.unexpectedReply, "a presence script gave \(value)")
+        }
+        let flips = try (answer[0].array ?? []).compactMap { entry -> PresenceFlip? in
             guard let parts = entry.array, parts.count == 4, let text = parts[0].string,
                 let member = PresenceMember(text: text)
             else { return nil }
             return try PresenceFlip(member, .array(Array(parts.dropFirst())), isOnline: false)
         }
+        return (flips, .milliseconds(next))
     }
 
     /// The flips' effects have committed: nobody has to claim them again.
@@ -118,7 +123,7 @@ public struct PresenceLeases: Sendable {
     private static let claimScript = RedisScript(
         """
         \(prelude)
-        local p, limit, claim = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
+        local p, limit, claim, ttl = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
         local due = redis.call('ZRANGEBYSCORE', p .. 'presence:deadlines', '-inf', now, 'LIMIT', 0, limit)
         local claimed = {}
         for _, member in ipairs(due) do
@@ -136,7 +141,8 @@ public struct PresenceLeases: Sendable {
                 }
             end
         end
-        return claimed
+        local first = redis.call('ZRANGE', p .. 'presence:deadlines', 0, 0, 'WITHSCORES')[2]
+        return { claimed, math.min(first and math.max(first - now, 0) or ttl, ttl) }
         """)
 
     /// Unless the device has come back meanwhile.

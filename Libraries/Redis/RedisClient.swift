@@ -13,6 +13,8 @@ public final class RedisClient: Service {
     private let state = Locked(State())
     private let metrics = RedisMetrics()
     private let failures = Locked(FailureChanges())
+    /// Rings when the first command has waited for a connection for too long.
+    private let expiry = Alarm()
 
     private struct State {
         var connections: [RedisConnection] = []
@@ -123,6 +125,7 @@ public final class RedisClient: Service {
                         return .failure(RedisError(.overloaded, "too many commands wait for a connection"))
                     }
                     state.waiters[id] = Waiter(deadline: deadline, continuation: continuation)
+                    expiry.set(deadline)
                     return nil
                 }
                 if let outcome { continuation.resume(with: outcome) }
@@ -202,15 +205,16 @@ public final class RedisClient: Service {
         }
     }
 
+    /// Ends when the task is cancelled.
     private func expireWaiters() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: .milliseconds(100))
+        while (try? await expiry.ring()) != nil {
             let now = ContinuousClock.now
-            let (expired, failure) = state.withLock { state in
+            let (expired, next, failure) = state.withLock { state in
                 let expired = state.waiters.filter { $0.value.deadline <= now }
                 for id in expired.keys { state.waiters[id] = nil }
-                return (Array(expired.values), state.lastFailure)
+                return (Array(expired.values), state.waiters.values.lazy.map(\.deadline).min(), state.lastFailure)
             }
+            if let next { expiry.set(next) }
             let error = RedisError(
                 .unavailable, "no connection; the last attempt: \(failure?.message ?? "none was made")")
             for waiter in expired { waiter.continuation.resume(throwing: error) }

@@ -61,6 +61,9 @@ public final class OutboxRelay: Service {
     private let state: Locked<RelayState>
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
+    private let marking = Alarm()
+    private static let markDelay = Duration.milliseconds(50)
+    private static let markRetry = Duration.seconds(1)
     private let metrics = RelayMetrics()
     /// Of rounds that fail one after the other.
     private struct Publishing {
@@ -115,7 +118,7 @@ public final class OutboxRelay: Service {
             group.addTask { await self.every(self.options.sweepInterval) { try await self.sweepRecent() } }
             group.addTask { await self.every(.seconds(30)) { try await self.sweep() } }
             group.addTask { await self.every(self.options.headInterval) { try await self.publishHeads() } }
-            group.addTask { await self.every(.milliseconds(50)) { try await self.mark() } }
+            group.addTask { await self.markPublished() }
             group.addTask { await self.every(.seconds(600)) { try await self.retain() } }
             group.addTask { await self.publish() }
             await group.waitForAll()
@@ -134,16 +137,20 @@ public final class OutboxRelay: Service {
     /// Runs `work` again and again; what fails is tried again at the next time.
     private func every(_ interval: Duration, _ work: @Sendable () async throws -> Void) async {
         while !Task.isCancelled {
-            do {
-                try await work()
-            } catch is CancellationError {
-                return
-            } catch {
-                metrics.failures.increment()
-                logger.warning("relay failed, tries again", metadata: ["error": "\(error)"])
-            }
+            await attempt(work)
             // Cancelled: the loop's condition ends it.
             try? await Task.sleep(for: interval)
+        }
+    }
+
+    private func attempt(_ work: @Sendable () async throws -> Void) async {
+        do {
+            try await work()
+        } catch is CancellationError {
+            // Who calls it ends.
+        } catch {
+            metrics.failures.increment()
+            logger.warning("relay failed, tries again", metadata: ["error": "\(error)"])
         }
     }
 
@@ -277,6 +284,12 @@ public final class OutboxRelay: Service {
             $0.finish(partitions.map(\.partition), published: positions, unfinished: unfinished)
         }
         if isDue { wake.yield() }
+        if !positions.isEmpty { marking.set(.now + Self.markDelay) }
+    }
+
+    /// Marks what was published, of many rounds together. Ends when the task is cancelled.
+    private func markPublished() async {
+        while (try? await marking.ring()) != nil { await attempt { try await mark() } }
     }
 
     private func read(
@@ -352,6 +365,7 @@ public final class OutboxRelay: Service {
                 ])
         } catch {
             state.withLock { $0.giveBack(marks) }
+            marking.set(.now + Self.markRetry)
             throw error
         }
     }

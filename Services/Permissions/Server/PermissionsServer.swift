@@ -34,7 +34,9 @@ public enum PermissionsServer {
         let functions = FunctionHostPool(
             configuration: try .init(hosts: context.configuration[hosts], context.configuration),
             loop: context.loops.next(), logger: logger)
-        let relay = GrantRelay(client: engines.postgres, producer: engines.events, logger: logger)
+        let fenceAlarm = Alarm()
+        let relay = GrantRelay(
+            client: engines.postgres, producer: engines.events, fenceAlarm: fenceAlarm, logger: logger)
         let decider = Decider(
             client: engines.postgres, apps: engines.apps,
             evaluator: RuleEvaluator(store: engines.store, functions: functions, logger: logger), relay: relay,
@@ -46,7 +48,7 @@ public enum PermissionsServer {
         let fences = FenceTable(client: engines.postgres)
         let receipts = ReceiptWriter(
             fences: fences, gateways: GatewayRegistry(client: engines.postgres), producer: engines.events,
-            leaseTime: context.configuration[lease], logger: logger)
+            leaseTime: context.configuration[lease], alarm: fenceAlarm, logger: logger)
         engines.apps.onChange { change in
             // New rules, new answers.
             if case .deployed(let app) = change { await decider.decideAll(app: app.id) }

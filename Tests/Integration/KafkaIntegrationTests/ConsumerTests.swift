@@ -35,9 +35,9 @@ import Testing
                 try consumer.storeOffsets([partition: 10])
                 try await consumer.commit()
                 #expect(try await consumer.committedOffsets([partition]) == [partition: 10])
-                #expect(try await consumer.positions([partition]) == [partition: 10])
+                #expect(try consumer.positions([partition]) == [partition: 10])
                 #expect(try await consumer.watermarks(partition) == KafkaWatermarks(low: 0, high: 10))
-                #expect(await consumer.lag(partition, from: 7) == 3)
+                #expect(consumer.lag(partition, from: 7) == 3)
             }
         }
     }

@@ -26,7 +26,7 @@ final class AuthEventRelay: Service {
     init(
         store: AccountStore, producer: EventProducer, owner: String, clock: AuthClock, metrics: AuthMetrics,
         logger: Logger,
-        pollInterval: Duration = .milliseconds(500)
+        pollInterval: Duration = .seconds(1)
     ) {
         self.store = store
         self.producer = producer
@@ -73,8 +73,12 @@ final class AuthEventRelay: Service {
 
     private func turn() async {
         do {
-            while try await relayBatch() == Self.batch {}
-            let oldest = try await store.tables.oldestWaitingEvent()
+            // The lease is written: not for nothing, twice a second.
+            var oldest = try await store.tables.oldestWaitingEvent()
+            if oldest != nil {
+                while try await relayBatch() == Self.batch {}
+                oldest = try await store.tables.oldestWaitingEvent()
+            }
             metrics.outboxAge.set(oldest.map { Double(clock.now() - $0) / 1000 } ?? 0)
         } catch is CancellationError {
             return

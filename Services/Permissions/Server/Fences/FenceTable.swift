@@ -72,6 +72,17 @@ struct FenceTable: Sendable {
         }
     }
 
+    /// In which time the leases of those run out who haven't answered to the oldest revocation; `nil` when all are answered.
+    func nextLapse(leaseTime: Duration) async throws -> Duration? {
+        let rows = try await client.query(
+            """
+            select extract(epoch from min(published_at) + make_interval(secs => $1) - clock_timestamp())::float8
+            from partita.fences where published_at is not null
+            """, [.double(leaseTime / .seconds(1))])
+        // Rounded up, so that it has run out then.
+        return try rows.first?.decode(0, as: Double?.self).map { .seconds(max($0, 0)) + .milliseconds(5) }
+    }
+
     /// The topic has the receipt.
     func close(_ receipt: RevocationReceipt) async throws {
         try await client.execute(

@@ -1,3 +1,4 @@
+import EventLoop
 import EventStream
 import EventTopics
 import Gateways
@@ -12,32 +13,54 @@ struct ReceiptWriter: Service {
     let producer: EventProducer
     /// How long a heartbeat is valid.
     let leaseTime: Duration
+    /// Set when the topic has a revocation.
+    let alarm: Alarm
     let logger: Logger
 
     /// By how much the clocks of two machines may differ.
     static let clockMargin = Duration.seconds(1)
-    private static let interval = Duration.milliseconds(250)
-    private static let roundsPerCleaning = 240
+    /// How late those are found whose process has died.
+    private static let interval = Duration.seconds(5)
+    private static let cleaningInterval = Duration.seconds(60)
+
+    private var lapseTime: Duration { leaseTime + Self.clockMargin }
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
-            var round = 0
-            while !Task.isCancelled {
-                do {
-                    try await writeReceipts()
-                    if round % Self.roundsPerCleaning == 0 { try await gateways.forgetSilent() }
-                } catch {
-                    logger.debug("receipts wait", metadata: ["error": "\(error)"])
-                }
-                round += 1
-                try await Task.sleep(for: Self.interval)
+            await withTaskGroup { group in
+                group.addTask { await self.writeAsTheyCome() }
+                group.addTask { await self.clean() }
             }
+        }
+    }
+
+    private func writeAsTheyCome() async {
+        repeat {
+            var wait = Self.interval
+            do {
+                try await writeReceipts()
+                if let next = try await fences.nextLapse(leaseTime: lapseTime) { wait = min(wait, next) }
+            } catch {
+                logger.debug("receipts wait", metadata: ["error": "\(error)"])
+            }
+            alarm.set(.now + wait)
+        } while (try? await alarm.ring()) != nil
+    }
+
+    private func clean() async {
+        while !Task.isCancelled {
+            do {
+                try await gateways.forgetSilent()
+            } catch {
+                logger.debug("silent gateways stay in the registry", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: Self.cleaningInterval)  // cancelled: the loop's condition ends it
         }
     }
 
     /// Those that are due. One that is written twice is the same event.
     func writeReceipts() async throws {
-        for receipt in try await fences.completed(leaseTime: leaseTime + Self.clockMargin) {
+        for receipt in try await fences.completed(leaseTime: lapseTime) {
             try await producer.send(receipt)
             try await fences.close(receipt)
             if !receipt.lapsed.isEmpty {

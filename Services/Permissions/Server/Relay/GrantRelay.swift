@@ -1,3 +1,4 @@
+import EventLoop
 import EventStream
 import EventTopics
 import Lifecycle
@@ -9,6 +10,7 @@ import Postgres
 final class GrantRelay: Service {
     private let client: PostgresClient
     private let producer: EventProducer
+    private let fenceAlarm: Alarm
     private let logger: Logger
     private let queue: AsyncStream<Grant>
     private let input: AsyncStream<Grant>.Continuation
@@ -16,9 +18,11 @@ final class GrantRelay: Service {
     /// How often the outbox is looked through for what was left behind.
     private static let sweepInterval = Duration.seconds(2)
 
-    init(client: PostgresClient, producer: EventProducer, logger: Logger) {
+    /// - Parameter fenceAlarm: set when the topic has a revocation.
+    init(client: PostgresClient, producer: EventProducer, fenceAlarm: Alarm, logger: Logger) {
         self.client = client
         self.producer = producer
+        self.fenceAlarm = fenceAlarm
         self.logger = logger
         // What doesn't fit is in the outbox, and comes with the next sweep.
         (queue, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(10_000))
@@ -70,6 +74,7 @@ final class GrantRelay: Service {
         do {
             try await producer.send(grants.map { GrantsEvent.grant($0) }).requireAll()
             try await FenceTable(client: client).published(grants)
+            if grants.contains(where: \.isFence) { fenceAlarm.set() }
             try await GrantTable(client: client).published(grants)
         } catch {
             logger.warning(

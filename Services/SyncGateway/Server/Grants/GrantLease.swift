@@ -35,12 +35,16 @@ final class GrantLease: Sendable {
     /// Nanoseconds of `now`, read at every flush.
     private let deadline = Atomic<Int64>(0)
     private let wasMissed = Atomic<Bool>(false)
+    private let alarm = Alarm()
 
     /// Whether the gateway may serve now.
     var isValid: Bool { Self.nanoseconds < deadline.load(ordering: .acquiring) }
 
     /// Somebody began without it, and has to be told when it is there.
-    func missed() { wasMissed.store(true, ordering: .releasing) }
+    func missed() {
+        wasMissed.store(true, ordering: .releasing)
+        alarm.set()
+    }
 
     /// Whether `missed` was called since the last time.
     func takeMissed() -> Bool { wasMissed.exchange(false, ordering: .acquiringAndReleasing) }
@@ -84,8 +88,18 @@ final class GrantLease: Sendable {
     private func change(_ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
-            deadline.store(Self.nanoseconds(state.deadline), ordering: .releasing)
+            let former = deadline.exchange(Self.nanoseconds(state.deadline), ordering: .acquiringAndReleasing)
+            // What only gets later is looked at when the former deadline has come.
+            if former <= Self.nanoseconds || state.deadline < .nanoseconds(former) { alarm.set() }
         }
+    }
+
+    /// Returns when it is worth looking again. One task at a time.
+    /// - Throws: `CancellationError`.
+    func mayHaveChanged() async throws {
+        let left = deadline.load(ordering: .acquiring) - Self.nanoseconds
+        if left > 0 { alarm.set(.now + .nanoseconds(left)) }
+        try await alarm.ring()
     }
 
     private static var now: Duration { .nanoseconds(nanoseconds) }

@@ -14,7 +14,6 @@ struct LeaseWatch: Service, PositionedFeed {
 
     /// In the service's readiness.
     static let name = "grants"
-    private static let interval = Duration.milliseconds(50)
 
     /// Returns when the gateway is in the registry: devices are let in afterwards, so no revocation overlooks them.
     func waitUntilPositioned() async throws {
@@ -52,9 +51,10 @@ struct LeaseWatch: Service, PositionedFeed {
         }
     }
 
+    /// Ends when the task is cancelled.
     private func watch() async {
         var wasValid: Bool?
-        while !Task.isCancelled {
+        repeat {
             let isValid = lease.isValid
             if isValid != wasValid {
                 wasValid = isValid
@@ -62,8 +62,7 @@ struct LeaseWatch: Service, PositionedFeed {
             } else if isValid, lease.takeMissed() {
                 sessions.leaseChanged()
             }
-            try? await Task.sleep(for: Self.interval)  // cancelled: the loop's condition ends it
-        }
+        } while (try? await lease.mayHaveChanged()) != nil
     }
 
     private func changed(to isValid: Bool) {

@@ -11,30 +11,30 @@ struct PresenceWatcher: Service {
     let events: EventProducer
     let logger: Logger
 
-    /// How late an expiry is noticed.
-    private static let interval = Duration.milliseconds(250)
+    private static let retry = Duration.milliseconds(250)
     private static let batch = 500
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             while !Task.isCancelled {
-                if await !takeBatch() { try await Task.sleep(for: Self.interval) }
+                try await Task.sleep(for: await takeBatch())
             }
         }
     }
 
-    /// - Returns: whether there may be more.
-    private func takeBatch() async -> Bool {
+    /// - Returns: after which time there may be more.
+    private func takeBatch() async -> Duration {
         do {
-            let flips = try await leases.claimExpired(limit: Self.batch, claimTime: .seconds(10))
-            if flips.isEmpty { return false }
+            let (flips, next) = try await leases.claimExpired(limit: Self.batch, claimTime: .seconds(10))
+            // Redis' milliseconds are whole ones, and ours not the same ones.
+            if flips.isEmpty { return next + .milliseconds(5) }
             try await events.send(flips.map { PresenceEvent(expired: $0) }).requireAll()
             try await leases.confirm(flips.map(\.member))
             TriggerMetrics.expirations.increment(by: flips.count)
-            return flips.count == Self.batch
+            return .zero
         } catch {
             logger.debug("expired leases wait", metadata: ["error": "\(error)"])
-            return false
+            return Self.retry
         }
     }
 }
