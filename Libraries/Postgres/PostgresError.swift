@@ -109,9 +109,10 @@ public struct PostgresError: Error, Sendable {
     public var isOutcomeUnknown: Bool { code == .connectionLost || code == .timeout }
 
     /// Whether a value is to blame, which will fail again: Postgres can't hold it or compute with it (class 22, and the limits of
-    /// class 54), or it couldn't be sent.
+    /// class 54 that aren't this project's own), or it couldn't be sent.
     public var isDataException: Bool {
-        code == .invalidParameter || sqlstate.map { $0.hasPrefix("22") || $0.hasPrefix("54") } ?? false
+        guard failureClass == .refused else { return false }
+        return code == .invalidParameter || sqlstate.map { $0.hasPrefix("22") || $0.hasPrefix("54") } ?? false
     }
 
     /// Whether a unique or exclusion constraint, or a primary key, refused the row.
