@@ -2,6 +2,8 @@ import DocumentModel
 import EventLoop
 import Foundation
 import HTTPClient
+import SyncEngine
+import SyncProtocol
 import TestSupport
 import Testing
 
@@ -57,6 +59,59 @@ extension EndToEnd {
                 try await group.waitForAll()
             }
             await http.shutDown()
+            for device in [eve, ben] { try await device.close() }
+        }
+
+        @Test func `partitions invented on many sockets hold up nobody's decisions, and leave nothing`() async throws {
+            let system = try await RunningSystem.shared()
+            let eve = try await TestDevice.register("eve", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let token = try await eve.accessToken(on: system)
+            var sockets: [RawDevice] = []
+            for _ in 0..<15 {
+                let socket = try await RawDevice.connect(system)
+                try await socket.greet(token)
+                sockets.append(socket)
+            }
+            let isOver = Locked(false)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for socket in sockets {
+                    group.addTask {
+                        while !isOver.withLock({ $0 }), !socket.isClosed {
+                            for _ in 0..<20 {
+                                socket.send(
+                                    .subscribe(
+                                        partition: Partition(text: "s:conversation=\(UUID().uuidString)"),
+                                        checkpoint: Revision(epoch: 0, number: 0)))
+                            }
+                            try await Task.sleep(for: .milliseconds(50))  // thousands of questions each second
+                        }
+                    }
+                }
+                try await eventually("eve is told no") {
+                    sockets.allSatisfy { socket in
+                        socket.frames.contains { if case .error = $0 { true } else { false } }
+                    }
+                }
+                for _ in 0..<5 {
+                    let talk = try await ben.beginConversation()
+                    let start = ContinuousClock.now
+                    _ = try await ben.open(talk)
+                    // It waited for 38 s where questions had one queue.
+                    #expect(ContinuousClock.now - start < .seconds(10))
+                }
+                isOver.withLock { $0 = true }
+                try await group.waitForAll()
+            }
+            for socket in sockets { socket.close() }
+            for table in ["grants", "grant_subjects", "grant_dependencies"] {
+                try await eventually("nothing of it is left in \(table)", within: .seconds(30)) {
+                    try await system.query(
+                        "select 1 from partita.\(table) where user_id = $1 and partition like 's:conversation=%' limit 1",
+                        [.text(eve.session.userId)]
+                    ).isEmpty
+                }
+            }
             for device in [eve, ben] { try await device.close() }
         }
     }
