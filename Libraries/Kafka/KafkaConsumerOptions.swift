@@ -58,12 +58,15 @@ public struct KafkaConsumerOptions: Sendable {
             // wait for a minute. After the session's end the coordinator refuses it anyway.
             "socket.timeout.ms": "\(max(3_000, sessionTimeout.milliseconds))",
             "queued.max.messages.kbytes": "\(max(1, prefetchBytes >> 10))",
-            // A broker ends the wait when something comes; the embedded one is made to (`cembedded_wake_fetches`). A partition that
-            // is added to a consumer waits as long at most.
-            "fetch.wait.max.ms": "1000",
+            "fetch.wait.max.ms": "\(fetchWait)",
             "enable.partition.eof": reportsEnds ? "true" : "false",
         ]
         if let instanceID { settings["group.instance.id"] = instanceID }
         return configuration.settings(settings)
     }
+
+    /// For how many milliseconds a broker may let the client wait that has nothing to read; it ends the wait when something comes (the
+    /// embedded one is made to, by `cembedded_wake_fetches`). What must not wait as long: the report of a partition's end, and a
+    /// partition that the group adds.
+    private var fetchWait: Int { reportsEnds ? 500 : group == nil ? 5_000 : 1_000 }
 }
