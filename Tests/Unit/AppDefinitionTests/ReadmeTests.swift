@@ -1,0 +1,43 @@
+import AppDefinition
+import Foundation
+import Testing
+
+/// The table of `README.md` for a team that comes from Atlas App Services.
+struct ReadmeTests {
+    /// What an export has that the table says isn't carried out; the file and its text.
+    private static let missing: [String: (file: String, text: String)] = [
+        "flexible sync": ("sync/config.json", #"{"type": "flexible", "state": "enabled", "database_name": "Shop"}"#),
+        "sign-in with Google, Facebook, Apple": (
+            "auth/providers.json",
+            #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "config": {"clientId": "x"}}}"#
+        ),
+        "HTTPS endpoints and webhooks": (
+            "http_endpoints/config.json", #"[{"route": "/hello", "function_name": "greet"}]"#
+        ),
+        "services of other vendors": ("services/sms/config.json", #"{"name": "sms", "type": "twilio", "config": {}}"#),
+        "packages (`require`)": ("functions/greet.js", "const a = require('axios');\nexports = () => a;\n"),
+        "GraphQL": ("graphql/config.json", "{}"),
+        "hosting": ("hosting/config.json", #"{"enabled": true}"#),
+        "push messages": ("push/gcm.json", "{}"),
+        "log forwarders": ("log_forwarders/all.json", #"{"name": "all"}"#),
+        "triggers that send to EventBridge": (
+            "triggers/nightly.json",
+            #"{"name": "nightly", "type": "SCHEDULED", "config": {"schedule": "0 3 * * *"}, "event_processors": {"AWS_EVENTBRIDGE": {"config": {}}}}"#
+        ),
+    ]
+
+    @Test func `what README says isn't carried out is named by a deployment, and refused where it says so`() throws {
+        let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardizedFileURL
+        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
+        let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }
+            .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
+            .filter { $0.count == 2 && $0[1].hasPrefix("no") && $0[1] != "not yet" }
+        #expect(Set(rows.map { $0[0] }) == Set(Self.missing.keys))
+        for row in rows {
+            let (file, text) = try #require(Self.missing[row[0]])
+            let problems = AppFixture.problems(file, text).filter { $0.file == file }
+            #expect(!problems.isEmpty, "nothing is said of \(row[0])")
+            #expect(problems.contains { $0.severity == .error } == row[1].contains("refused"), "\(problems)")
+        }
+    }
+}
