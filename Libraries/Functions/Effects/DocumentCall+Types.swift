@@ -29,10 +29,11 @@ extension DocumentCall {
         if selecting.contains(action), (arguments["filter"] ?? arguments["query"])?.documentValue == nil {
             throw missing("filter", action)
         }
-        if let skip = arguments["skip"]?.doubleValue, skip < 0 {
+        for (name, code) in [("skip", 51024), ("maxTimeMS", 2)] {
+            guard let number = arguments[name]?.doubleValue, number < 0 else { continue }
             throw EffectFailure(
-                name: "MongoDBError", message: "BSON field 'skip' value must be >= 0, actual value '\(skip)'",
-                code: 51024)
+                name: "MongoDBError", message: "BSON field '\(name)' value must be >= 0, actual value '\(number)'",
+                code: code)
         }
     }
 

@@ -78,6 +78,10 @@ import Testing
             ["username": "same@example.org", "password": "password"],
             token: tokens.access)
         #expect(linked.code == "InvalidSession")
+        let unclear = try await second.call(
+            .post, "auth/providers/local-userpass/login?link=maybe",
+            ["username": "same@example.org", "password": "password"])
+        #expect(unclear.status == 400 && unclear.code == "InvalidParameter")
     }
 
     @Test func `an anonymous user is a new one at each sign-in, and can be given an address later`() async throws {

@@ -12,6 +12,9 @@ import Testing
         #expect(first.json["users"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == Array(ids.sorted().prefix(2)))
         let rest = try await app.admin(.get, "?limit=2&after=\(ids.sorted()[1])")
         #expect(rest.json["users"]?.arrayValue?.count == 1)
+        for limit in ["0", "501", "x", ""] {
+            #expect(try await app.admin(.get, "?limit=\(limit)").code == "InvalidParameter")
+        }
         let one = try await app.admin(.get, "/\(ids[0])")
         #expect(
             one.json["data"]?["email"] == "a@example.org" && one.json["disabled"] == false

@@ -129,6 +129,8 @@ import Testing
             ("InvalidParameter", 400, "find", #"{\#(place), "filter": 1}"#),
             ("InvalidParameter", 400, "find", #"{\#(place), "limit": -1}"#),
             ("InvalidParameter", 400, "find", #"{\#(place), "limit": 1.5}"#),
+            ("InvalidParameter", 400, "find", #"{\#(place), "limit": 50001}"#),
+            ("InvalidParameter", 400, "find", #"{\#(place), "maxTimeMS": -1}"#),
             ("InvalidParameter", 400, "find", #"{\#(place), "filtr": {"a": 1}}"#),
             ("InvalidParameter", 400, "find", #"{\#(place), "session": 1}"#),
             ("InvalidParameter", 400, "updateOne", #"{\#(place), "filter": {}, "update": {}, "upsrt": true}"#),

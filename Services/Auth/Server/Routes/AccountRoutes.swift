@@ -37,7 +37,9 @@ struct AccountRoutes: Sendable {
     private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
         let app = try support.app(request)
         let provider = try request.parameters.require("provider")
-        let linking = request.query["link"] == "true" ? try support.claims(request, .access, app: app.id) : nil
+        let link = request.query["link"] ?? "false"
+        guard ["true", "false"].contains(link) else { throw AuthError(.invalidParameter, "link is true or false") }
+        let linking = link == "true" ? try support.claims(request, .access, app: app.id) : nil
         if let linking { _ = try await Sessions(service: service).user(of: linking) }
         let grant = try await SignIn(service: service).signIn(
             provider, credentials: try support.body(request), app: app, linking: linking,

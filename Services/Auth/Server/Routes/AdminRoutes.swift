@@ -46,8 +46,8 @@ struct AdminRoutes: Sendable {
     }
 
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
-        let limit = request.query["limit"].flatMap(Int.init) ?? 50
-        guard (1...Self.pageLimit).contains(limit) else {
+        let limit = request.query["limit"].map(Int.init) ?? 50
+        guard let limit, (1...Self.pageLimit).contains(limit) else {
             throw AuthError(.invalidParameter, "limit is from 1 to \(Self.pageLimit)")
         }
         let users = try await service.store.tables.users(

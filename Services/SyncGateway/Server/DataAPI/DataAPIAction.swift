@@ -36,18 +36,16 @@ enum DataAPIAction: String, CaseIterable {
             throw HTTPError(400, code: "MissingParameter", "\(name) is missing")
         }
         let limit = body["limit"]?.doubleValue
-        if let limit, limit < 0 { throw HTTPError(400, code: "InvalidParameter", "limit must not be negative") }
+        if let limit, limit < 0 || limit > Double(Self.limits.most) {
+            throw HTTPError(400, code: "InvalidParameter", "limit is from 0 to \(Self.limits.most)")
+        }
         if body["session"] != nil {
             throw HTTPError(400, code: "InvalidParameter", "BSON field '\(rawValue).session' is an unknown field.")
         }
         var arguments = body
         arguments["dataSource"] = nil
-        if self == .find {
-            if limit ?? 0 == 0, body["limit"].map({ $0 == .null || $0.isNumber }) ?? true {
-                arguments["limit"] = .int64(Int64(Self.limits.usual))
-            } else if let limit, limit > Double(Self.limits.most) {
-                arguments["limit"] = .int64(Int64(Self.limits.most))
-            }
+        if self == .find, limit ?? 0 == 0, body["limit"].map({ $0 == .null || $0.isNumber }) ?? true {
+            arguments["limit"] = .int64(Int64(Self.limits.usual))
         }
         do {
             return try DocumentCall(action: rawValue, arguments: arguments)
