@@ -65,8 +65,8 @@ public struct KafkaConsumerOptions: Sendable {
         return configuration.settings(settings)
     }
 
-    /// For how many milliseconds a broker may let the client wait that has nothing to read; it ends the wait when something comes (the
-    /// embedded one is made to, by `cembedded_wake_fetches`). What must not wait as long: the report of a partition's end, and a
-    /// partition that the group adds.
-    private var fetchWait: Int { reportsEnds ? 500 : group == nil ? 5_000 : 1_000 }
+    /// For how many milliseconds a broker may let the client wait that has nothing to read; it ends the wait when something comes. The
+    /// embedded one is made to, but not after more than a second (`ahead_ms` in CEmbeddedBroker). The report of a partition's end waits
+    /// as long, and a partition that the group adds.
+    private var fetchWait: Int { reportsEnds ? 500 : 900 }
 }

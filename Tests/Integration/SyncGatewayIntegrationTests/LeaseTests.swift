@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import EventStream
 import EventTopics
 import Foundation
@@ -113,6 +114,32 @@ import Testing
         #expect(lease.isValid)
         lease.renew(beat(0, age: 70_000))  // an old one that comes late takes nothing away
         #expect(lease.isValid)
+    }
+
+    @Test func `who watches a lease knows in the end what it is`() async throws {
+        let lease = GrantLease()
+        lease.follow(partitions: 1)
+        lease.registered(for: .seconds(600))
+        let known = Locked(true)
+        let watching = Task {
+            var isValid: Bool
+            repeat {
+                isValid = lease.isValid
+                known.withLock { [isValid] in $0 = isValid }
+            } while (try? await lease.mayHaveChanged(from: isValid)) != nil
+        }
+        // Leases that run out while somebody looks.
+        for _ in 0..<300 {
+            lease.renew(beat(0, validFor: .random(in: 0...2)))
+            try await Task.sleep(for: .microseconds(.random(in: 0...2500)))
+        }
+        try await eventually("it has run out") { !known.withLock { $0 } }
+        lease.renew(beat(0))
+        try await eventually("it is there again") { known.withLock { $0 } }
+        lease.end()
+        try await eventually("it is over") { !known.withLock { $0 } }
+        watching.cancel()
+        await watching.value
     }
 
     @Test func `heartbeats behind a revocation don't count before it is carried out`() {

@@ -73,7 +73,7 @@ final class AuthEventRelay: Service {
 
     private func turn() async {
         do {
-            // The lease is written: not for nothing, twice a second.
+            // Taking the lease is a write: not for nothing, each second.
             var oldest = try await store.tables.oldestWaitingEvent()
             if oldest != nil {
                 while try await relayBatch() == Self.batch {}

@@ -95,10 +95,12 @@ final class GrantLease: Sendable {
     }
 
     /// Returns when it is worth looking again. One task at a time.
+    /// - Parameter isValid: what it was at the last look.
     /// - Throws: `CancellationError`.
-    func mayHaveChanged() async throws {
+    func mayHaveChanged(from isValid: Bool) async throws {
         let left = deadline.load(ordering: .acquiring) - Self.nanoseconds
-        if left > 0 { alarm.set(.now + .nanoseconds(left)) }
+        // It may have run out since that look.
+        if isValid { alarm.set(.now + .nanoseconds(max(left, 0))) }
         try await alarm.ring()
     }
 

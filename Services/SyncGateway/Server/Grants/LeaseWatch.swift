@@ -54,15 +54,16 @@ struct LeaseWatch: Service, PositionedFeed {
     /// Ends when the task is cancelled.
     private func watch() async {
         var wasValid: Bool?
+        var isValid: Bool
         repeat {
-            let isValid = lease.isValid
+            isValid = lease.isValid
             if isValid != wasValid {
                 wasValid = isValid
                 changed(to: isValid)
             } else if isValid, lease.takeMissed() {
                 sessions.leaseChanged()
             }
-        } while (try? await lease.mayHaveChanged()) != nil
+        } while (try? await lease.mayHaveChanged(from: isValid)) != nil
     }
 
     private func changed(to isValid: Bool) {
