@@ -98,7 +98,7 @@ let libraries: [Target] = [
     // what a process gives up before it runs what nobody vouches for
     .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
-    library("JavaScript", ["CJavaScriptCore", "EventLoop"]),
+    library("JavaScript", ["CJavaScriptCore"]),
     library("Secrets", ["Csodium"]),
     // Layer 2: the domain, pure.
     library("DocumentModel", ["Texts"]),
@@ -122,14 +122,14 @@ let libraries: [Target] = [
     library(
         "DocumentStore",
         [
-            "AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging",
+            "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging",
             "Metrics", "Postgres", "QueryLanguage", "SyncEngine",
         ]),
     library(
         "Functions",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "HTTPClient", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
+            "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
     library("Gateways", ["Postgres"]),
     library("Presence", ["Redis", "Texts"]),
@@ -267,6 +267,7 @@ let testTargets: [Target] = [
     tests(
         "Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"], resources: [.copy("Golden")]),
+    tests("Contract", "LayerContractTests", []),
 
     tests(
         "Integration", "HTTPIntegrationTests",

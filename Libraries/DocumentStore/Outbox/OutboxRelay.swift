@@ -3,7 +3,6 @@ public import EventLoop
 public import EventStream
 import EventTopics
 import Foundation
-import Kafka
 public import Lifecycle
 public import Logging
 import Metrics

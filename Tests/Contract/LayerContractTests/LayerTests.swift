@@ -1,0 +1,122 @@
+import Foundation
+import Testing
+
+/// Reads the sources: libraries import what `Libraries/README.md` lets them, and `Package.swift` declares just that.
+struct LayerTests {
+    private static let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardizedFileURL
+
+    /// A row of the table.
+    private struct Layer {
+        let number: Int
+        let libraries: [String]
+        /// What all of the layer may import by name.
+        let base: Set<String>
+        /// What single ones may import besides.
+        let also: [String: Set<String>]
+    }
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The words in backticks.
+    private static func names(_ text: some StringProtocol) -> [String] {
+        text.split(separator: "`", omittingEmptySubsequences: false).enumerated()
+            .filter { $0.offset % 2 == 1 }.map { String($0.element) }
+    }
+
+    private static func layers() throws -> [Layer] {
+        try text("Libraries/README.md").split(separator: "\n").compactMap { line in
+            let cells = line.split(separator: "|")
+            guard cells.count == 3, let number = Int(cells[0].trimmingCharacters(in: .whitespaces).prefix(1)),
+                number > 0
+            else { return nil }
+            let rules = cells[2].split(separator: ";")
+            var base: Set<String> = []
+            var also: [String: Set<String>] = [:]
+            for rule in rules {
+                let parts = rule.components(separatedBy: " also ")
+                if parts.count == 1 {
+                    base.formUnion(names(rule))
+                } else {
+                    for name in names(parts[0]) { also[name, default: []].formUnion(names(parts[1])) }
+                }
+            }
+            return Layer(number: number, libraries: names(cells[1]), base: base, also: also)
+        }
+    }
+
+    /// The modules that a library's files import.
+    private static func imports(of library: String) throws -> Set<String> {
+        let folder = root.appending(path: "Libraries/\(library)")
+        let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+        var modules: Set<String> = []
+        while let file = files?.nextObject() as? URL {
+            guard file.pathExtension == "swift" else { continue }
+            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
+                let words = line.split(separator: " ")
+                guard let place = words.firstIndex(of: "import"), place < 3, words.count > place + 1,
+                    words[..<place].allSatisfy({
+                        $0.hasPrefix("@") || ["public", "private", "package"].contains($0)
+                    })
+                else { continue }
+                modules.insert(String(words[words.count > place + 2 ? place + 2 : place + 1].prefix { $0 != "." }))
+            }
+        }
+        return modules
+    }
+
+    /// The names of a library's dependencies in `Package.swift`.
+    private static func declared(_ library: String, in package: String) throws -> Set<String> {
+        let declaration = #/library\(\s*"([A-Za-z]+)"(?:,\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])?[^\n]*\)/#
+        let match = package.matches(of: declaration).first { $0.1 == library }
+        let list = try #require(match, "\(library) isn't in Package.swift").2 ?? ""
+        // Platforms of a condition begin with a dot.
+        return Set(list.matches(of: #/"([A-Za-z0-9]+)"/#).map { String($0.1) })
+    }
+
+    @Test func `libraries import what their layer may`() throws {
+        let layers = try Self.layers()
+        #expect(layers.map(\.number) == [1, 2, 3])
+        var place: [String: (layer: Int, index: Int)] = [:]
+        for layer in layers {
+            for (index, name) in layer.libraries.enumerated() { place[name] = (layer.number, index) }
+        }
+        for layer in layers {
+            for (index, library) in layer.libraries.enumerated() {
+                for module in try Self.imports(of: library) {
+                    guard let other = place[module] else { continue }
+                    let isAllowed =
+                        switch layer.number {
+                        case 1: layer.base.contains(module) || layer.also[library]?.contains(module) == true
+                        case 2: layer.base.contains(module) || other.layer == 2 && other.index < index
+                        default: other.layer < 3 || other.index < index
+                        }
+                    #expect(isAllowed, "\(library) imports \(module)")
+                }
+            }
+        }
+    }
+
+    @Test func `a library declares what it imports, and nothing else`() throws {
+        let package = try Self.text("Package.swift")
+        let libraries = try Self.layers().flatMap(\.libraries)
+        // An object that stands before a function of libc is linked, and has nothing to import.
+        let linked: [String: Set<String>] = ["Kafka": ["CKafkaWait"]]
+        for library in libraries {
+            let ours = try Self.imports(of: library).filter { module in
+                libraries.contains(module)
+                    || FileManager.default.fileExists(
+                        atPath: Self.root.appending(path: "Libraries/C/\(module)").path)
+            }
+            let declared = try Self.declared(library, in: package).subtracting(linked[library] ?? [])
+            #expect(declared == ours, "\(library): \(declared.symmetricDifference(ours).sorted())")
+        }
+    }
+
+    @Test func `every library stands in the table`() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Libraries").path)
+        #expect(
+            Set(folders).subtracting(["C", "README.md"]) == Set(try Self.layers().flatMap(\.libraries)))
+    }
+}
