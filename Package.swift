@@ -339,8 +339,8 @@ let testTargets: [Target] = [
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Kafka", "Lifecycle", "Logging",
-            "Metrics", "Postgres", "ServiceBootstrap",
-            "ServiceEngines", "SyncEngine", "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
+            "Metrics", "Postgres", "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
+            "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
     tests(
         "Integration", "TriggerWorkersIntegrationTests",

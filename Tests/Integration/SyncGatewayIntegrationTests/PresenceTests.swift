@@ -1,7 +1,13 @@
+import AppRegistry
 import DocumentModel
+import Logging
+import Presence
+import Redis
 import SyncProtocol
 import TestSupport
 import Testing
+
+@testable import SyncGateway
 
 @Suite struct PresenceTests {
     /// A device of `ann` that watches a user, with whom she shares a partition.
@@ -143,5 +149,37 @@ import Testing
         ann.close()
         device.close()
         fixture.stop()
+    }
+
+    @Test func `who leaves while leases are renewed has none left`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let redis = RedisClient(
+            configuration: try RedisConfiguration(url: try await TestEngines.shared().redisURL),
+            on: GatewayFixture.loops)
+        let leases = PresenceLeases(redis: redis, ttl: .seconds(60), prefix: "\(ObjectId().hexString):")
+        let logger = Logger(label: "presence")
+        let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
+        let keeper = PresenceKeeper(
+            leases: leases, rights: WatchRights(client: fixture.postgres, apps: apps), producer: fixture.events,
+            interval: .milliseconds(1), logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await redis.run() }
+            group.addTask { try await keeper.run() }
+            for round in 0..<100 {
+                let members = (0..<20).map { PresenceMember(app: "churn", user: "u\(round)-\($0)", device: "phone") }
+                for member in members { keeper.join(member) }
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...4)))
+                for member in members { keeper.leave(member, keepsLease: false) }
+                try await eventually("all of round \(round) are gone", within: .seconds(10)) {
+                    try await leases.absent(members).count == members.count
+                }
+                // A renewal that was under way comes meanwhile.
+                try await Task.sleep(for: .milliseconds(10))
+                try await eventually("all of round \(round) stay away", within: .seconds(10)) {
+                    try await leases.absent(members).count == members.count
+                }
+            }
+            group.cancelAll()
+        }
     }
 }

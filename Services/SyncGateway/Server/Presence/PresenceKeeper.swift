@@ -24,6 +24,10 @@ final class PresenceKeeper: Service {
         var members: [PresenceMember: Int] = [:]
         /// Not renewed yet: they get their lease at once.
         var fresh: Set<PresenceMember> = []
+        /// Renewals that Redis hasn't answered.
+        var renewals = 0
+        /// Those who have left meanwhile: a renewal that was under way may have given them a new lease.
+        var left: Set<PresenceMember> = []
         /// The sessions that watch a user, by their ids.
         var watchers: [ExactText: [ExactText: Watcher]] = [:]
         /// The users that a session watches: its end costs no more than those.
@@ -103,9 +107,11 @@ final class PresenceKeeper: Service {
             let left = (state.members[member] ?? 1) - 1
             state.members[member] = left > 0 ? left : nil
             state.fresh.remove(member)
-            return left <= 0 && !state.isStopping
+            guard left <= 0, !state.isStopping, !keepsLease else { return false }
+            if state.renewals > 0 { state.left.insert(member) }
+            return true
         }
-        guard isLast, !keepsLease else { return }
+        guard isLast else { return }
         // Short; and when it fails, the lease runs out by itself.
         Task { await end(member) }
     }
@@ -245,6 +251,20 @@ final class PresenceKeeper: Service {
     }
 
     private func refresh(_ members: [PresenceMember]) async {
+        let members = state.withLock { state in
+            state.renewals += 1
+            return members.filter { state.members[$0] != nil }
+        }
+        await renew(members)
+        let late = state.withLock { state in
+            state.renewals -= 1
+            defer { if state.renewals == 0 { state.left = [] } }
+            return members.filter { state.left.contains($0) && state.members[$0] == nil }
+        }
+        for member in late { await end(member) }
+    }
+
+    private func renew(_ members: [PresenceMember]) async {
         guard !members.isEmpty else { return }
         do {
             let flips = try await leases.refresh(members)
