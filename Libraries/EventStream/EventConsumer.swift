@@ -411,6 +411,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             logger.warning("handling an event failed, it is tried again", metadata: metadata)
             retryCounter.increment()
             postpone(work, for: delay)
+        case .wait: postpone(work, for: options.retries.delay(after: attempts))
+        case .passOver: finish(work)
         case .deadLetter:
             logger.error("handling an event failed, it is put aside", metadata: metadata)
             await putAside(

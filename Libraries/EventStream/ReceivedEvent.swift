@@ -60,6 +60,10 @@ public struct DeadLetter<Payload: EventPayload>: Sendable {
 public enum FailureDecision: Sendable {
     /// It is tried again after a while that grows with the attempts; the lane's later events wait, other lanes don't.
     case retry
+    /// As ``retry``, where nothing is wrong: what the event needs may be on its way.
+    case wait
+    /// It has no effect any more, and counts as handled.
+    case passOver
     /// It goes to `deadLetter`, and the lane goes on.
     case deadLetter
     /// The consumer ends with the error; nothing is lost, and after a restart it begins with this event.

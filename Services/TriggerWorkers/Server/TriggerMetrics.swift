@@ -9,4 +9,7 @@ enum TriggerMetrics {
         label: "trigger_worker_dropped_log_lines_total", help: "Lines of functions' consoles that were not kept.")
     static let expirations = Counter(
         label: "trigger_worker_presence_expirations_total", help: "Devices whose presence lease ran out.")
+    static let presenceWithoutDocument = Counter(
+        label: "trigger_worker_presence_without_document_total",
+        help: "Flips of users that have no document which the app's presence could be written to.")
 }

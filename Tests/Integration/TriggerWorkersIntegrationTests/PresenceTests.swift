@@ -52,25 +52,44 @@ import Testing
         #expect(try await users.findOne(["_id": "bob"])?["presence"]?.stringValue == "On-Line")
     }
 
+    private func count(_ name: String) -> Double {
+        let line = MetricsRegistry.shared.prometheusText().split(separator: "\n").first { $0.hasPrefix(name + " ") }
+        return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
+    }
+
+    private func events(_ what: String) -> Double {
+        count("event_stream_\(what)_total{topic=\"presence-events\",group=\"trigger-workers-presence\"}")
+    }
+
+    @Test func `a flip of a user who has no document is passed over in the end, and no failure`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(hasPresence: true)
+        try await fixture.deploy(app)
+        try await waitForMark(fixture)
+        let passed = "trigger_worker_presence_without_document_total"
+        let before = (retries: events("retries"), letters: events("dead_letters"), passed: count(passed))
+        try await fixture.events.send(
+            PresenceEvent(
+                app: app.id, user: "hal", device: "phone", state: .online, isUserOnline: true, lastSeen: 1000,
+                version: 1))
+        try await eventually("it is passed over", within: .seconds(40)) { count(passed) == before.passed + 1 }
+        #expect(events("retries") == before.retries)
+        #expect(events("dead_letters") == before.letters)
+    }
+
     @Test func `a flip of a deleted user waits for no document`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(hasPresence: true)
         try await fixture.deploy(app)
         try await waitForMark(fixture)
-        func count(_ what: String) -> Double {
-            let name =
-                "event_stream_\(what)_total{topic=\"presence-events\",group=\"trigger-workers-presence\"} "
-            let line = MetricsRegistry.shared.prometheusText().split(separator: "\n").first { $0.hasPrefix(name) }
-            return line?.split(separator: " ").last.flatMap { Double($0) } ?? 0
-        }
         try await fixture.tell(.userDeleted, of: "gus", app: app)
-        let (handled, retries) = (count("handled"), count("retries"))
+        let (handled, passed) = (events("handled"), count("trigger_worker_presence_without_document_total"))
         try await fixture.events.send(
             PresenceEvent(
                 app: app.id, user: "gus", device: "phone", state: .offline, why: .left, isUserOnline: false,
                 lastSeen: 1000, version: 1))
-        try await eventually("it is done", within: .seconds(20)) { count("handled") > handled }
-        #expect(count("retries") == retries)
+        try await eventually("it is done", within: .seconds(20)) { events("handled") > handled }
+        #expect(count("trigger_worker_presence_without_document_total") == passed)
     }
 
     @Test func `flips count on when Redis has forgotten everything`() async throws {

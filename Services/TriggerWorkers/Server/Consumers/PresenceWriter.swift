@@ -60,10 +60,13 @@ struct PresenceWriter: EventHandler {
 
     /// An app may have users without a document: after a few seconds nobody waits for one.
     func decide(_ error: any Error, on event: ReceivedEvent<PresenceEvent>, attempts: Int) async -> FailureDecision {
-        error is NoDocument && attempts >= 8 ? .deadLetter : .retry
+        guard error is NoDocument else { return .retry }
+        guard attempts >= 8 else { return .wait }
+        TriggerMetrics.presenceWithoutDocument.increment()
+        return .passOver
     }
 
     func deadLetter(_ letter: DeadLetter<PresenceEvent>) async throws {
-        logger.debug("a flip has no document to be written to", metadata: ["error": "\(letter.error)"])
+        logger.error("a flip can't be read", metadata: ["error": "\(letter.error)"])
     }
 }
