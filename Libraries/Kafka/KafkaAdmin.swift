@@ -69,6 +69,12 @@ public actor KafkaAdmin {
         try start().metadata(topic, timeout: timeout)
     }
 
+    /// Asks the brokers which topics there are.
+    /// - Throws: `unreachable` or `timedOut` when nobody answers.
+    public func topicNames(timeout: Duration = .seconds(5)) async throws(KafkaError) -> [String] {
+        try start().topicNames(timeout: timeout)
+    }
+
     /// Ends the client.
     public func close() async {
         admin?.destroy()

@@ -17,6 +17,8 @@ public import ServiceBootstrap
 /// keys that tokens are checked with.
 public final class ServiceEngines: Sendable {
     public let postgres: PostgresClient
+    /// How many connections to Postgres there are.
+    public let connections: Int
     /// `nil` for a service whose keys don't name it.
     public let redis: RedisClient?
     public let kafka: KafkaConfiguration
@@ -36,6 +38,7 @@ public final class ServiceEngines: Sendable {
     private let replication: Int?
     private let producer: KafkaProducer
     private let admin: KafkaAdmin
+    private let topics: TopicKeeper
     private let readiness: Readiness
     private let logger: Logger
 
@@ -50,8 +53,9 @@ public final class ServiceEngines: Sendable {
         readiness = context.readiness
         readiness.set("apps", .notReady("not loaded yet"))  // at once: health is asked before anything runs
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
-        postgres = PostgresClient(
-            configuration: EngineSettings.postgres(configuration, as: context.name), on: context.loops, logger: logger)
+        let settings = EngineSettings.postgres(configuration, as: context.name)
+        connections = settings.connections
+        postgres = PostgresClient(configuration: settings, on: context.loops, logger: logger)
         redis =
             usesRedis
             ? RedisClient(configuration: try EngineSettings.redis(configuration), on: context.loops, logger: logger)
@@ -62,6 +66,7 @@ public final class ServiceEngines: Sendable {
         producer = KafkaProducer(configuration: kafka, loop: context.loops.next(), logger: logger)
         events = EventProducer(producer, pool: pool)
         admin = KafkaAdmin(configuration: kafka, logger: logger)
+        topics = TopicKeeper(pool: pool, admin: admin, replication: replication, logger: logger)
         self.usesSecrets = usesSecrets
         keys = usesSecrets ? KeyRing(configuration) : .empty
         registry = AppRegistry(client: postgres, keys: keys)
@@ -76,6 +81,10 @@ public final class ServiceEngines: Sendable {
             }
         }
     }
+
+    /// Makes this service the one that makes topics anew which somebody deletes.
+    /// - Parameter onMade: Publishes what readers of the new topics can't be without.
+    public func ownTopics(onMade: @escaping @Sendable () -> Void) { topics.own(onMade) }
 
     /// Everything together as one service: clients first, then tables and topics, then `work`, which may rely on them.
     /// - Parameters:
@@ -120,11 +129,12 @@ public final class ServiceEngines: Sendable {
                 engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka),
                 engines.signingKeys,
             ]
+            let topics: [any Service] = engines.kafka.embedded ? [] : [engines.topics]
             let accounts: [any Service] =
                 servesUsers
                 ? [engines.shutOut, engines.shutOut.announcements(pool: engines.pool, kafka: engines.kafka)] : []
             let loaded = Loaded(engines: engines, servesUsers: servesUsers, work: work)
-            try await ServiceGroup(services: shared + accounts + [loaded], logger: engines.logger).run()
+            try await ServiceGroup(services: shared + topics + accounts + [loaded], logger: engines.logger).run()
         }
     }
 
@@ -185,6 +195,8 @@ public final class ServiceEngines: Sendable {
             try await TopicOwner.createAll(
                 pool: pool, on: admin, replicationFactor: replication, timeout: .seconds(5))
         }
+        // From here on a missing topic leaves most of the work possible, and is made anew.
+        readiness.add("topics", isRequired: false) { [topics] in try topics.check() }
     }
 
     /// Encrypts what isn't yet as it should be.

@@ -238,6 +238,11 @@ public final class OutboxRelay: Service {
 
     // MARK: Publishing
 
+    private struct Refused: Error, CustomStringConvertible {
+        let error: any Error
+        var description: String { "the broker refused changes: \(error)" }
+    }
+
     private func publish() async {
         await withDiscardingTaskGroup { group in
             // Two rounds overlap, so that one reads while the other waits for the broker.
@@ -266,7 +271,11 @@ public final class OutboxRelay: Service {
         do {
             let rows = try await read(partitions)
             try await send(rows, positions: &positions)
-            publishing.withLock { $0 = Publishing() }
+            let isBack = publishing.withLock { publishing in
+                publishing.backoff.reset()
+                return publishing.reported.recovered()
+            }
+            if isBack { logger.notice("publishing works again") }
             for (partition, rows) in rows where rows.count == options.changesPerPartition {
                 unfinished.insert(partition)
             }
@@ -330,12 +339,8 @@ public final class OutboxRelay: Service {
             if !stopped.contains(places[place]) { positions[places[place]] = payload.revision }
         }
         metrics.published.increment(by: payloads.count - outcome.failures.count)
-        if let failure = outcome.failures.first {
-            // What the broker has counts all the same: `positions` has it.
-            logger.warning("the broker refused changes, they are sent again", metadata: ["error": "\(failure.error)"])
-            try await Task.sleep(for: .milliseconds(100))
-            _ = woken(Array(stopped))
-        }
+        // What the broker has counts all the same: `positions` has it.
+        if let failure = outcome.failures.first { throw Refused(error: failure.error) }
     }
 
     /// A row that can't be read is named like a large one: it must not stop those behind it.

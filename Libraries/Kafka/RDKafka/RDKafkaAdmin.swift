@@ -51,6 +51,10 @@ final class RDKafkaAdmin: Sendable {
         try RDKafkaMetadata.fetch(handle, topic: topic, timeout: timeout)
     }
 
+    func topicNames(timeout: Duration) throws(KafkaError) -> [String] {
+        try RDKafkaMetadata.names(handle, timeout: timeout)
+    }
+
     func destroy() { handle.destroy() }
 
     private func request(

@@ -7,6 +7,19 @@ extension Duration {
 
 /// Asks the brokers about topics.
 enum RDKafkaMetadata {
+    /// The topics that the brokers have and this client may know of. May block.
+    /// - Throws: `unreachable` or `timedOut` when nobody answers.
+    static func names(_ handle: RDKafkaHandle, timeout: Duration) throws(KafkaError) -> [String] {
+        var result: UnsafePointer<rd_kafka_metadata>?
+        let error = rd_kafka_metadata(handle.pointer, 1, nil, &result, timeout.nativeMilliseconds)
+        guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let result else {
+            throw KafkaError(native: error.rawValue, context: "metadata of all topics")
+        }
+        defer { rd_kafka_metadata_destroy(result) }
+        return UnsafeBufferPointer(start: result.pointee.topics, count: Int(result.pointee.topic_cnt))
+            .filter { $0.err == RD_KAFKA_RESP_ERR_NO_ERROR && $0.partition_cnt > 0 }.map { String(cString: $0.topic) }
+    }
+
     /// May block.
     /// - Throws: `unknownTopic` when it does not exist; `unreachable` or `timedOut` when nobody answers.
     static func fetch(_ handle: RDKafkaHandle, topic: String, timeout: Duration) throws(KafkaError)

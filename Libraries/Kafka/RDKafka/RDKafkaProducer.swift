@@ -116,7 +116,9 @@ final class RDKafkaProducer {
                                 tag: tag,
                                 KafkaDelivery(partition: message.pointee.partition, offset: message.pointee.offset)))
                     } else {
-                        body(.failed(tag: tag, KafkaError(native: message.pointee.err.rawValue, context: "delivery")))
+                        let topic = String(cString: rd_kafka_topic_name(message.pointee.rkt))
+                        let error = KafkaError(native: message.pointee.err.rawValue, context: "delivery to \(topic)")
+                        body(.failed(tag: tag, error))
                     }
                 }
             case RD_KAFKA_EVENT_ERROR:

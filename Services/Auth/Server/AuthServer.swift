@@ -44,6 +44,8 @@ public enum AuthServer {
             store: store, secrets: engines.keys,
             schedule: SigningKeyRing.Schedule(longestToken: configuration.refreshTokenLifetime.wholeSeconds),
             producer: engines.events, clock: clock, logger: logger)
+        // Without keys no gateway that starts can let anybody in.
+        engines.ownTopics { keys.publishAgain() }
         let relay = AuthEventRelay(
             store: store, producer: engines.events, owner: engines.instance, clock: clock, metrics: metrics,
             logger: logger)

@@ -40,6 +40,7 @@ final class SigningKeyRing: Service {
     private let refreshInterval: Duration
     private let logger: Logger
     private let state = Locked(State())
+    private let turns = Alarm()
 
     init(
         store: AccountStore, secrets: KeyRing, schedule: Schedule = Schedule(), producer: EventProducer,
@@ -153,6 +154,9 @@ final class SigningKeyRing: Service {
         }
     }
 
+    /// Sends all keys at once: the topic has been made anew.
+    func publishAgain() { turns.set() }
+
     /// Keeps the keys up to date and published until graceful shutdown or cancellation.
     func run() async throws {
         do {
@@ -161,7 +165,8 @@ final class SigningKeyRing: Service {
                     await self.turn()
                     // Until the keys are there, nobody can sign in.
                     let pause = self.state.withLock { $0.signing == nil } ? Duration.seconds(1) : self.refreshInterval
-                    try await Task.sleep(for: pause)
+                    self.turns.set(.now + pause)
+                    try await self.turns.ring()
                 }
             }
         } catch is CancellationError {
