@@ -44,7 +44,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let conflict = Code(.conflict)
         /// A lock was not to be had in time: trying again is right.
         public static let busy = Code(.busy)
-        /// Too much waits to be committed already.
+        /// Too much waits already, to be committed or for a connection: trying again later is right.
         public static let overloaded = Code(.overloaded)
         /// Postgres can't be reached, or failed; `underlyingError` says how.
         public static let unavailable = Code(.unavailable)

@@ -34,6 +34,9 @@ public struct FairShares<Owner: Hashable, Work> {
     /// Works of an owner that wait for a place.
     public func waiting(_ owner: Owner) -> Int { queues[owner]?.count ?? 0 }
 
+    /// Works of an owner's member that wait for a place.
+    public func waiting(_ owner: Owner, member: ExactText) -> Int { queues[owner]?.count(of: member) ?? 0 }
+
     /// Takes a place, if the owner's turn is now.
     /// - Parameter member: of the owner's, who takes it; `nil` where the owner has none.
     public mutating func take(_ owner: Owner, member: ExactText? = nil) -> Bool {

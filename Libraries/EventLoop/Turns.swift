@@ -9,6 +9,9 @@ struct Turns<Member: Hashable, Work> {
     /// All that waits.
     var all: [Work] { queues.values.flatMap(\.waiting) }
 
+    /// How much of a member waits.
+    func count(of member: Member) -> Int { queues[member]?.waiting.count ?? 0 }
+
     mutating func append(_ work: Work, of member: Member) {
         if queues[member] == nil { order.append(member) }
         queues[member, default: FIFO()].append(work)

@@ -12,6 +12,8 @@ public actor DocumentEffects {
     private let access: @Sendable (FunctionEffect) -> DataAccess
     /// Called before each read and write with what it looks for: what an answer depends on.
     private let observe: @Sendable (DocumentCall) async throws -> Void
+    /// Where its calls and transactions wait; `nil` where nothing has to wait.
+    private let turn: DocumentTurn?
     /// Runs in the transaction of each write, with its result: what has to commit together with it.
     public typealias Alongside = @Sendable (PostgresTransaction, FunctionEffect, Value) async throws -> Void
 
@@ -19,21 +21,25 @@ public actor DocumentEffects {
     /// What kept the document store from an answer, if anything did, whatever the function made of it. What came of the run says
     /// nothing then.
     public private(set) var outage: DocumentStoreError?
+    private var isFinished = false
     private var transactions: [Int64: ScriptTransaction] = [:]
     /// The last transaction that each session committed: a script may ask again.
     private var committed: [Int64: ScriptTransaction] = [:]
 
     /// - Parameters:
     ///   - access: as whom an effect is carried out.
+    ///   - turns: where the run's calls wait for their turns; none for a run that something waits for which has its turn.
+    ///   - user: whose turns they are; `nil` for the app's own.
     ///   - alongside: for the system's writes.
     public init(
-        store: DocumentStore, app: String,
+        store: DocumentStore, app: String, turns: DocumentTurns? = nil, user: String? = nil,
         access: @escaping @Sendable (FunctionEffect) -> DataAccess = { _ in .system },
         observe: @escaping @Sendable (DocumentCall) async throws -> Void = { _ in },
         alongside: Alongside? = nil
     ) {
         self.store = store
         self.app = app
+        turn = turns?.turn(of: user, app: app)
         self.access = access
         self.observe = observe
         self.alongside = alongside
@@ -43,13 +49,14 @@ public actor DocumentEffects {
         do {
             return .success(try await value(of: effect))
         } catch {
-            if let error = error as? DocumentStoreError, error.code == .unavailable { outage = error }
+            if let error = error as? DocumentStoreError, error.isOutage { outage = error }
             return .failure(EffectFailure(error))
         }
     }
 
-    /// Ends transactions that the run left open; nothing of them is written.
+    /// Ends transactions that the run left open; nothing of them is written, and none begins from now on.
     public func finish() async {
+        isFinished = true
         for transaction in transactions.values { await transaction.abort() }
         transactions = [:]
     }
@@ -66,6 +73,15 @@ public actor DocumentEffects {
         if let number = call.session, let transaction = transactions[number] {
             return try await transaction.perform(call, effect, as: access)
         }
+        // A run that has a transaction open has its turn: would it wait for another one, all could wait for each other.
+        guard transactions.isEmpty else { return try await perform(call, effect, as: access) }
+        try await turn?.begin()
+        defer { turn?.end() }
+        return try await perform(call, effect, as: access)
+    }
+
+    /// Carries a call out outside of transactions.
+    private func perform(_ call: DocumentCall, _ effect: FunctionEffect, as access: DataAccess) async throws -> Value {
         guard call.isWrite, let alongside, case .system = access else {
             return try await access.perform(call, on: store, app: app)
         }
@@ -82,11 +98,11 @@ public actor DocumentEffects {
     private func control(_ action: String, session: Int64) async throws -> Value {
         switch action {
         case "startTransaction":
-            guard transactions[session] == nil else {
+            guard transactions[session] == nil, !isFinished else {
                 throw EffectFailure(name: "MongoDBError", message: "the session has a transaction already", code: 251)
             }
             committed[session] = nil
-            transactions[session] = ScriptTransaction(store: store, app: app, alongside: alongside)
+            transactions[session] = ScriptTransaction(store: store, app: app, turn: turn, alongside: alongside)
         case "commitTransaction":
             guard let transaction = transactions.removeValue(forKey: session) ?? committed[session] else {
                 throw EffectFailure(name: "MongoDBError", message: "No transaction started", code: 251)
@@ -97,6 +113,11 @@ public actor DocumentEffects {
         }
         return .null
     }
+}
+
+extension DocumentStoreError {
+    /// Whether it says nothing of the call, and all of the store's state.
+    var isOutage: Bool { code == .unavailable || code == .overloaded }
 }
 
 extension DocumentEffects {

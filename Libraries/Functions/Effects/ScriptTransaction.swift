@@ -28,7 +28,8 @@ final class ScriptTransaction: Sendable {
     /// What is said to operations behind the end: ``ended``, or why the store wasn't there.
     private let refusal = Locked<any Error>(ScriptTransaction.ended)
 
-    init(store: DocumentStore, app: String, alongside: DocumentEffects.Alongside?) {
+    /// - Parameter turn: where it waits for its turn, before it takes a connection.
+    init(store: DocumentStore, app: String, turn: DocumentTurn?, alongside: DocumentEffects.Alongside?) {
         // Bounded by the script: it has one call for each effect that it waits for.
         let (stream, continuation) = AsyncStream.makeStream(of: Step.self)
         steps = continuation
@@ -43,10 +44,12 @@ final class ScriptTransaction: Sendable {
                 }
             }
             do {
+                try await turn?.begin()
+                defer { turn?.end() }
                 try await Self.run(stream, on: store, app: app, alongside)
                 await close()
             } catch {
-                if let error = error as? DocumentStoreError, error.code == .unavailable {
+                if let error = error as? DocumentStoreError, error.isOutage {
                     refusal.withLock { $0 = error }
                 }
                 await close()

@@ -19,7 +19,7 @@ public actor FunctionHostPool: LoopActor, Service {
         public var memoryLimit: Int
         /// Bytes after a call beyond which the host is replaced.
         public var recycleMemory: Int64
-        /// Calls that may wait, per app.
+        /// Calls that may wait, per app; a fifth of it per user.
         public var waitingPerApp: Int
         public var executable: String
         public var confinement: HostConfinement
@@ -40,15 +40,8 @@ public actor FunctionHostPool: LoopActor, Service {
     public nonisolated let loop: EventLoop
     private let configuration: Configuration
     private let logger: Logger
-    private var shares: FairShares<String, Waiter>
+    private let gate: FairGate<String>
     private var idle: [FunctionHost] = []
-    private var waiters = 0
-    private var isStopped = false
-
-    private struct Waiter {
-        let number: Int
-        let continuation: CheckedContinuation<Void, any Error>
-    }
 
     private let callTimer = Timer(label: "functions_call_seconds", help: "Time from a function's call to its result.")
     private let failures = MetricFamily<Counter>(
@@ -60,7 +53,7 @@ public actor FunctionHostPool: LoopActor, Service {
         self.configuration = configuration
         self.loop = loop
         self.logger = logger
-        shares = FairShares(places: configuration.hosts)
+        gate = FairGate(places: configuration.hosts, waiting: configuration.waitingPerApp)
     }
 
     /// Keeps hosts until a graceful shutdown, and ends them then.
@@ -90,14 +83,17 @@ public actor FunctionHostPool: LoopActor, Service {
         return try await withHost(of: bundle.app, nil, bundle: bundle) { await $0.check(source) }
     }
 
-    /// No failure of the function's: who calls at the end of the process, calls again elsewhere.
-    private static var stopped: CancellationError { CancellationError() }
-
     private func withHost<Result: Sendable>(
         of share: String, _ member: ExactText?, bundle: FunctionBundle, _ body: (FunctionHost) async throws -> Result
     ) async throws -> Result {
-        try await enter(share, member)
-        defer { leave(share, member) }
+        do {
+            try await gate.enter(share, member: member)
+        } catch let refusal as FairGate<String>.Refusal {
+            // The end of the process is no failure of the function's: who calls at it, calls again elsewhere.
+            guard refusal != .closed else { throw CancellationError() }
+            throw FunctionFailure(code: .executionTimeLimitExceeded, message: "\(refusal)")
+        }
+        defer { gate.leave(share, member: member) }
         var attempts = 0
         while true {
             attempts += 1
@@ -115,41 +111,6 @@ public actor FunctionHostPool: LoopActor, Service {
         }
     }
 
-    // MARK: Places
-
-    private func enter(_ share: String, _ member: ExactText?) async throws {
-        guard !isStopped else { throw Self.stopped }
-        if shares.take(share, member: member) { return }
-        guard shares.waiting(share) < configuration.waitingPerApp else {
-            throw FunctionFailure(code: .executionTimeLimitExceeded, message: "too many calls of this app are waiting")
-        }
-        waiters += 1
-        let number = waiters
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                guard !Task.isCancelled else { return continuation.resume(throwing: CancellationError()) }
-                shares.append(Waiter(number: number, continuation: continuation), of: share, member: member)
-                // Others of the app may wait that may have no more, and this one may.
-                admit()
-            }
-        } onCancel: {
-            loop.execute { self.assumeIsolated { $0.giveUp(number, share) } }
-        }
-    }
-
-    private func giveUp(_ number: Int, _ share: String) {
-        shares.remove(of: share) { $0.number == number }?.continuation.resume(throwing: CancellationError())
-    }
-
-    private func leave(_ share: String, _ member: ExactText?) {
-        shares.release(share, member: member)
-        admit()
-    }
-
-    private func admit() {
-        while let (_, waiter) = shares.next() { waiter.continuation.resume() }
-    }
-
     // MARK: Hosts
 
     /// An idle host of the app, else a new one, where necessary in the place of another app's idle one.
@@ -162,7 +123,7 @@ public actor FunctionHostPool: LoopActor, Service {
             if await host.isAlive() { return host }
             await host.stop()  // it ended while nobody needed it
         }
-        if !idle.isEmpty, shares.taken + idle.count > configuration.hosts { await idle.removeFirst().stop() }
+        if !idle.isEmpty, gate.taken + idle.count > configuration.hosts { await idle.removeFirst().stop() }
         do {
             let host = try FunctionHost(
                 executable: configuration.executable, bundle: bundle, memoryLimit: configuration.memoryLimit,
@@ -175,7 +136,7 @@ public actor FunctionHostPool: LoopActor, Service {
     }
 
     private func giveBack(_ host: FunctionHost) async {
-        if await host.isUsable, await host.memory < configuration.recycleMemory, !isStopped,
+        if await host.isUsable, await host.memory < configuration.recycleMemory, !gate.isClosed,
             idle.count < max(1, configuration.hosts / 2)
         {
             idle.append(host)
@@ -185,8 +146,7 @@ public actor FunctionHostPool: LoopActor, Service {
     }
 
     private func stop() async {
-        isStopped = true
-        for waiter in shares.removeAll() { waiter.continuation.resume(throwing: Self.stopped) }
+        gate.close()
         let hosts = idle
         idle = []
         for host in hosts { await host.stop() }

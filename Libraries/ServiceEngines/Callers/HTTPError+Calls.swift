@@ -1,3 +1,4 @@
+import DocumentStore
 public import FunctionProtocol
 import Functions
 public import HTTPServer
@@ -6,8 +7,13 @@ extension HTTPError {
     /// How a client is told that a function gave no value.
     public init(_ failure: FunctionFailure) { self.init(400, code: failure.code.rawValue, failure.message) }
 
-    /// How a client is told that a call of the document store failed, by whatever `DataAccess` threw.
+    /// How a client is told that a call of the document store failed, by whatever `DataAccess` or `DocumentTurns`
+    /// threw.
     public init(call error: any Error) {
+        if let error = error as? DocumentStoreError, error.code == .overloaded {
+            self.init(429, code: "TooManyRequests", error.message, headers: ["Retry-After": "1"])
+            return
+        }
         let failure = EffectFailure(error)
         switch failure.name {
         case "NoMatchingRuleFound": self.init(403, code: failure.name, failure.message)

@@ -91,6 +91,7 @@ public enum SyncGatewayServer {
             logger: logger)
         let documents = DataAPIRoute(
             apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
+            turns: DocumentTurns(connections: engines.connections),
             rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logger: logger))
         context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {
             try await documents.handle($0)

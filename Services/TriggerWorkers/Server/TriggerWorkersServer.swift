@@ -42,13 +42,14 @@ public enum TriggerWorkersServer {
         let ttl = context.configuration[EngineSettings.presenceTTL]
         let leases = PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):")
         let logs = FunctionLogs(client: engines.postgres, logger: logger)
+        let turns = DocumentTurns(connections: engines.connections)
         let runner = TriggerRunner(
-            client: engines.postgres, store: engines.store, functions: functions, effects: effects, logs: logs,
-            events: engines.events, logger: logger)
+            client: engines.postgres, store: engines.store, turns: turns, functions: functions, effects: effects,
+            logs: logs, events: engines.events, logger: logger)
         let call = FunctionCallRoute(
             apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
             functions: ClientFunctions(
-                store: engines.store, hosts: functions,
+                store: engines.store, turns: turns, hosts: functions,
                 rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,
                 logs: logs))
         context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {

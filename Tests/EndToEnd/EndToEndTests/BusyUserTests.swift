@@ -11,7 +11,7 @@ extension EndToEnd {
     /// What one user asks for takes no other user's turn.
     struct BusyUserTests {
         /// A pipeline that computes for minutes, each of its documents for a few hundredths of a second.
-        private static let long: Value = {
+        private static let long: [Value] = {
             func nested(_ inner: Value) -> Value {
                 ["$size": ["$map": ["input": ["$range": [0, 1000]], "in": inner]]]
             }
@@ -21,42 +21,91 @@ extension EndToEnd {
             ]
         }()
 
+        /// An action of the data API.
+        private func act(
+            _ action: String, as token: String, _ parts: Document, _ http: HTTPClient, _ system: RunningSystem
+        ) async throws -> HTTPClient.Response {
+            var body: Document = ["dataSource": "mongodb-atlas", "database": "RChat", "collection": "Chatster"]
+            for part in parts.fields { body[part.key] = part.value }
+            return try await http.send(
+                .init(
+                    method: "POST", url: system.publicURL + "/app/rchat/endpoint/data/v1/action/" + action,
+                    headers: [
+                        .init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json"),
+                    ], body: Array(ExtendedJSON.print(body).utf8), timeout: .seconds(60)))
+        }
+
         @Test func `pipelines end at their limit in time, and hold up nobody meanwhile`() async throws {
             let system = try await RunningSystem.shared()
             let eve = try await TestDevice.register("eve", on: system)
             let ben = try await TestDevice.register("ben", on: system)
             let http = HTTPClient(loop: system.loop)
-            @Sendable func act(_ action: String, as token: String, _ parts: Document) async throws
-                -> HTTPClient.Response
-            {
-                var body: Document = ["dataSource": "mongodb-atlas", "database": "RChat", "collection": "Chatster"]
-                for part in parts.fields { body[part.key] = part.value }
-                return try await http.send(
-                    .init(
-                        method: "POST", url: system.publicURL + "/app/rchat/endpoint/data/v1/action/" + action,
-                        headers: [
-                            .init("Authorization", "Bearer \(token)"), .init("Content-Type", "application/json"),
-                        ], body: Array(ExtendedJSON.print(body).utf8)))
-            }
             let eves = try await eve.accessToken(on: system), bens = try await ben.accessToken(on: system)
             let running = Locked(0)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<6 {
                     group.addTask {
                         running.withLock { $0 += 1 }
-                        let answer = try await act("aggregate", as: eves, ["pipeline": Self.long, "maxTimeMS": 6000])
+                        let answer = try await act(
+                            "aggregate", as: eves, ["pipeline": .array(Self.long), "maxTimeMS": 6000], http, system)
                         running.withLock { $0 -= 1 }
-                        #expect(answer.status == 400 && answer.text.contains("time limit"), "\(answer.text)")
+                        // Two at a time, so that the last ones' turn would come after the time that anybody waits.
+                        let isRefused = answer.status == 429 && answer.text.contains("TooManyRequests")
+                        #expect(isRefused || answer.text.contains("time limit"), "\(answer.text)")
                     }
                 }
                 try await eventually("they run") { running.withLock { $0 } == 6 }
                 for _ in 0..<5 {
-                    let found = try await act("findOne", as: bens, ["filter": ["_id": .string(ben.session.userId)]])
+                    let found = try await act(
+                        "findOne", as: bens, ["filter": ["_id": .string(ben.session.userId)]], http, system)
                     #expect(found.status == 200, "\(found.text)")
                 }
                 let left = running.withLock { $0 }
                 #expect(left == 6, "a find waited for a pipeline")
                 try await group.waitForAll()
+            }
+            await http.shutDown()
+            for device in [eve, ben] { try await device.close() }
+        }
+
+        @Test func `queries that hold connections leave everybody's sync and reads theirs`() async throws {
+            let system = try await RunningSystem.shared()
+            let eve = try await TestDevice.register("eve", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let http = HTTPClient(loop: system.loop)
+            let eves = try await eve.accessToken(on: system), bens = try await ben.accessToken(on: system)
+            /// Each reads her own document, and holds what it reads with until its time is over.
+            let holding: Value = .array([["$match": ["_id": .string(eve.session.userId)]]] + Self.long.dropFirst())
+            let statuses = Locked<[Int]>([])
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<12 {
+                    group.addTask {
+                        let answer = try await act(
+                            "aggregate", as: eves, ["pipeline": holding, "maxTimeMS": 20_000], http, system)
+                        statuses.withLock { $0.append(answer.status) }
+                        let isRefused = answer.status == 429 && answer.text.contains("TooManyRequests")
+                        #expect(isRefused || answer.text.contains("time limit"), "\(answer.text)")
+                    }
+                }
+                let start = ContinuousClock.now
+                var rounds = 0
+                while ContinuousClock.now - start < .seconds(12) {
+                    let begun = ContinuousClock.now
+                    let found = try await act(
+                        "findOne", as: bens, ["filter": ["_id": .string(ben.session.userId)]], http, system)
+                    #expect(found.status == 200, "\(found.text)")
+                    let talk = try await ben.beginConversation()
+                    let handle = try await ben.open(talk)
+                    try await ben.send("hello", to: handle)
+                    try await handle.waitForUploads()
+                    rounds += 1
+                    // They waited for 13 s where her queries had all connections.
+                    #expect(ContinuousClock.now - begun < .seconds(5))
+                }
+                #expect(rounds > 2)
+                #expect(statuses.withLock { $0 }.contains(429), "who asks for too much is told so")
+                group.cancelAll()
+                while await group.nextResult() != nil {}  // what was still running is cancelled
             }
             await http.shutDown()
             for device in [eve, ben] { try await device.close() }

@@ -47,10 +47,10 @@ struct PoolFixture: Sendable {
     /// Runs a function of this source.
     func run(
         _ source: String, app: String = PoolFixture.app, share: String? = nil, user: String? = nil,
-        limits: FunctionInvocation.Limits = .init(),
+        limits: FunctionInvocation.Limits = .init(), turns: DocumentTurns? = nil,
         effect: (@Sendable (FunctionEffect) async -> Result<Value, EffectFailure>)? = nil
     ) async throws -> Value {
-        let effects = DocumentEffects(store: store, app: Self.app)
+        let effects = DocumentEffects(store: store, app: Self.app, turns: turns, user: user)
         let result: Result<Value, any Error>
         do {
             result = .success(

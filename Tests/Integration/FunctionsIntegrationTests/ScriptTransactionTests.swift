@@ -1,5 +1,6 @@
 import DocumentModel
 import DocumentStore
+import Functions
 import TestSupport
 import Testing
 
@@ -120,6 +121,42 @@ import Testing
                 """)
             #expect(codes == [0, 0, 0, 0, 251, 251])
             #expect(try await fixture.items.countDocuments() == 2)
+        }
+    }
+
+    @Test func `a run that has a transaction open has its turn: what it reads beside it waits for nobody`()
+        async throws
+    {
+        try await PoolFixture.with(hosts: 4) { fixture in
+            let source = """
+                exports = async function () {
+                    const service = context.services.get("mongodb-atlas"), items = service.db("Test").collection("Item");
+                    const session = service.startSession();
+                    session.startTransaction();
+                    await items.insertOne({ _id: new BSON.ObjectId() }, { session });
+                    const seen = await items.count({});
+                    await session.commitTransaction();
+                    await session.commitTransaction();
+                    return (await items.count({})) > seen;
+                };
+                """
+            // One at a time.
+            let turns = DocumentTurns(connections: 1)
+            try await withThrowingTaskGroup(of: Value.self) { group in
+                for user in ["ann", "bob", "cid", "dan"] {
+                    group.addTask { try await fixture.run(source, user: user, turns: turns) }
+                }
+                for try await result in group { #expect(result == true) }
+            }
+            // What is left open is ended, and gives its turn back.
+            let left = """
+                exports = async () => {
+                    const session = context.services.get("mongodb-atlas").startSession();
+                    session.startTransaction();
+                    return 1;
+                };
+                """
+            for _ in 0..<3 { #expect(try await fixture.run(left, user: "ann", turns: turns).intValue == 1) }
         }
     }
 }

@@ -20,6 +20,7 @@ struct DataAPIRoute: Sendable {
     let verifier: TokenVerifier
     let shutOut: ShutOut
     let store: DocumentStore
+    let turns: DocumentTurns
     let rules: RuleFunctions
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -49,9 +50,9 @@ struct DataAPIRoute: Sendable {
                 UserAccess(
                     RuleUser(id: $0), of: app.definition, version: app.version, request: description, functions: rules)
             }
-            let answer = action.answer(
-                try await DataAccess.user(acting ?? access).performForClient(call, on: store, app: id))
-            return Self.response(answer, status: action.status, isExtended: isExtended)
+            let value = try await turns.perform(
+                call, of: caller.id, as: .user(acting ?? access), on: store, app: id)
+            return Self.response(action.answer(value), status: action.status, isExtended: isExtended)
         } catch let error as HTTPError {
             throw error
         } catch {

@@ -10,6 +10,7 @@ import ServiceEngines
 /// Runs functions that clients call: as the system where they say so, else under the data rules of the user that they act for.
 struct ClientFunctions: Sendable {
     let store: DocumentStore
+    let turns: DocumentTurns
     let hosts: FunctionHostPool
     let rules: RuleFunctions
     let effects: OutsideEffects
@@ -55,7 +56,7 @@ struct ClientFunctions: Sendable {
         let isSystem = function.runsAsSystem
         let systemFunctions = Set(texts: definition.functions.filter(\.runsAsSystem).map(\.name))
         let documents = DocumentEffects(
-            store: store, app: definition.id,
+            store: store, app: definition.id, turns: turns, user: call.user.id,
             access: { isSystem || systemFunctions.contains($0.function) ? .system : user })
         let name = function.name
         let invocation = FunctionInvocation(

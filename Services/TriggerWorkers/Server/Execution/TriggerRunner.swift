@@ -15,6 +15,7 @@ import QueryLanguage
 struct TriggerRunner: Sendable {
     let client: PostgresClient
     let store: DocumentStore
+    let turns: DocumentTurns
     let functions: FunctionHostPool
     let effects: OutsideEffects
     let logs: FunctionLogs
@@ -23,11 +24,12 @@ struct TriggerRunner: Sendable {
     private let handled = HandledEvents(consumer: "trigger-workers")
 
     init(
-        client: PostgresClient, store: DocumentStore, functions: FunctionHostPool, effects: OutsideEffects,
-        logs: FunctionLogs, events: EventProducer, logger: Logger
+        client: PostgresClient, store: DocumentStore, turns: DocumentTurns, functions: FunctionHostPool,
+        effects: OutsideEffects, logs: FunctionLogs, events: EventProducer, logger: Logger
     ) {
         self.client = client
         self.store = store
+        self.turns = turns
         self.functions = functions
         self.effects = effects
         self.logs = logs
@@ -100,7 +102,7 @@ struct TriggerRunner: Sendable {
     private func runOnce(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
         let journal = try await RunJournal(app: app.id, trigger: trigger.name, event: event.id, client: client)
         let documents = DocumentEffects(
-            store: store, app: app.id,
+            store: store, app: app.id, turns: turns,
             alongside: { transaction, effect, value in
                 try await journal.write(effect, result: value, in: transaction)
             })

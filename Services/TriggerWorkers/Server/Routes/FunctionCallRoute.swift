@@ -67,8 +67,9 @@ struct FunctionCallRoute: Sendable {
             call.user, of: call.app.definition, version: call.app.version, request: call.request,
             functions: functions.rules)
         do {
-            return try await DataAccess.user(user).performForClient(
-                try DocumentCall(action: action, arguments: argument), on: store, app: call.app.id)
+            return try await functions.turns.perform(
+                try DocumentCall(action: action, arguments: argument), of: call.user.id, as: .user(user), on: store,
+                app: call.app.id)
         } catch {
             throw HTTPError(call: error)
         }
