@@ -79,8 +79,9 @@ actor LocalSystem {
         try Data().write(to: URL(fileURLWithPath: readyFile))
     }
 
-    func stop() async {
-        Progress.line("Stopping")
+    /// - Parameter signal: what asked for it, where a signal did.
+    func stop(after signal: String?) async {
+        Progress.line("Stopping" + (signal.map { ", after \($0)" } ?? ""))
         unlink(readyFile)  // it may never have come so far
         for process in processes.reversed() { await process.stop() }
         keeping?.cancel()

@@ -91,5 +91,8 @@ actor ServiceProcess {
             .map { "\($0.key) (\($0.value.reason ?? $0.value.status))" }.joined(separator: ", ")
     }
 
-    func stop() async { await supervisor?.stop(grace: .seconds(15)) }
+    func stop() async {
+        await supervisor?.stop(grace: .seconds(15))
+        unlink(pidFile)  // there is none where it wasn't started
+    }
 }

@@ -8,6 +8,8 @@ import Glibc
 final class StopSignals: @unchecked Sendable {
     private struct State {
         var first: ContinuousClock.Instant?
+        /// The first signal's number.
+        var number: Int32?
         var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -15,16 +17,18 @@ final class StopSignals: @unchecked Sendable {
     private let sources: [any DispatchSourceSignal]
 
     init() {
-        sources = [SIGINT, SIGTERM].map { number in
+        let numbers = [SIGINT, SIGTERM]
+        sources = numbers.map { number in
             signal(number, SIG_IGN)
             return DispatchSource.makeSignalSource(signal: number)
         }
-        for source in sources {
+        for (number, source) in zip(numbers, sources) {
             source.setEventHandler { [state] in
                 let (isInsisting, waiting) = state.withLock { state in
                     let now = ContinuousClock.now
                     let first = state.first ?? now
                     state.first = first
+                    state.number = state.number ?? number
                     defer { state.waiting = [] }
                     return (now - first >= .seconds(1), state.waiting)
                 }
@@ -37,6 +41,9 @@ final class StopSignals: @unchecked Sendable {
 
     /// Whether a signal has come.
     var isRaised: Bool { state.withLock { $0.first != nil } }
+
+    /// The name of the first signal, as `Ctrl-C`; `nil` when none has come.
+    var name: String? { state.withLock { $0.number.map { $0 == SIGINT ? "Ctrl-C" : "SIGTERM" } } }
 
     /// Returns at the first signal, also when that came before.
     func wait() async {

@@ -20,6 +20,8 @@ enum SystemLock {
             )
         }
         try "\(getpid())".write(toFile: file, atomically: false, encoding: .utf8)
+        // It names nobody then. The file stays: to delete it would let two have the lock, the one on the old file, the other on a new one.
+        defer { ftruncate(descriptor, 0) }
         return try await body()
     }
 

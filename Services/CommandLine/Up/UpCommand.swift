@@ -50,10 +50,10 @@ enum UpCommand {
                     await signals.wait()
                 }
             } catch {
-                await system.stop()
+                await system.stop(after: signals.name)
                 throw error
             }
-            await system.stop()
+            await system.stop(after: signals.name)
         }
         // A Ctrl-C in the middle of the start or of the demo ends that; what runs by then is stopped.
         let watching = Task {

@@ -73,7 +73,8 @@ extension EndToEnd {
             up.signal(SIGINT)
             #expect(await up.wait() == .exited(130))
             let log = try String(contentsOfFile: directory + "/up.log", encoding: .utf8)
-            #expect(log.hasSuffix("Stopping\n"), "\(log)")
+            #expect(log.hasSuffix("Stopping, after Ctrl-C\n"), "\(log)")
+            #expect(try String(contentsOfFile: directory + "/lock", encoding: .utf8).isEmpty, "nobody has it")
             #expect(!LocalPort.isTaken(port + 10))
         }
 

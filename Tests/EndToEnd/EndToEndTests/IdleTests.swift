@@ -26,6 +26,8 @@ extension EndToEnd {
                 throw SystemFailure(description: "\(error): \(last) of a processor, more than \(limit)")
             }
             #expect(await system.up.terminate(grace: .seconds(40)) == .exited(0))
+            let left = try FileManager.default.contentsOfDirectory(atPath: system.directory + "/run")
+            #expect(!left.contains { $0.hasSuffix(".pid") }, "numbers of processes that are gone: \(left)")
         }
 
         /// The processor time of all processes that descend from one, as a share of a time.
