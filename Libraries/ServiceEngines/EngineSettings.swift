@@ -8,8 +8,8 @@ public import ServiceBootstrap
 
 /// The keys of the engines, the same in every service that works on the store.
 public enum EngineSettings {
-    static let postgresURL = ConfigurationKey<String>.string(
-        "postgres.url", isSecret: true,
+    static let postgresURL = ConfigurationKey<String>.connection(
+        "postgres.url", schemes: ["postgres", "postgresql"],
         "The database, `postgres://user:password@host:port/database`, with libpq's parameters: `?sslmode=verify-full&sslrootcert=FILE`."
     )
     static let postgresPassword = ConfigurationKey<String>.string(

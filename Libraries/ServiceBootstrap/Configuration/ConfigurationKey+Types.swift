@@ -10,6 +10,23 @@ extension ConfigurationKey where Value == String {
             isSecret: isSecret, documentation, parse: { $0 })
     }
 
+    /// A key whose value an engine's client reads: a URL of one of the schemes, or a text in the client's own form, which names no scheme.
+    /// Must be set.
+    ///
+    /// It counts as a secret, because such texts hold passwords.
+    public static func connection(_ name: String, schemes: [String], _ documentation: String) -> Self {
+        let range = schemes.map { "\($0)://" }.joined(separator: ", ")
+        return ConfigurationKey(
+            name, type: "secret", defaultValue: nil, defaultText: nil, isSecret: true, documentation,
+            parse: { (text: String) throws(InvalidText) in
+                guard let scheme = text.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.-]*):\/\//)?.output.1.lowercased() else {
+                    return text
+                }
+                guard schemes.contains(scheme) else { throw InvalidText("must be a URL that begins with \(range)") }
+                return text
+            })
+    }
+
     /// A key whose value is a URL of one of the schemes, with a host. Without a default it must be set.
     ///
     /// It counts as a secret, because URLs of engines hold passwords.

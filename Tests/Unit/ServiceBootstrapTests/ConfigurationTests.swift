@@ -201,4 +201,18 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
         defer { try? FileManager.default.removeItem(at: file) }  // nothing depends on the removal
         return try Configuration(keys: keys, file: file.path, environment: [:])
     }
+
+    @Test func `a text for an engine's client is of a scheme that it knows, or of none`() throws {
+        let key = ConfigurationKey.connection("store.url", schemes: ["postgres", "postgresql"], "Where it is.")
+        for text in ["postgres://a:b@db/x", "PostgreSQL:///x", "host=db password=a://b", "postgres://a@b:1,c:2/x"] {
+            #expect(try Configuration(keys: [key.description], fileValues: ["store.url": text])[key] == text)
+        }
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration(
+                keys: [key.description], fileValues: [:], environment: ["PARTITA_STORE_URL": "mysql://a:secret@db/x"])
+        }
+        let said = "\(try #require(error))"
+        #expect(said.contains("must be a URL that begins with postgres://, postgresql://") && !said.contains("secret@"))
+        #expect(said.contains("PARTITA_STORE_URL"))
+    }
 }
