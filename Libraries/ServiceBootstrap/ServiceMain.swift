@@ -109,7 +109,8 @@ public struct ServiceMain: Sendable {
             listening(server.port)
             // Behind the others: it takes no more requests before they end.
             let group = ServiceGroup(
-                services: services + [server], gracefulShutdownSignals: signals,
+                services: [ReadinessLog(context.readiness, logger: logger)] + services + [server],
+                gracefulShutdownSignals: signals,
                 maximumGracefulShutdownDuration: settings.shutdownTimeout, maximumCancellationDuration: .seconds(5),
                 logger: logger)
             try await group.run()

@@ -97,6 +97,35 @@ import Testing
         #expect(log.messages == ["component isn't reachable, trying again", "component is reachable"])
     }
 
+    @Test func `the log says once when what was ready isn't any more, and when it is again`() async throws {
+        let readiness = Readiness(age: .zero)
+        let isAway = Locked(true)
+        readiness.add("postgres") { if isAway.withLock({ $0 }) { throw Unreachable(description: "it hangs") } }
+        readiness.add("redis") {}
+        let log = InMemoryLogHandler()
+        let watch = ReadinessLog(
+            readiness, interval: .milliseconds(1), logger: Logger(label: "test", handler: log, logLevel: .info))
+        let running = Task { try await watch.run() }
+        func turns(_ away: Bool, _ count: Int) async throws {
+            isAway.withLock { $0 = away }
+            let deadline = ContinuousClock.now + .seconds(20)
+            while log.messages.count < count, ContinuousClock.now < deadline {
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        // Not ready yet: who waits for it says so.
+        try await turns(true, 0)
+        #expect(log.messages.isEmpty)
+        try await turns(false, 0)
+        #expect(log.messages.isEmpty)
+        try await turns(true, 1)
+        try await turns(false, 2)
+        #expect(log.messages == ["component isn't ready any more", "component is ready again"])
+        running.cancel()
+        try await running.value
+    }
+
     @Test func `waiting ends with the graceful shutdown`() async {
         let readiness = Readiness()
         await testGracefulShutdown { trigger in
