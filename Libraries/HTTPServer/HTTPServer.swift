@@ -40,8 +40,11 @@ public final class HTTPServer: Service, CustomStringConvertible {
         self.configuration = configuration
         self.logger = logger
         let pipeline = RequestPipeline(router: router, cors: configuration.cors, logger: logger, registry: registry)
+        let bodies = BodyBudget(limit: configuration.bodiesBytes)
         listeners = loops.map {
-            HTTPListener($0, configuration: configuration, pipeline: pipeline, logger: logger, registry: registry)
+            HTTPListener(
+                $0, configuration: configuration, pipeline: pipeline, bodies: bodies, logger: logger,
+                registry: registry)
         }
     }
 

@@ -13,6 +13,9 @@ public struct HTTPServerConfiguration: Sendable {
     public var headerCount = 100
     /// The body of one request, in bytes, where the route doesn't say otherwise; above it 413. Default: 1 MiB.
     public var bodyBytes = 1 << 20
+    /// The bodies of all requests that are under way, in bytes, beyond the first 64 KiB of each; a caller's address may have half of
+    /// it, another one half of the rest. Above it 429, or 503 where others have it all. Default: 256 MiB.
+    public var bodiesBytes = 256 << 20
     /// A connection on which nothing moves for this long is closed, unless its handler runs. Whole seconds. Default: 60
     /// s.
     public var idleTimeout: Duration = .seconds(60)

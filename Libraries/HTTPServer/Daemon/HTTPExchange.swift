@@ -28,6 +28,8 @@ final class HTTPExchange: @unchecked Sendable {
     var client: RemoteAddress?
     var routed: RequestPipeline.Routed?
     var bodyLimit = 0
+    /// What its body has of the budget.
+    var bodyBytes = 0
     var isSuspended = false
     var task: Task<Void, Never>?
     var stream: ResponseStream?

@@ -12,6 +12,7 @@ actor HTTPListener: LoopActor {
     nonisolated let loop: EventLoop
     private let configuration: HTTPServerConfiguration
     let pipeline: RequestPipeline
+    private let bodies: BodyBudget
     let logger: Logger
     private let openWebSockets: Gauge
     private var daemon: OpaquePointer?
@@ -29,12 +30,13 @@ actor HTTPListener: LoopActor {
     private var drainTimer: LoopTimer?
 
     init(
-        _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, logger: Logger,
-        registry: MetricsRegistry
+        _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, bodies: BodyBudget,
+        logger: Logger, registry: MetricsRegistry
     ) {
         self.loop = loop
         self.configuration = configuration
         self.pipeline = pipeline
+        self.bodies = bodies
         self.logger = logger
         deadlines = RequestDeadlines(limit: configuration.requestTimeout.milliseconds)
         openWebSockets = Gauge(label: "http_server_websockets", help: "WebSockets open", registry: registry)
@@ -200,6 +202,7 @@ actor HTTPListener: LoopActor {
         exchange.task = nil
         exchange.stream?.abandon()
         exchange.stream = nil
+        giveBack(exchange)
         let last = exchanges.removeLast()
         if last !== exchange {
             exchanges[exchange.position] = last
@@ -271,12 +274,25 @@ actor HTTPListener: LoopActor {
 
     private func collect(_ piece: UnsafeRawBufferPointer, _ exchange: HTTPExchange) {
         let count = (exchange.request?.body.count ?? 0) + piece.count
-        if count > exchange.bodyLimit {
-            exchange.request = nil
-            exchange.phase = .discarding(.bodyTooLarge(exchange.bodyLimit), left: max(exchange.bodyLimit, 1 << 20))
-        } else {
-            exchange.request?.body.append(contentsOf: piece)
+        if count > exchange.bodyLimit { return discard(exchange, .bodyTooLarge(exchange.bodyLimit)) }
+        let counted = max(0, count - BodyBudget.uncounted) - exchange.bodyBytes
+        if counted > 0, let network = exchange.client?.network {
+            if let refusal = bodies.take(counted, network) { return discard(exchange, .tooManyBodies(refusal)) }
+            exchange.bodyBytes += counted
         }
+        exchange.request?.body.append(contentsOf: piece)
+    }
+
+    private func discard(_ exchange: HTTPExchange, _ error: HTTPError) {
+        exchange.request = nil
+        giveBack(exchange)
+        exchange.phase = .discarding(error, left: max(exchange.bodyLimit, 1 << 20))
+    }
+
+    private func giveBack(_ exchange: HTTPExchange) {
+        guard exchange.bodyBytes > 0, let network = exchange.client?.network else { return }
+        bodies.giveBack(exchange.bodyBytes, network)
+        exchange.bodyBytes = 0
     }
 
     private func dispatch(_ exchange: HTTPExchange) -> MHD_Result {

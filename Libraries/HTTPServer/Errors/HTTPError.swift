@@ -53,6 +53,19 @@ extension HTTPError {
 
     static func badRequest(_ message: String) -> HTTPError { HTTPError(400, code: "BadRequest", message) }
 
+    static func tooManyBodies(_ refusal: BodyBudget.Refusal) -> HTTPError {
+        switch refusal {
+        case .share:
+            HTTPError(
+                429, code: "TooManyRequests", "this address sends too much at once; try again later",
+                headers: ["Retry-After": "1"])
+        case .full:
+            HTTPError(
+                503, code: "ServiceUnavailable", "the server takes in too much at once; try again later",
+                headers: ["Retry-After": "1"])
+        }
+    }
+
     static func bodyTooLarge(_ limit: Int) -> HTTPError {
         HTTPError(413, code: "RequestEntityTooLarge", "the body is larger than \(limit) bytes")
     }

@@ -47,6 +47,34 @@ import Testing
         }
     }
 
+    @Test func `bodies together are bounded, an address has its share, and what ends gives it back`() async throws {
+        try await withServer(
+            { $0.bodiesBytes = 1 << 20 },
+            routes: { $0.post("/large", bodyLimit: 4 << 20) { .text("\($0.body.count)") } }
+        ) { server in
+            let half = 400 << 10
+            let head = "POST /large HTTP/1.1\r\nHost: a\r\nContent-Length: \(half)\r\n\r\n"
+            let text = String(repeating: "x", count: half)
+            let slow = try RawClient(port: server.port)
+            try await slow.send(head + text.dropLast(1))
+            // The budget counts what has come; the other connection's comes later only when the first one's is in.
+            var refused = try await RawClient(port: server.port).exchange(head + text)
+            for _ in 0..<100 where refused.status == 200 {
+                refused = try await RawClient(port: server.port).exchange(head + text)
+            }
+            #expect(refused.status == 429 && refused.text.contains("TooManyRequests"), "\(refused.text)")
+            #expect(refused.headers["retry-after"] == "1")
+            // A small one needs no place.
+            let small = "POST /large HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
+            #expect(try await RawClient(port: server.port).exchange(small).text == "3")
+            try await slow.send("x")
+            #expect(try await slow.response().text == "\(half)")
+            for _ in 0..<5 {
+                #expect(try await RawClient(port: server.port).exchange(head + text).text == "\(half)")
+            }
+        }
+    }
+
     @Test func `an endless body doesn't hold the connection`() async throws {
         try await withEcho { server in
             let client = try RawClient(port: server.port)
