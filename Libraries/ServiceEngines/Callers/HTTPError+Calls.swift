@@ -7,8 +7,7 @@ extension HTTPError {
     /// How a client is told that a function gave no value.
     public init(_ failure: FunctionFailure) { self.init(400, code: failure.code.rawValue, failure.message) }
 
-    /// How a client is told that a call of the document store failed, by whatever `DataAccess` or `DocumentTurns`
-    /// threw.
+    /// How a client is told that a call of the document store failed, by what `DataAccess` or `DocumentTurns` threw.
     public init(call error: any Error) {
         if let error = error as? DocumentStoreError, error.code == .overloaded {
             self.init(429, code: "TooManyRequests", error.message, headers: ["Retry-After": "1"])
