@@ -7,7 +7,7 @@ import Logging
 extension AppDirectory {
     /// The service that reads the topic `app-definitions` and lets this directory look at each deployment. It runs beside the
     /// directory; when its topic loses a message, the directory's poll finds the version.
-    public func announcements(pool: String, kafka: KafkaConfiguration) -> some Service {
+    public func announcements(pool: String, kafka: KafkaClient) -> some Service {
         StateReader<AppDefinitionEvent>(pool: pool, kafka: kafka) { [weak self] _ in self?.announce() }
     }
 }

@@ -17,11 +17,12 @@ public final class EventTail<Payload: EventPayload>: Service {
 
     /// Describes the tail; `run` starts it.
     /// - Parameters:
+    ///   - kafka: through which nobody else reads this topic.
     ///   - loop: where `handle` runs; `nil` leaves it to Swift's own threads.
     ///   - onPositioned: called when the place from which it reads is fixed, with the topic's number of partitions.
     ///   - handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
     public init(
-        pool: String, kafka: KafkaConfiguration, on loop: EventLoop? = nil, logger: Logger? = nil,
+        pool: String, kafka: KafkaClient, on loop: EventLoop? = nil, logger: Logger? = nil,
         onPositioned: @escaping @Sendable (Int) -> Void = { _ in },
         handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
     ) {
@@ -31,7 +32,7 @@ public final class EventTail<Payload: EventPayload>: Service {
         self.handle = handle
         self.loop = loop
         reader = TopicReader(
-            topic: Payload.topic.fullName(pool: pool), start: .end, configuration: kafka, logger: logger)
+            topic: Payload.topic.fullName(pool: pool), start: .end, client: kafka, logger: logger)
     }
 
     /// Whether the place from which it reads is fixed.

@@ -23,9 +23,11 @@ public final class StateReader<Payload: EventPayload>: Service {
     private let apply: @Sendable ([Change]) async throws -> Void
 
     /// Describes the reader; `run` starts it.
-    /// - Parameter apply: gets the changes as they come, in order per key; throwing ends the reader.
+    /// - Parameters:
+    ///   - kafka: through which nobody else reads this topic.
+    ///   - apply: gets the changes as they come, in order per key; throwing ends the reader.
     public init(
-        pool: String, kafka: KafkaConfiguration, logger: Logger? = nil,
+        pool: String, kafka: KafkaClient, logger: Logger? = nil,
         apply: @escaping @Sendable ([Change]) async throws -> Void
     ) {
         var logger = logger ?? Logger(label: "event-stream")
@@ -33,7 +35,7 @@ public final class StateReader<Payload: EventPayload>: Service {
         self.logger = logger
         self.apply = apply
         reader = TopicReader(
-            topic: Payload.topic.fullName(pool: pool), start: .beginning, configuration: kafka, logger: logger)
+            topic: Payload.topic.fullName(pool: pool), start: .beginning, client: kafka, logger: logger)
     }
 
     /// Whether everything was read that was there when the reader began.

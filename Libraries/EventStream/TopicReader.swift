@@ -8,7 +8,7 @@ struct TopicReader: Sendable {
 
     let topic: String
     let start: Start
-    let configuration: KafkaConfiguration
+    let client: KafkaClient
     let logger: Logger
 
     /// Reads until cancelled.
@@ -21,9 +21,7 @@ struct TopicReader: Sendable {
         onPositioned: @Sendable (Int) async -> Void, onCaughtUp: @Sendable () async -> Void,
         onBatch: @Sendable ([KafkaMessage]) async throws -> Void
     ) async throws {
-        let consumer = try KafkaConsumer(
-            configuration: configuration, options: KafkaConsumerOptions(reportsEnds: start == .beginning),
-            logger: logger)
+        let consumer = try KafkaConsumer(sharing: client, logger: logger)
         let result: Result<Void, any Error>
         do {
             let partitions = try await position(consumer)

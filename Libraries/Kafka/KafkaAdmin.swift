@@ -4,16 +4,20 @@ import Logging
 /// Creates topics and asks about them. It has a thread of its own, since these calls block.
 public actor KafkaAdmin {
     private let executor = ThreadExecutor(name: "kafka-admin")
-    private let configuration: KafkaConfiguration
+    private let client: KafkaClient
     private let logger: Logger
-    private var admin: RDKafkaAdmin?
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Describes the client; it connects with its first call.
-    public init(configuration: KafkaConfiguration, logger: Logger = Logger(label: "kafka.admin")) {
-        self.configuration = configuration
+    /// Asks through a client that readers use as well.
+    public init(client: KafkaClient, logger: Logger = Logger(label: "kafka.admin")) {
+        self.client = client
         self.logger = logger
+    }
+
+    /// Asks through a client of its own, which connects with the first call.
+    public init(configuration: KafkaConfiguration, logger: Logger = Logger(label: "kafka.admin")) {
+        self.init(client: KafkaClient(configuration: configuration, logger: logger), logger: logger)
     }
 
     deinit { executor.stop() }
@@ -28,7 +32,7 @@ public actor KafkaAdmin {
     public func createTopics(_ topics: [KafkaTopic], timeout: Duration = .seconds(30)) async throws(KafkaError) {
         let deadline = ContinuousClock.now + timeout
         let admin = try start()
-        if !configuration.embedded {
+        if !client.configuration.embedded {
             try await retrying(until: deadline) { () throws(KafkaError) in
                 let errors = try admin.create(topics, timeout: min(.seconds(10), timeout))
                 if let (_, error) = errors.min(by: { $0.key < $1.key }) { throw error }
@@ -42,21 +46,21 @@ public actor KafkaAdmin {
                 }
                 return found
             }
-            if let wanted = topic.replicationFactor, found.copies < wanted, !configuration.embedded {
+            if let wanted = topic.replicationFactor, found.copies < wanted, !client.configuration.embedded {
                 logger.warning(
                     "a topic that exists has fewer copies than wanted",
                     metadata: ["kafka.topic": "\(topic.name)", "copies": "\(found.copies)", "wanted": "\(wanted)"])
             }
             guard found.partitions.count != topic.partitions else { continue }
             let message = "\(topic.name) has \(found.partitions.count) partitions, not \(topic.partitions)"
-            guard configuration.embedded else { throw KafkaError(.partitionCount, message) }
+            guard client.configuration.embedded else { throw KafkaError(.partitionCount, message) }
             logger.debug("another number of partitions than declared", metadata: ["kafka.topic": "\(topic.name)"])
         }
     }
 
     /// Deletes topics; those that don't exist are no error. The embedded broker can't: nothing happens there.
     public func deleteTopics(_ names: [String], timeout: Duration = .seconds(30)) async throws(KafkaError) {
-        guard !configuration.embedded, !names.isEmpty else { return }
+        guard !client.configuration.embedded, !names.isEmpty else { return }
         let errors = try start().delete(names, timeout: timeout)
         if let (_, error) = errors.min(by: { $0.key < $1.key }) { throw error }
     }
@@ -75,18 +79,10 @@ public actor KafkaAdmin {
         try start().topicNames(timeout: timeout)
     }
 
-    /// Ends the client.
-    public func close() async {
-        admin?.destroy()
-        admin = nil
-    }
+    /// Ends the client; it throws `closed` from then on.
+    public func close() async { await client.close() }
 
-    private func start() throws(KafkaError) -> RDKafkaAdmin {
-        if let admin { return admin }
-        let admin = try RDKafkaAdmin(settings: configuration.settings([:]), logger: logger)
-        self.admin = admin
-        return admin
-    }
+    private func start() throws(KafkaError) -> RDKafkaAdmin { RDKafkaAdmin(handle: try client.native().handle) }
 
     private func retrying<R: Sendable>(
         until deadline: ContinuousClock.Instant, _ body: () throws(KafkaError) -> R

@@ -47,6 +47,15 @@ public actor KafkaConsumer {
         native = try RDKafkaConsumer(settings: options.settings(for: configuration), logger: logger)
     }
 
+    /// Reads through a client that others read through as well: what is assigned, from topics that nobody else reads through it. Ends
+    /// of partitions are reported.
+    /// - Throws: `closed`; `configuration` that names the setting when one is refused.
+    public init(sharing client: KafkaClient, logger: Logger = Logger(label: "kafka.consumer")) throws(KafkaError) {
+        options = KafkaConsumerOptions(reportsEnds: true)
+        self.logger = logger
+        native = try RDKafkaConsumer(sharing: try client.native())
+    }
+
     deinit { executor.stop() }
 
     // MARK: What to read
@@ -61,6 +70,7 @@ public actor KafkaConsumer {
     }
 
     /// Reads exactly these partitions from these offsets on, without a group's help, in place of those before.
+    /// - Throws: `configuration` when another consumer reads one of the topics through the same client.
     public func assign(_ offsets: [KafkaTopicPartition: KafkaOffset]) throws(KafkaError) {
         try checkOpen()
         try native.assign(offsets.map { ($0.key, $0.value) })

@@ -22,6 +22,8 @@ public final class ServiceEngines: Sendable {
     /// `nil` for a service whose keys don't name it.
     public let redis: RedisClient?
     public let kafka: KafkaConfiguration
+    /// What everything is read through that isn't read as a member of a group.
+    public let reading: KafkaClient
     public let pool: String
     public let events: EventProducer
     public let registry: AppRegistry
@@ -65,7 +67,8 @@ public final class ServiceEngines: Sendable {
         replication = EngineSettings.replication(configuration)
         producer = KafkaProducer(configuration: kafka, loop: context.loops.next(), logger: logger)
         events = EventProducer(producer, pool: pool)
-        admin = KafkaAdmin(configuration: kafka, logger: logger)
+        reading = KafkaClient(configuration: kafka, logger: logger)
+        admin = KafkaAdmin(client: reading, logger: logger)
         topics = TopicKeeper(pool: pool, admin: admin, replication: replication, logger: logger)
         self.usesSecrets = usesSecrets
         keys = usesSecrets ? KeyRing(configuration) : .empty
@@ -126,13 +129,13 @@ public final class ServiceEngines: Sendable {
                 return  // asked to end before the engines were there
             }
             let shared: [any Service] = [
-                engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.kafka),
+                engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.reading),
                 engines.signingKeys,
             ]
             let topics: [any Service] = engines.kafka.embedded ? [] : [engines.topics]
             let accounts: [any Service] =
                 servesUsers
-                ? [engines.shutOut, engines.shutOut.announcements(pool: engines.pool, kafka: engines.kafka)] : []
+                ? [engines.shutOut, engines.shutOut.announcements(pool: engines.pool, kafka: engines.reading)] : []
             let loaded = Loaded(engines: engines, servesUsers: servesUsers, work: work)
             try await ServiceGroup(services: shared + topics + accounts + [loaded], logger: engines.logger).run()
         }
@@ -220,7 +223,7 @@ public final class ServiceEngines: Sendable {
 
     /// Keeps the verifier's keys as the topic has them.
     private var signingKeys: some Service {
-        StateReader<SigningKeyEvent>(pool: pool, kafka: kafka, logger: logger) { [verifier, logger] changes in
+        StateReader<SigningKeyEvent>(pool: pool, kafka: reading, logger: logger) { [verifier, logger] changes in
             for change in changes {
                 switch change {
                 case .removed(let key):

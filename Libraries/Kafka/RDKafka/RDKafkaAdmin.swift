@@ -2,12 +2,8 @@ private import Crdkafka
 import Logging
 
 /// Creates and deletes topics. Every call blocks.
-final class RDKafkaAdmin: Sendable {
-    private let handle: RDKafkaHandle
-
-    init(settings: [String: String], logger: Logger) throws(KafkaError) {
-        handle = try RDKafkaHandle(.producer, settings: settings, events: 0, logger: logger)
-    }
+struct RDKafkaAdmin: Sendable {
+    let handle: RDKafkaHandle
 
     /// - Returns: per topic what went wrong with it; topics that exist already are not among them.
     func create(_ topics: [KafkaTopic], timeout: Duration) throws(KafkaError) -> [String: KafkaError] {
@@ -54,8 +50,6 @@ final class RDKafkaAdmin: Sendable {
     func topicNames(timeout: Duration) throws(KafkaError) -> [String] {
         try RDKafkaMetadata.names(handle, timeout: timeout)
     }
-
-    func destroy() { handle.destroy() }
 
     private func request(
         _ operation: rd_kafka_admin_op_t, timeout: Duration, context: String,

@@ -4,7 +4,7 @@ import Logging
 
 /// A consumer of librdkafka. What may block is for its owner's own thread; the rest is safe from any.
 ///
-/// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; `topicNames` and `isClosed` belong to
+/// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; `assigned`, `topicNames` and `isClosed` belong to
 /// the thread that polls and closes.
 final class RDKafkaConsumer: @unchecked Sendable {
     enum Event {
@@ -20,6 +20,10 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     private let handle: RDKafkaHandle
     private let queue: OpaquePointer
+    /// Whose handle it is when others read through it too; `nil` when it is this consumer's own.
+    private let shared: RDKafkaSharedClient?
+    /// What is read through a shared client.
+    private var assigned: [KafkaTopicPartition] = []
     private var topicNames: [OpaquePointer: String] = [:]
     private var isClosed = false
 
@@ -32,6 +36,14 @@ final class RDKafkaConsumer: @unchecked Sendable {
             throw KafkaError(native: error.rawValue, context: "consumer queue")
         }
         self.queue = queue
+        shared = nil
+    }
+
+    /// Reads through a client that others read through as well: partitions that are assigned, no group.
+    init(sharing client: RDKafkaSharedClient) throws(KafkaError) {
+        handle = client.handle
+        queue = try client.join()
+        shared = client
     }
 
     // MARK: What to read
@@ -45,7 +57,26 @@ final class RDKafkaConsumer: @unchecked Sendable {
     }
 
     func assign(_ offsets: [(KafkaTopicPartition, KafkaOffset)]) throws(KafkaError) {
-        try check("assign", withList(offsets.map { ($0.0, $0.1.native) }) { rd_kafka_assign(handle.pointer, $0) })
+        let list = offsets.map { ($0.0, $0.1.native) }
+        guard let shared else {
+            return try check("assign", withList(list) { rd_kafka_assign(handle.pointer, $0) })
+        }
+        giveBack(to: shared)
+        try shared.take(Set(offsets.map(\.0.topic)))
+        assigned = offsets.map(\.0)
+        for partition in assigned { shared.forward(partition, to: queue) }
+        try check("assign", withList(list) { rd_kafka_incremental_assign(handle.pointer, $0) })
+    }
+
+    /// Reads nothing any more of what a shared client reads for this consumer.
+    private func giveBack(to shared: RDKafkaSharedClient) {
+        guard !assigned.isEmpty else { return }
+        withList(assigned.map { ($0, Self.invalidOffset) }) { list in
+            // What wasn't assigned, since that failed, needn't be given back.
+            if let error = rd_kafka_incremental_unassign(handle.pointer, list) { rd_kafka_error_destroy(error) }
+        }
+        shared.release(Set(assigned.map(\.topic)))
+        assigned = []
     }
 
     /// Takes what the group's leader gave; to be called once for each `assign` event.
@@ -258,6 +289,11 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     /// Leaves the group, commits what is stored, and ends the client. Blocks; answers rebalances itself.
     func close(deadline: Duration) {
+        if let shared {
+            giveBack(to: shared)
+            isClosed = true
+            return shared.leave(queue)
+        }
         if let error = rd_kafka_consumer_close_queue(handle.pointer, queue) { rd_kafka_error_destroy(error) }
         let end = ContinuousClock.now + deadline
         while rd_kafka_consumer_closed(handle.pointer) == 0, ContinuousClock.now < end {
@@ -279,7 +315,13 @@ final class RDKafkaConsumer: @unchecked Sendable {
     }
 
     deinit {
-        if !isClosed { rd_kafka_queue_destroy(queue) }
+        guard !isClosed else { return }
+        if let shared {
+            giveBack(to: shared)
+            shared.leave(queue)
+        } else {
+            rd_kafka_queue_destroy(queue)
+        }
     }
 
     // MARK: Lists

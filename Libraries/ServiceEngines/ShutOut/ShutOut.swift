@@ -138,7 +138,7 @@ public final class ShutOut: Service {
     }
 
     /// The service that reads `auth-events`: ended sessions are taken from there, for users it lets this look at once.
-    func announcements(pool: String, kafka: KafkaConfiguration) -> some Service {
+    func announcements(pool: String, kafka: KafkaClient) -> some Service {
         EventTail<AuthEvent>(
             pool: pool, kafka: kafka, logger: logger,
             // What was committed before isn't told any more.

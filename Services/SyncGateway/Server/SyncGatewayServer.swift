@@ -97,14 +97,14 @@ public enum SyncGatewayServer {
             try await documents.handle($0)
         }
         let changes = EventTail<DocumentChangesEvent>(
-            pool: engines.pool, kafka: engines.kafka, on: context.loops.next(), logger: logger
+            pool: engines.pool, kafka: engines.reading, on: context.loops.next(), logger: logger
         ) {
             feed.handle($0)
         }
         let grantChanges = EventTail<GrantsEvent>(
-            pool: engines.pool, kafka: engines.kafka, logger: logger, onPositioned: { lease.follow(partitions: $0) }
+            pool: engines.pool, kafka: engines.reading, logger: logger, onPositioned: { lease.follow(partitions: $0) }
         ) { grants.handle($0) }
-        let presenceChanges = EventTail<PresenceEvent>(pool: engines.pool, kafka: engines.kafka, logger: logger) {
+        let presenceChanges = EventTail<PresenceEvent>(pool: engines.pool, kafka: engines.reading, logger: logger) {
             await presence.handle($0)
         }
         let watch = LeaseWatch(

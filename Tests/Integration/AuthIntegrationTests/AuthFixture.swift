@@ -65,7 +65,7 @@ final class AuthFixture: Sendable {
         configuration.connections = 2
         let postgres = PostgresClient(configuration: configuration, on: loops)
         let events = Locked<[AuthEvent]>([])
-        let tail = EventTail<AuthEvent>(pool: pool, kafka: engines.kafka) { received in
+        let tail = EventTail<AuthEvent>(pool: pool, kafka: KafkaClient(configuration: engines.kafka)) { received in
             let decoded = try received.map { try ReceivedEvent<AuthEvent>($0.message).payload }
             events.withLock { $0 += decoded }
         }

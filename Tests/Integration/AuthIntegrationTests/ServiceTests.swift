@@ -19,7 +19,7 @@ import Testing
         let tokens = try await app.newUser("topic@example.org")
         let verifier = try TokenVerifier()
         let reader = StateReader<SigningKeyEvent>(
-            pool: fixture.pool, kafka: fixture.engines.kafka
+            pool: fixture.pool, kafka: KafkaClient(configuration: fixture.engines.kafka)
         ) { changes in
             for case .set(let event) in changes { try verifier.add(try TokenPublicKey(jwk: event.payload.jwk)) }
         }

@@ -22,7 +22,9 @@ struct RelayFixture: Sendable {
         try await admin.createTopics([KafkaTopic(name: topic, partitions: 3)])
         let producer = KafkaProducer(configuration: kafka, loop: StoreFixture.loops.next())
         let received = Locked<[DocumentChangesEvent]>([])
-        let tail = EventTail<DocumentChangesEvent>(pool: pool, kafka: kafka) { events in
+        let tail = EventTail<DocumentChangesEvent>(
+            pool: pool, kafka: KafkaClient(configuration: kafka)
+        ) { events in
             let payloads = try events.map { try $0.decoded().payload }
             received.withLock { $0 += payloads }
         }

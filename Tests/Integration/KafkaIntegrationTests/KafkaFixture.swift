@@ -13,6 +13,8 @@ struct KafkaFixture: Sendable {
     let broker: EmbeddedBroker?
     let loop: EventLoop
     let producer: KafkaProducer
+    /// The admin's, and readers'.
+    let client: KafkaClient
     let admin: KafkaAdmin
     /// Of this test alone.
     let prefix: String
@@ -46,10 +48,11 @@ struct KafkaFixture: Sendable {
         _ body: (KafkaFixture) async throws -> Void
     ) async throws {
         let loop = EventLoop(name: "kafka-test")
+        let client = KafkaClient(configuration: configuration)
         let fixture = KafkaFixture(
             configuration: configuration, broker: broker, loop: loop,
             producer: KafkaProducer(configuration: configuration, options: options, loop: loop),
-            admin: KafkaAdmin(configuration: configuration),
+            client: client, admin: KafkaAdmin(client: client),
             prefix: "test-\(UUID().uuidString.prefix(8).lowercased())")
         let result: Result<Void, any Error>
         do { result = .success(try await body(fixture)) } catch { result = .failure(error) }

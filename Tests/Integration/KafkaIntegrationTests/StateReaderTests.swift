@@ -28,7 +28,7 @@ import Testing
             ).requireAll()
             try await producer.remove(key: "app-3", from: AppDefinitionEvent.topic)
             let state = Locked<[String: Int64]>([:])
-            let reader = StateReader<AppDefinitionEvent>(pool: pool, kafka: kafka.configuration) { changes in
+            let reader = StateReader<AppDefinitionEvent>(pool: pool, kafka: kafka.client) { changes in
                 state.withLock { state in
                     for change in changes {
                         switch change {
@@ -56,10 +56,12 @@ import Testing
             try await producer.send(AppDefinitionEvent(app: "a", version: 1, time: 0))
             let state = Locked<[Int64]>([])
             let tailed = Locked<[String]>([])
-            let reader = StateReader<AppDefinitionEvent>(pool: pool, kafka: kafka.configuration) { changes in
+            let reader = StateReader<AppDefinitionEvent>(pool: pool, kafka: kafka.client) { changes in
                 for case .set(let event) in changes { state.withLock { $0.append(event.payload.version) } }
             }
-            let tail = EventTail<AppDefinitionEvent>(pool: pool, kafka: kafka.configuration) { events in
+            // Of one topic, so each through a client of its own.
+            let client = KafkaClient(configuration: kafka.configuration)
+            let tail = EventTail<AppDefinitionEvent>(pool: pool, kafka: client) { events in
                 tailed.withLock { $0 += events.map(\.key) }
             }
             try await run(reader) {
@@ -78,7 +80,7 @@ import Testing
 
     @Test func `an empty topic is caught up at once, and a missing one is waited for`() async throws {
         try await KafkaFixture.with { kafka in
-            let reader = StateReader<AppDefinitionEvent>(pool: kafka.prefix, kafka: kafka.configuration) { _ in }
+            let reader = StateReader<AppDefinitionEvent>(pool: kafka.prefix, kafka: kafka.client) { _ in }
             try await run(reader) {
                 #expect(!reader.isCaughtUp)
                 _ = try await kafka.pool(AppDefinitionEvent.topic.contract)
@@ -94,7 +96,7 @@ import Testing
             try await producer.send((1...10).map { AppDefinitionEvent(app: "old-\($0)", version: $0, time: 0) })
                 .requireAll()
             let seen = Locked<[String]>([])
-            let tail = EventTail<AppDefinitionEvent>(pool: pool, kafka: kafka.configuration) { events in
+            let tail = EventTail<AppDefinitionEvent>(pool: pool, kafka: kafka.client) { events in
                 seen.withLock { $0 += events.map(\.key) }
             }
             try await run(tail) {

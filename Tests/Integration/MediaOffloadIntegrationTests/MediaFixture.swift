@@ -81,7 +81,9 @@ final class MediaFixture: Sendable {
             let engines = try ServiceEngines(context)
             writer.withLock { $0 = engines }
             let relay = OutboxRelay(store: engines.store, producer: engines.events, on: context.loops.next())
-            let tail = EventTail<MediaEvent>(pool: engines.pool, kafka: engines.kafka) { received in
+            let tail = EventTail<MediaEvent>(
+                pool: engines.pool, kafka: KafkaClient(configuration: engines.kafka)
+            ) { received in
                 let decoded = try received.map { try $0.decoded().payload }
                 events.withLock { $0 += decoded }
             }

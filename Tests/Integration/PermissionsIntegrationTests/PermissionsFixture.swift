@@ -54,7 +54,7 @@ final class PermissionsFixture: Sendable {
         let events = EventProducer(KafkaProducer(configuration: kafka, loop: loops.next()), pool: pool)
         let store = DocumentStore(client: postgres)
         let grants = Locked<[Grant]>([]), removed = Locked<Set<String>>([])
-        let tail = EventTail<GrantsEvent>(pool: pool, kafka: kafka) { received in
+        let tail = EventTail<GrantsEvent>(pool: pool, kafka: KafkaClient(configuration: kafka)) { received in
             for event in received {
                 guard event.message.value != nil else {
                     removed.withLock { _ = $0.insert(event.key) }
@@ -78,7 +78,9 @@ final class PermissionsFixture: Sendable {
         ]
         try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
         let receipts = Locked<[RevocationReceipt]>([])
-        let receiptTail = EventTail<RevocationReceipt>(pool: pool, kafka: kafka) { received in
+        let receiptTail = EventTail<RevocationReceipt>(
+            pool: pool, kafka: KafkaClient(configuration: kafka)
+        ) { received in
             for event in received {
                 let receipt = try event.decoded().payload
                 receipts.withLock { $0.append(receipt) }

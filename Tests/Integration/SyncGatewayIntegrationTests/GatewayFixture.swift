@@ -205,7 +205,7 @@ final class GatewayFixture: Sendable {
     /// What comes on a topic from now on.
     func received<Payload: EventPayload>(_ type: Payload.Type) async throws -> Locked<[Payload]> {
         let received = Locked<[Payload]>([])
-        let tail = EventTail<Payload>(pool: events.pool, kafka: kafka) { events in
+        let tail = EventTail<Payload>(pool: events.pool, kafka: KafkaClient(configuration: kafka)) { events in
             for event in events {
                 let payload = try event.decoded().payload
                 received.withLock { $0.append(payload) }

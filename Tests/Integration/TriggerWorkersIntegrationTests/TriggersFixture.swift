@@ -69,7 +69,7 @@ final class TriggersFixture: Sendable {
         let redis = RedisClient(configuration: try RedisConfiguration(url: engines.redisURL), on: loops)
         let kafka = engines.kafka
         let failures = Locked<[TriggerFailure]>([])
-        let letters = EventTail<TriggerFailure>(pool: pool, kafka: kafka) { received in
+        let letters = EventTail<TriggerFailure>(pool: pool, kafka: KafkaClient(configuration: kafka)) { received in
             let decoded = try received.map { try $0.decoded().payload }
             failures.withLock { $0 += decoded }
         }

@@ -13,9 +13,10 @@ final class Receipts: Sendable {
     init(_ system: RunningSystem) async throws {
         let tail = EventTail<RevocationReceipt>(
             pool: "main",
-            kafka: KafkaConfiguration(
-                bootstrapServers: try system.setting("kafka.bootstrap"),
-                embedded: try system.setting("kafka.embedded") == "true")
+            kafka: KafkaClient(
+                configuration: KafkaConfiguration(
+                    bootstrapServers: try system.setting("kafka.bootstrap"),
+                    embedded: try system.setting("kafka.embedded") == "true"))
         ) { [received] events in
             for event in events {
                 let receipt = try event.decoded().payload

@@ -1,0 +1,54 @@
+import EventLoop
+import Logging
+
+/// A connection of a process to its brokers, which its readers without a group and its administration share.
+///
+/// Each client of librdkafka has threads of its own, asks every broker once or twice a second whether something came, and looks for a
+/// group's coordinator. One that reads ten topics costs what ten would cost each: so a process has one. A reader that is slow doesn't
+/// hold up the others: each has a queue of its own, and a partition whose reader has enough isn't asked for.
+public final class KafkaClient: Sendable {
+    public let configuration: KafkaConfiguration
+    private let logger: Logger
+    private let state = Locked(State.idle)
+
+    private enum State {
+        case idle
+        case open(RDKafkaSharedClient)
+        case closed
+    }
+
+    /// Describes the client; it connects when something is asked of it.
+    public init(configuration: KafkaConfiguration, logger: Logger = Logger(label: "kafka.client")) {
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    /// Ends the client; `closed` is thrown from then on. Who still reads has it until they close as well.
+    public func close() async {
+        let last = state.withLock { state in
+            defer { state = .closed }
+            return state
+        }
+        if case .open(let native) = last { await native.end() }
+    }
+
+    func native() throws(KafkaError) -> RDKafkaSharedClient {
+        let result = state.withLock { state -> Result<RDKafkaSharedClient, KafkaError> in
+            switch state {
+            case .open(let native): return .success(native)
+            case .closed: return .failure(KafkaError(.closed, "the client is closed"))
+            case .idle:
+                // Ends tell a reader when it has all that was there; who doesn't ask for them passes over them.
+                let options = KafkaConsumerOptions(reportsEnds: true)
+                do throws(KafkaError) {
+                    let native = try RDKafkaSharedClient(settings: options.settings(for: configuration), logger: logger)
+                    state = .open(native)
+                    return .success(native)
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,101 @@
+private import Crdkafka
+import EventLoop
+import Logging
+
+/// A consumer handle of librdkafka, and the queues of those who read through it.
+///
+/// What concerns a partition comes by its reader's queue. What concerns the client as a whole (that it may not sign in, that it has failed
+/// for good) comes by the queue of one of them.
+///
+/// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; the rest is locked.
+final class RDKafkaSharedClient: @unchecked Sendable {
+    let handle: RDKafkaHandle
+    /// Where librdkafka puts what concerns the client as a whole.
+    private let main: OpaquePointer
+    private let readers = Locked(Readers())
+
+    /// `@unchecked`: librdkafka's queues may be used from any thread.
+    private struct Readers: @unchecked Sendable {
+        var queues: [OpaquePointer] = []
+        var topics: Set<String> = []
+        var isEnding = false
+    }
+
+    init(settings: [String: String], logger: Logger) throws(KafkaError) {
+        handle = try RDKafkaHandle(
+            .consumer, settings: settings, events: RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR, logger: logger)
+        let error = rd_kafka_poll_set_consumer(handle.pointer)
+        guard error == RD_KAFKA_RESP_ERR_NO_ERROR, let main = rd_kafka_queue_get_consumer(handle.pointer) else {
+            throw KafkaError(native: error.rawValue, context: "consumer queue")
+        }
+        self.main = main
+    }
+
+    /// A queue for one more reader.
+    func join() throws(KafkaError) -> OpaquePointer {
+        guard let queue = rd_kafka_queue_new(handle.pointer) else { throw KafkaError(.configuration, "out of memory") }
+        readers.withLock { readers in
+            if readers.queues.isEmpty {
+                // Nobody was there to be told of what is past.
+                while let event = rd_kafka_queue_poll(main, 0) { rd_kafka_event_destroy(event) }
+                rd_kafka_queue_forward(main, queue)
+            }
+            readers.queues.append(queue)
+        }
+        return queue
+    }
+
+    /// Takes a topic for one reader.
+    /// - Throws: `configuration` when another has it: a message goes to one queue.
+    func take(_ topics: Set<String>) throws(KafkaError) {
+        let taken = readers.withLock { readers -> String? in
+            if let taken = topics.first(where: readers.topics.contains) { return taken }
+            readers.topics.formUnion(topics)
+            return nil
+        }
+        if let taken { throw KafkaError(.configuration, "\(taken) is read through this client already") }
+    }
+
+    /// Lets messages of a partition come by a reader's queue.
+    func forward(_ partition: KafkaTopicPartition, to queue: OpaquePointer) {
+        guard let own = rd_kafka_queue_get_partition(handle.pointer, partition.topic, partition.partition) else {
+            return
+        }
+        rd_kafka_queue_forward(own, queue)
+        rd_kafka_queue_destroy(own)
+    }
+
+    /// Lets others have topics.
+    func release(_ topics: Set<String>) { readers.withLock { $0.topics.subtract(topics) } }
+
+    /// Takes a reader's queue back, after its partitions were given back. Blocks when it was the last of a client that has ended.
+    func leave(_ queue: OpaquePointer) {
+        let isLast = readers.withLock { readers in
+            readers.queues.removeAll { $0 == queue }
+            rd_kafka_queue_forward(main, readers.queues.first)
+            return readers.isEnding && readers.queues.isEmpty
+        }
+        rd_kafka_queue_destroy(queue)
+        if isLast {
+            rd_kafka_queue_destroy(main)
+            handle.destroy()
+        }
+    }
+
+    /// Ends the client, at once or with its last reader.
+    func end() async {
+        let isLast = readers.withLock { readers in
+            if readers.isEnding { return false }
+            readers.isEnding = true
+            return readers.queues.isEmpty
+        }
+        guard isLast else { return }
+        rd_kafka_queue_destroy(main)
+        await handle.destroyAside()
+    }
+
+    deinit {
+        // Whoever reads holds the client, so nobody does; and the handle ends with itself.
+        if !readers.withLock({ $0.isEnding }) { rd_kafka_queue_destroy(main) }
+    }
+}
