@@ -28,9 +28,12 @@ public struct EventProducer: Sendable {
     }
 
     /// Sends events, in this order per key, and waits once for all.
+    /// - Parameter partition: overrides the key's choice of an event.
     /// - Returns: what became of each; `requireAll()` on it throws if one failed.
-    public func send<Payload: EventPayload>(_ payloads: [Payload]) async throws(KafkaError) -> KafkaBatchOutcome {
-        let outcome = try await producer.sendBatch(payloads.map { record($0, partition: nil, traceparent: nil) })
+    public func send<Payload: EventPayload>(
+        _ payloads: [Payload], partition: (Payload) -> Int32? = { _ in nil }
+    ) async throws(KafkaError) -> KafkaBatchOutcome {
+        let outcome = try await producer.sendBatch(payloads.map { record($0, partition: partition($0)) })
         EventStreamMetrics.produced[Payload.topic.name].increment(by: payloads.count - outcome.failures.count)
         return outcome
     }

@@ -12,8 +12,31 @@ struct GrantHeartbeats: Service {
     /// How long a gateway may serve by one.
     let validity: Duration
     let logger: Logger
-    /// The Kafka partitions to which one is under way: behind it a second one would say nothing, and come late.
-    private let underWay = Locked<Set<Int32>>([])
+    private let underWay = Locked(UnderWay())
+
+    private struct UnderWay {
+        /// One to every partition.
+        var isWhole = false
+        /// Those that got one of their own: behind it a second one would say nothing, and come late.
+        var partitions: Set<Int32> = []
+
+        /// To which partitions to send together now.
+        mutating func begin() -> [[Int32]] {
+            let all = 0..<Int32(GrantsEvent.topic.contract.partitions)
+            // Together they cost the producer what one does. When one of them hangs, the others go on by themselves.
+            if !isWhole, partitions.isEmpty {
+                isWhole = true
+                return [Array(all)]
+            }
+            let free = all.filter { !partitions.contains($0) }
+            partitions.formUnion(free)
+            return free.map { [$0] }
+        }
+
+        mutating func end(_ sent: [Int32]) {
+            if sent.count > 1 { isWhole = false } else { partitions.subtract(sent) }
+        }
+    }
 
     init(producer: EventProducer, interval: Duration, validity: Duration, logger: Logger) {
         self.producer = producer
@@ -29,9 +52,8 @@ struct GrantHeartbeats: Service {
                 var number: Int64 = 0
                 while !Task.isCancelled {
                     number += 1
-                    for partition in 0..<Int32(GrantsEvent.topic.contract.partitions)
-                    where underWay.withLock({ $0.insert(partition).inserted }) {
-                        group.addTask { [number] in await send(from: sender, number: number, to: partition) }
+                    for partitions in underWay.withLock({ $0.begin() }) {
+                        group.addTask { [number] in await send(from: sender, number: number, to: partitions) }
                     }
                     try await Task.sleep(for: interval)
                 }
@@ -39,13 +61,20 @@ struct GrantHeartbeats: Service {
         }
     }
 
-    private func send(from sender: String, number: Int64, to partition: Int32) async {
-        defer { underWay.withLock { _ = $0.remove(partition) } }
-        let beat = GrantHeartbeat(
-            kafkaPartition: partition, sender: sender, number: number, time: Int64(Date().timeIntervalSince1970 * 1000),
-            validFor: Int64(validity / .milliseconds(1)))
+    private func send(from sender: String, number: Int64, to partitions: [Int32]) async {
+        defer { underWay.withLock { $0.end(partitions) } }
+        let time = Int64(Date().timeIntervalSince1970 * 1000)
+        let beats = partitions.map { partition in
+            GrantsEvent.heartbeat(
+                GrantHeartbeat(
+                    kafkaPartition: partition, sender: sender, number: number, time: time,
+                    validFor: Int64(validity / .milliseconds(1))))
+        }
         do {
-            try await producer.send(GrantsEvent.heartbeat(beat), partition: partition)
+            let outcome = try await producer.send(beats) { event in
+                if case .heartbeat(let beat) = event { beat.kafkaPartition } else { nil }
+            }
+            try outcome.requireAll()
         } catch {
             logger.debug("a heartbeat was not sent", metadata: ["error": "\(error)"])
         }
