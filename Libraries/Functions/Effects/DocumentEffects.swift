@@ -49,6 +49,8 @@ public actor DocumentEffects {
         do {
             return .success(try await value(of: effect))
         } catch {
+            // What is written alongside fails as the store's own writes do.
+            let error = (error as? PostgresError).map { DocumentStoreError($0) } ?? error
             if let error = error as? DocumentStoreError, error.isOutage { outage = error }
             return .failure(EffectFailure(error))
         }

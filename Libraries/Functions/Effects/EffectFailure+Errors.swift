@@ -2,6 +2,7 @@ import AppDefinition
 import DocumentModel
 import DocumentStore
 public import FunctionProtocol
+import Logging
 import Postgres
 import QueryLanguage
 
@@ -14,15 +15,19 @@ extension EffectFailure {
             var details = error.details ?? [:]
             if !error.errorLabels.isEmpty { details["errorLabels"] = .array(error.errorLabels.map { .string($0) }) }
             self.init(name: "MongoDBError", message: error.message, code: error.mongoCode, details: details)
-        case let error as PostgresError where error.isDataException: self.init(DocumentStoreError(error))
+        case let error as PostgresError: self.init(DocumentStoreError(error))
         case let error as BulkWriteError: self.init(error)
         case let error as QueryError: self.init(name: "MongoDBError", message: error.message, code: error.code)
         case let refusal as RuleRefusal: self.init(name: RuleRefusal.code, message: refusal.message)
         case let error as RuleSyntaxError:
             self.init(name: RuleRefusal.code, message: "a rule of the app can't be read: \(error)")
-        default: self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
+        default:
+            Self.logger.error("a call of the document store failed", metadata: ["error": "\(error)"])
+            self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
         }
     }
+
+    private static let logger = Logger(label: "functions")
 
     /// As MongoDB's drivers tell of a `BulkWriteError`: it has the message and code of the first write that failed, all of them by
     /// their places in `writeErrors`, and what was done in `result`.

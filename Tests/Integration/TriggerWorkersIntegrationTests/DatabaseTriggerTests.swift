@@ -127,6 +127,56 @@ import Testing
         #expect(try ids.decode(String.self) == [app + "30 days"])
     }
 
+    @Test func `of an app's lines the latest stay, and as many as there may be`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = "lines-\(UUID().uuidString)", other = app + "-other"
+        for (name, count) in [(app, 5003), (other, 2)] {
+            try await fixture.postgres.execute(
+                """
+                insert into partita.function_logs (at, app, function, level, message)
+                select now() - make_interval(secs => i), $1, 'f', 'info', i::text from generate_series(1, $2::int) i
+                """, [.text(name), .int(Int64(count))])
+        }
+        var retention = TriggerRetention(client: fixture.postgres, logger: Logger(label: "test"))
+        retention.linesOfApp = 5000  // more than other tests write
+        try await retention.sweep()
+        for (name, left) in [(app, 5000), (other, 2)] {
+            let lines = try await fixture.postgres.query(
+                "select message from partita.function_logs where app = $1 order by at desc", [.text(name)])
+            #expect(try lines.decode(String.self) == (1...left).map { "\($0)" })
+        }
+    }
+
+    @Test func `a function whose write the database can't take now waits for it, and nothing is put aside`()
+        async throws
+    {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
+        try await fixture.deploy(app)
+        // As a full disk would, where a run writes what it did.
+        try await fixture.postgres.withTransaction { transaction in
+            try await transaction.runScript(
+                """
+                create or replace function public.full_disk() returns trigger language plpgsql as
+                $$ begin raise exception 'no space' using errcode = '53100'; end $$;
+                create trigger full_disk before insert on partita.trigger_journal
+                    for each row when (new.app = '\(app.id)') execute function public.full_disk();
+                """)
+        }
+        let messages = fixture.store.collection("Message", database: "Test", app: app.id)
+        let counters = fixture.store.collection("Counter", database: "Test", app: app.id)
+        _ = try await messages.insertOne(["_id": "first", "to": "ann"])
+        // More attempts than a function that throws gets.
+        try await Task.sleep(for: .seconds(3))
+        #expect(try await counters.findOne(["_id": "ann"]) == nil)
+        #expect(fixture.deadLetters(of: app).isEmpty)
+        _ = try await fixture.postgres.query("drop trigger full_disk on partita.trigger_journal")
+        try await eventually("the count", within: .seconds(40)) {
+            try await counters.findOne(["_id": "ann"])?["count"]?.intValue == 1
+        }
+        #expect(fixture.deadLetters(of: app).isEmpty)
+    }
+
     @Test func `a function that fails is put aside, and the next event runs`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(

@@ -7,6 +7,8 @@ import Postgres
 struct TriggerRetention: Service {
     let client: PostgresClient
     let logger: Logger
+    /// How many lines of functions are kept of each app, the latest: users write them by calling what fails.
+    var linesOfApp = 100_000
     let handled = HandledEvents(consumer: "trigger-workers")
 
     private static let interval = Duration.seconds(3600)
@@ -33,6 +35,13 @@ struct TriggerRetention: Service {
     func sweep() async throws {
         try await client.execute(
             "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.logs)])
+        try await client.execute(
+            """
+            delete from partita.function_logs l
+            using (select distinct app from partita.function_logs) a, lateral (
+                select at from partita.function_logs m where m.app = a.app order by at desc offset $1 limit 1) beyond
+            where l.app = a.app and l.at <= beyond.at
+            """, [.int(Int64(linesOfApp))])
         try await handled.forgetIDs(olderThan: Self.events, on: client)
     }
 }
