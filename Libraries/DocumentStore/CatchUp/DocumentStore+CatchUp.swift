@@ -44,12 +44,12 @@ extension DocumentStore {
     ) {
         let rows = try await client.query(CatchUpSQL.history, [.text(app), .text(partition.text)])
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
-        let (current, epoch, head, epochs, ends, anew) = try row.decode(
-            (Int32, Int32?, Int64?, [Int32], [Int64], Int32).self)
+        let (current, epoch, head, epochs, ends, anew, all) = try row.decode(
+            (Int32, Int32?, Int64?, [Int32], [Int64], Int32, [Int32]).self)
         var lastKept: [Int32: Int64] = [:]
         let known = Dictionary(zip(epochs, ends), uniquingKeysWith: { $1 })
         var last: Int64 = 0
-        for former in 1..<max(current, 1) {
+        for former in all where former < current {
             // An epoch in which nothing was written ended where the one before it did.
             if let epoch, former >= epoch, let head { last = head } else { last = known[former] ?? last }
             // What is served anew has no history before that.
@@ -185,7 +185,7 @@ private enum CatchUpSQL {
         select partita.current_epoch(), p.epoch, p.head,
             coalesce(array_agg(e.epoch order by e.epoch) filter (where e.epoch is not null), '{}'),
             coalesce(array_agg(e.head order by e.epoch) filter (where e.epoch is not null), '{}'),
-            coalesce(p.anew, 0)
+            coalesce(p.anew, 0), array(select epoch from partita.epochs order by epoch)
         from (select) one
         left join partita.partitions p on p.app = $1 and p.partition = $2
         left join partita.epoch_ends e on e.app = $1 and e.partition = $2

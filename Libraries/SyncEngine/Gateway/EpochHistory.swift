@@ -6,7 +6,8 @@ import DocumentModel
 public struct EpochHistory: Hashable, Sendable {
     /// The present epoch.
     public var current: Int32
-    /// By former epoch, the last number in the partition that its successor took over.
+    /// By former epoch, the last number in the partition that its successor took over. Epochs that aren't here never were: numbers of
+    /// epochs leave some out, so that two restores of one backup don't begin the same one.
     public var lastKept: [Int32: Int64]
 
     public init(current: Int32, lastKept: [Int32: Int64] = [:]) {
@@ -29,9 +30,9 @@ public struct EpochHistory: Hashable, Sendable {
             isKnown = false
         } else if checkpoint.epoch == current {
             isKnown = checkpoint <= head
-        } else if checkpoint.epoch < current, checkpoint.epoch > 0 {
+        } else if checkpoint.epoch < current, lastKept[checkpoint.epoch] != nil {
             // Every later restore must have kept it too.
-            isKnown = (checkpoint.epoch..<current).allSatisfy { lastKept[$0].map { checkpoint.number <= $0 } ?? false }
+            isKnown = lastKept.allSatisfy { $0.key < checkpoint.epoch || checkpoint.number <= $0.value }
         } else {
             isKnown = false
         }

@@ -29,6 +29,13 @@ enum RestoreCommand {
             try await restore(manifest, from: directory, media: MediaPlace(arguments), named)
         } else {
             // A system of `partita up`, which is stopped: its engines are needed for as long as this takes.
+            let environment = CurrentEnvironment.variables
+            let hasOwnKafka = FileManager.default.fileExists(atPath: places.engines + "/kafka")
+            if hasOwnKafka, environment["KAFKA_HOME"]?.isEmpty ?? true, environment["PARTITA_KAFKA_BOOTSTRAP"] == nil {
+                throw ToolError(
+                    "the system's broker is Apache Kafka, whose topics have to be emptied too: set KAFKA_HOME as for `partita up`"
+                )
+            }
             try await SystemLock.hold(places) {
                 let engines = try await StartedEngines.start(in: places, basePort: try basePort(arguments))
                 do {
@@ -62,10 +69,11 @@ enum RestoreCommand {
                     try MediaCopy.run(from: BackupManifest.media(in: directory), to: files)
                 }
             }
+            let former = try await formerEpoch(tool.postgres)
             try await Progress.step("restoring the database of \(manifest.createdAt)") {
                 try await PostgresDump(configuration).restore(
                     BackupManifest.dump(in: directory), before: try await preface(manifest, tool.postgres),
-                    after: epilogue)
+                    after: epilogue(former))
             }
             try await Progress.step("emptying topics") { try await topics.run() }
             let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
@@ -111,13 +119,26 @@ enum RestoreCommand {
             .joined(separator: "\n")
     }
 
-    /// Numbers go on in a new epoch, so that what devices and topics have of the time after the backup counts for nothing. Who led
-    /// the relay then doesn't now.
-    private static let epilogue = """
-        select partita.begin_epoch('restored');
+    /// The epoch of what the backup replaces; 0 where there is nothing.
+    private static func formerEpoch(_ client: PostgresClient) async throws -> Int64 {
+        let isKnown: Bool = try await client.query("select to_regclass('partita.epochs') is not null").only.decode(0)
+        guard isKnown else { return 0 }
+        return try await client.query("select coalesce(max(epoch), 0)::bigint from partita.epochs").only.decode(0)
+    }
+
+    /// Numbers go on in a new epoch, so that what devices and topics have of the time after the backup counts for nothing. It is one
+    /// that never was before, neither in what is replaced nor, as the clock has it, on a machine that is lost: a device could take what
+    /// was written in the one for what was written in the other. Who led the relay then doesn't now.
+    private static func epilogue(_ former: Int64) -> String {
+        """
+        select partita.current_epoch();
+        insert into partita.epochs (epoch, system_identifier, timeline, reason)
+        select greatest(epoch + 1, \(former) + 1, (extract(epoch from now()) / 10)::int), system_identifier, timeline, 'restored'
+        from partita.epochs order by epoch desc limit 1;
         delete from partita.relay_leases;
         delete from partita.relay_members;
         """
+    }
 }
 
 extension LocalConfiguration {

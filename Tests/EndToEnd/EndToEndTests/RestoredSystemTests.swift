@@ -69,6 +69,22 @@ extension EndToEnd {
             // What was made after the backup is gone.
             #expect(try await second.query("select to_regclass('partita.made_since') is null").first?.decode(0) == true)
             #expect(await second.up.terminate(grace: .seconds(40)) == .exited(0))
+
+            // The same backup once more. What the devices saw since the first time is forgotten; numbers that are given once more aren't
+            // taken for it, although there are as many by the time that a device comes back.
+            try await run("partita restore", backup, first)
+            let third = try await RunningSystem.start(name, basePort: first.basePort)
+            let anew = TestConversation(id: talk.id, system: third)
+            let other = try await Device("other", of: ada, third)
+            for number in 0..<sent.count + 5 { _ = try await other.send("once more \(number)", to: anew) }
+            for device in [behind, both] {
+                let device = try await Device(device.name, of: ada, third)
+                try await anew.waitUntilSame(device.handle(anew))
+                try await anew.waitUntilSame(other.handle(anew))
+                try await device.close()
+            }
+            try await other.close()
+            #expect(await third.up.terminate(grace: .seconds(40)) == .exited(0))
         }
 
         @Test func `a restore refuses what is no backup, and a system that runs`() async throws {

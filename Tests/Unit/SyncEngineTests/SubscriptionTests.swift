@@ -179,4 +179,16 @@ struct SubscriptionTests {
             #expect(resume(epoch, number) == "0.0")
         }
     }
+
+    @Test func `epochs that never were are nobody's, and leave those before them as they are`() {
+        let history = EpochHistory(current: 179_000_000, lastKept: [1: 100, 2: 150])
+        let head = Revision(epoch: 179_000_000, number: 200)
+        func resume(_ epoch: Int32, _ number: Int64) -> String {
+            history.resumePoint(for: Revision(epoch: epoch, number: number), head: head).description
+        }
+        #expect(resume(1, 100) == "1.100")
+        #expect(resume(2, 150) == "2.150")
+        #expect(resume(179_000_000, 200) == "179000000.200")
+        for epoch: Int32 in [3, 4, 178_999_999, 179_000_001] { #expect(resume(epoch, 1) == "0.0", "\(epoch)") }
+    }
 }
