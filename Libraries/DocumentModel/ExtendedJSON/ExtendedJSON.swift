@@ -20,18 +20,25 @@ public enum ExtendedJSON {
         public var maximumDepth: Int
         /// The longest text in bytes.
         public var maximumBytes: Int
+        /// The most values in documents and arrays, at all depths: a value takes many times the memory of its text.
+        public var maximumValues: Int
         /// Refuse a key that a document has already; otherwise its last value stays in the place of the first.
         public var rejectDuplicateKeys: Bool
 
         /// Limits; depth 100 and 48 MB unless told otherwise, as MongoDB has them for documents and messages.
-        public init(maximumDepth: Int = 100, maximumBytes: Int = 48_000_000, rejectDuplicateKeys: Bool = false) {
+        public init(
+            maximumDepth: Int = 100, maximumBytes: Int = 48_000_000, maximumValues: Int = .max,
+            rejectDuplicateKeys: Bool = false
+        ) {
             self.maximumDepth = min(max(maximumDepth, 1), 1000)
             self.maximumBytes = maximumBytes
+            self.maximumValues = maximumValues
             self.rejectDuplicateKeys = rejectDuplicateKeys
         }
 
-        /// For what people and clients write: with a key that is there twice, one of the values would be lost.
-        public static let input = Limits(rejectDuplicateKeys: true)
+        /// For what people and clients write: with a key that is there twice, one of the values would be lost. No document of 16 MiB of
+        /// BSON has more values.
+        public static let input = Limits(maximumValues: 2_000_000, rejectDuplicateKeys: true)
     }
 
     /// Reads one value; nothing but white space may follow.

@@ -4,6 +4,7 @@ struct JSONParser: ~Copyable {
     let end: Int
     let limits: ExtendedJSON.Limits
     var position = 0
+    private var valueCount = 0
     private var fields = ScratchStack<Document.Field>(capacity: 32)
     private var elements = ScratchStack<Value>(capacity: 32)
 
@@ -91,6 +92,7 @@ struct JSONParser: ~Copyable {
         var elements: [Value] = []
         if try next() == UInt8(ascii: "]") { position &+= 1; return .array(elements) }
         while true {
+            try countValue()
             elements.append(try value(depth: depth))
             let byte = try next()
             position &+= 1
@@ -98,6 +100,14 @@ struct JSONParser: ~Copyable {
             if byte == UInt8(ascii: "]") { return .array(elements) }
             position &-= 1
             throw fault(.unexpectedByte, "a comma or the end of the array was expected")
+        }
+    }
+
+    @inline(__always)
+    mutating func countValue() throws(ExtendedJSONError) {
+        valueCount &+= 1
+        guard valueCount <= limits.maximumValues else {
+            throw ExtendedJSONError(.tooLarge, at: position, "there are more than \(limits.maximumValues) values")
         }
     }
 
@@ -142,6 +152,7 @@ struct JSONParser: ~Copyable {
             let keyBytes = UnsafeBufferPointer(start: base + (keyPosition &+ 1), count: position &- keyPosition &- 2)
             guard try next() == UInt8(ascii: ":") else { throw fault(.unexpectedByte, "a colon was expected") }
             position &+= 1
+            try countValue()
             let value = try value(depth: depth)
             let present = fields.view(from: start)
             // A key without escapes stands in the text as it is, and has the length that it has there.

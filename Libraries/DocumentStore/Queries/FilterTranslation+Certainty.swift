@@ -17,6 +17,7 @@ extension FilterTranslation {
     }
 
     private mutating func certainCondition(_ node: FilterNode) -> String? {
+        guard step() else { return nil }
         switch node {
         case .and(let nodes):
             var parts: [String] = []
@@ -50,6 +51,7 @@ extension FilterTranslation {
             return translateId(condition).flatMap { $0.isExact ? $0.sql : nil }
         }
         if path.components.contains(where: { $0.index != nil || $0.name.utf8.contains(0) }) { return nil }
+        guard step(path) else { return nil }
         if case .allOf(let conditions) = condition { return certain(.and(conditions.map { .field(path, $0) })) }
         let value = expression(path)
         // Below an array no name leads anywhere, so what has a value has none above it.

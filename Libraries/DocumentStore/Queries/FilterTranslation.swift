@@ -21,6 +21,9 @@ struct FilterTranslation: Sendable {
     private let partitionKey: String?
     var indexes: [CollectionIndex]
     private let hint: String?
+    /// How many more parts of filters are looked at. A negation and a conjunct with an index look at what is in them twice, so that
+    /// nested ones would take twice as long with each level.
+    private var stepsLeft = 200_000
     /// The indexes that conditions were made for.
     private(set) var used: [IndexPlan] = []
 
@@ -83,7 +86,16 @@ struct FilterTranslation: Sendable {
         return condition
     }
 
+    /// Whether one more part may be looked at; nothing is said of the rest.
+    /// - Parameter path: which stands in the condition once for each of its beginnings.
+    mutating func step(_ path: Path? = nil) -> Bool {
+        let parts = path?.components.count ?? 1
+        stepsLeft -= parts > 8 ? parts * parts : 1
+        return stepsLeft >= 0
+    }
+
     mutating func condition(of node: FilterNode) -> Condition? {
+        guard step() else { return nil }
         switch node {
         case .and(let nodes):
             let parts = nodes.map { translate($0) }
@@ -125,6 +137,7 @@ struct FilterTranslation: Sendable {
         if path.components.count == 1, path.components[0].name == "_id" { return translateId(condition) }
         // A number in a path may be an index or a name.
         if path.components.contains(where: { $0.index != nil || $0.name.utf8.contains(0) }) { return nil }
+        guard step(path) else { return nil }
         if case .allOf(let conditions) = condition {
             return translate(.and(conditions.map { .field(path, $0) }))?.inexact
         }

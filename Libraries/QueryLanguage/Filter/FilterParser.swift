@@ -12,6 +12,9 @@ struct FilterParser {
 
     /// Each condition looks at each element of an array, so that their number multiplies the work on one document.
     private static let maximumConditions = 20_000
+    private var valueCount = 0
+    /// Of all `$in` and `$nin` of a filter together: Postgres takes a kilobyte and more for each.
+    private static let maximumValues = 100_000
 
     init(variables: Set<ExactText> = []) { self.variables = variables }
 
@@ -25,6 +28,9 @@ struct FilterParser {
             if field.key.utf8.first == UInt8(ascii: "$") {
                 if let node = try topLevel(field.key, field.value) { nodes.append(node) }
             } else {
+                guard UpdatePath.isShortEnough(field.key) else {
+                    throw QueryError(code: 15, message: "FieldPath is too long")
+                }
                 let path = Path(field.key)
                 for condition in try conditions(for: field.value, at: path) { nodes.append(.field(path, condition)) }
             }
@@ -160,12 +166,17 @@ struct FilterParser {
         return operand
     }
 
-    private func membership(_ name: String, _ operand: Value) throws(QueryError) -> FieldCondition {
+    private mutating func membership(_ name: String, _ operand: Value) throws(QueryError) -> FieldCondition {
         guard case .array(let elements) = operand else { throw .badValue("\(name) needs an array") }
+        valueCount += elements.count
+        guard valueCount <= Self.maximumValues else {
+            throw .badValue("the filter has more than \(Self.maximumValues) values in $in and $nin")
+        }
         var values: [Value] = []
         var expressions: [RegexCondition] = []
         for element in elements {
             if case .regex(let expression) = element {
+                try count()
                 expressions.append(try RegexCondition(expression))
             } else {
                 guard !Self.isOperators(element) else { throw .badValue("cannot nest $ under \(name)") }

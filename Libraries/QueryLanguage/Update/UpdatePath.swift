@@ -19,11 +19,20 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
     /// The dotted text.
     @ExactText public private(set) var description: String
 
+    /// Documents nest no deeper.
+    public static let maximumParts = 100
+
+    /// Whether a path, of an update or a filter, has no more parts than a document has levels. What is done with a path takes longer with
+    /// the square of its parts.
+    public static func isShortEnough(_ text: String) -> Bool {
+        text.utf8.lazy.filter { $0 == 0x2E }.count < maximumParts
+    }
+
     /// Parses and checks a path.
     public init(_ text: String) throws(QueryError) {
         guard !text.isEmpty else { throw QueryError(code: 56, message: "An empty update path is not valid.") }
+        guard Self.isShortEnough(text) else { throw QueryError(code: 15, message: "FieldPath is too long") }
         let components = Path(text).components
-        guard components.count <= 100 else { throw QueryError(code: 15, message: "FieldPath is too long") }
         var steps: [Step] = []
         for component in components {
             let name = component.name

@@ -8,6 +8,36 @@ import Testing
         fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
     }
 
+    @Test func `conditions that are nested in negations and branches take no longer with each level`() async throws {
+        try await StoreFixture.with { fixture in
+            let collection = messages(fixture)
+            try await collection.insertMany((1...5).map { ["_id": .int32($0), "partition": "p", "n": .int32($0)] })
+            try await collection.createIndex(IndexModel([.init("n")]))
+            func nested(_ depth: Int, _ innermost: Document, _ wrap: (Document) -> Document) -> Document {
+                (0..<depth).reduce(innermost) { filter, _ in wrap(filter) }
+            }
+            let two: Document = ["n": ["$gte": 2], "n2": ["$exists": false]]
+            let start = ContinuousClock.now
+            for depth in [1, 2, 3, 44, 45] {
+                let negated = nested(depth, two) { ["$nor": [.document($0)]] }
+                #expect(try await collection.countDocuments(negated) == (depth.isMultiple(of: 2) ? 4 : 1), "\(depth)")
+                let not = (0..<depth).reduce(["$gte": 2] as Value) { condition, _ in ["$not": condition] }
+                #expect(
+                    try await collection.countDocuments(["n": not]) == (depth.isMultiple(of: 2) ? 4 : 1), "\(depth)")
+                let branches = nested(depth, two) { ["n": ["$gt": 3], "x": ["$size": 0], "$or": [.document($0)]] }
+                #expect(try await collection.countDocuments(branches) == 0)
+                let open = nested(depth, two) { ["n": ["$ne": 3], "x": ["$ne": ["a": 1]], "$or": [.document($0)]] }
+                #expect(try await collection.countDocuments(open) == 3)
+            }
+            // A condition names each beginning of its path.
+            let deep = Array(repeating: "a", count: 100).joined(separator: ".")
+            let many = (0..<2000).map { Value.document(Document(fields: [.init(deep + "\($0)", 1)])) }
+            #expect(try await collection.countDocuments(["$or": .array(many)]) == 0)
+            #expect(try await collection.countDocuments(["$nor": .array(many)]) == 5)
+            #expect(ContinuousClock.now - start < .seconds(30))
+        }
+    }
+
     @Test func `expressions know what let defines`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)

@@ -2,6 +2,21 @@ import DocumentModel
 import Testing
 
 @Suite struct ExtendedJSONTests {
+    @Test func `what clients write has so many values, at all depths together`() throws {
+        let limits = ExtendedJSON.Limits(maximumValues: 6)
+        _ = try ExtendedJSON.parse(#"{"a": [1, 2, {"b": 3}], "c": {}}"#, limits: limits)
+        let error = #expect(throws: ExtendedJSONError.self) {
+            try ExtendedJSON.parse(#"{"a": [1, 2, {"b": 3}], "c": {"d": 4}}"#, limits: limits)
+        }
+        #expect(error?.code == .tooLarge)
+        // A document of the largest size, of nothing but nulls.
+        let nulls = "[" + String(repeating: "null,", count: 1_500_000) + "null]"
+        _ = try ExtendedJSON.parse(nulls, limits: .input)
+        #expect(throws: ExtendedJSONError.self) {
+            try ExtendedJSON.parse("[" + String(repeating: "1,", count: 2_000_000) + "1]", limits: .input)
+        }
+    }
+
     @Test(arguments: [
         #"{"_id":{"$oid":"5f0c1b2a3d4e5f60718293a4"},"n":{"$numberInt":"-7"},"l":{"$numberLong":"9007199254740993"}}"#,
         #"{"d":{"$numberDouble":"1.5"},"z":{"$numberDouble":"-0.0"},"i":{"$numberDouble":"Infinity"},"x":{"$numberDouble":"NaN"}}"#,

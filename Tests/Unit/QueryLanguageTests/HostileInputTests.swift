@@ -42,6 +42,27 @@ import Testing
         }
     }
 
+    @Test func `a path has so many parts`() throws {
+        func path(_ count: Int) -> String { Array(repeating: "a", count: count).joined(separator: ".") }
+        _ = try Filter(Document(fields: [.init(path(100), 1)]))
+        _ = try Update(["$set": .document(Document(fields: [.init(path(100), 1)]))])
+        #expect(throws: QueryError.self) { try Filter(Document(fields: [.init(path(101), 1)])) }
+        #expect(throws: QueryError.self) { try Update(["$set": .document(Document(fields: [.init(path(101), 1)]))]) }
+    }
+
+    @Test func `a filter has so many values and patterns`() throws {
+        let values = { (count: Int) -> Value in .array((0..<count).map { .int32(Int32($0)) }) }
+        _ = try Filter(["a": ["$in": values(50_000)], "b": ["$nin": values(50_000)]])
+        let error = #expect(throws: QueryError.self) {
+            try Filter(["a": ["$in": values(50_000)], "$or": [["b": ["$nin": values(50_001)]]]])
+        }
+        #expect(error?.code == 2 && error?.message.contains("100000 values") == true, "\(String(describing: error))")
+        let pattern = Value.regex(RegularExpression("a", options: ""))
+        #expect(throws: QueryError.self) {
+            try Filter(["a": ["$in": .array(Array(repeating: pattern, count: 20_001))]])
+        }
+    }
+
     @Test func `an update makes no document that is too deep to be read`() throws {
         var document: Document = ["_id": 1]
         let path = Array(repeating: "a", count: 80).joined(separator: ".")
