@@ -1,4 +1,6 @@
 import DocumentModel
+import Glibc
+import QueryLanguage
 import SyncEngine
 
 /// One changeset on its way through the rules: it ends in the plan as a whole, or not at all.
@@ -24,8 +26,13 @@ struct ChangesetRun {
     private var documents: [WritePlan.Key: Touched] = [:]
     private var order: [WritePlan.Key] = []
     private(set) var lost: [LostWrite] = []
+    /// What the rules may still take of the processor, while nobody's changesets are decided.
+    private var timeLeft = Self.timeLimit
     /// Partitions that documents move to.
     private(set) var targets: [Partition] = []
+
+    /// For all operations of a changeset; the processor's time, since a busy machine is no fault of a device.
+    private static let timeLimit = Duration.seconds(1)
 
     init(upload: Upload, storage: AppStorage) {
         self.upload = upload
@@ -60,9 +67,7 @@ struct ChangesetRun {
         if case .insert = operation.kind, document.isElsewhere {
             throw .rejected(.init(code: .wrongPartition, reason: "the _id can't be used here", path: "_id"))
         }
-        switch ConflictRules.apply(
-            operation, by: upload.stamp, revision: WritePlan.pending, to: document.stored)
-        {
+        switch decide(operation, document.stored) {
         case .droppedDeleted: lost.append(LostWrite(operation: place, isDeleted: true))
         case .rejected(let rejection): throw .rejected(rejection)
         case .applied(let applied):
@@ -73,6 +78,25 @@ struct ChangesetRun {
                 documents[key] = document
             }
         }
+    }
+
+    private mutating func decide(_ operation: Operation, _ stored: StoredDocument?) -> OperationOutcome {
+        let start = Self.threadTime, end = start + timeLeft
+        defer { timeLeft -= Self.threadTime - start }
+        // Patterns of array filters, over many elements.
+        let interruption = Interruption {
+            Self.threadTime < end ? nil : QueryError(code: 50, message: "the changeset takes too long to be applied")
+        }
+        return Interruption.$current.withValue(interruption) {
+            ConflictRules.apply(operation, by: upload.stamp, revision: WritePlan.pending, to: stored)
+        }
+    }
+
+    /// What this thread has had of the processor.
+    private static var threadTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     /// Checks the documents that the changeset leaves.

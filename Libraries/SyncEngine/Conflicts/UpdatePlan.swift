@@ -7,37 +7,57 @@ struct UpdatePlan {
         var spared: Set<ExactText> = []
     }
 
-    /// The operators to apply.
-    private(set) var operators = Document()
+    /// The arguments of one operator, by their paths in their order.
+    private struct Arguments {
+        let name: String
+        var fields: [Document.Field] = []
+        var places: [ExactText: Int] = [:]
+
+        mutating func set(_ field: Document.Field) {
+            let path = ExactText(field.key)
+            if let place = places[path] {
+                fields[place].value = field.value
+            } else {
+                places[path] = fields.count
+                fields.append(field)
+            }
+        }
+    }
+
+    private var kept: [Arguments] = []
     /// The paths whose clocks they raise.
     var writes: [Write] = []
     /// The paths that lost.
     var lost: [String] = []
 
-    var isEmpty: Bool { operators.fields.isEmpty }
+    var isEmpty: Bool { kept.isEmpty }
+
+    /// The operators to apply.
+    var operators: Document {
+        Document(fields: kept.map { .init($0.name, .document(Document(fields: $0.fields))) })
+    }
+
+    private func place(of name: String) -> Int? { kept.firstIndex { $0.name.hasSameBytes(as: name) } }
 
     mutating func keep(_ name: String, _ argument: Document.Field, writing path: String, sparing: [String] = []) {
-        var arguments = Document()
-        if case .document(let present) = operators[name] { arguments = present }
-        arguments[argument.key] = argument.value
-        operators[name] = .document(arguments)
+        if place(of: name) == nil { kept.append(Arguments(name: name)) }
+        if let place = place(of: name) { kept[place].set(argument) }
         writes.append(Write(path: path, spared: Set(texts: sparing)))
     }
 
     /// The document that an operator is about to write to a path.
     func planned(_ name: String, _ path: String) -> Document? {
-        guard case .document(let arguments) = operators[name], case .document(let value) = arguments[path] else {
-            return nil
-        }
+        guard let arguments = place(of: name).map({ kept[$0] }), let place = arguments.places[ExactText(path)],
+            case .document(let value) = arguments.fields[place].value
+        else { return nil }
         return value
     }
 
     /// Whether a path that is left names this array filter; operators refuse a filter that nothing uses.
     func uses(_ arrayFilter: Document) -> Bool {
         guard let name = Self.identifier(of: arrayFilter) else { return true }
-        return operators.fields.contains { field in
-            guard case .document(let arguments) = field.value else { return false }
-            return arguments.fields.contains { $0.key.splitAtBytes(".").containsExactly("$[\(name)]") }
+        return kept.contains { arguments in
+            arguments.fields.contains { $0.key.splitAtBytes(".").containsExactly("$[\(name)]") }
         }
     }
 

@@ -30,7 +30,14 @@ struct UpdateRules {
                     OperationRejection(
                         code: .badUpdate, reason: "a device's update is made of update operators", path: field.key))
             }
-            for argument in arguments.fields { decide(field.key, argument, in: &plan) }
+            for argument in arguments.fields {
+                guard UpdatePath.isShortEnough(argument.key) else {
+                    return .rejected(
+                        OperationRejection(
+                            code: .badUpdate, reason: "a path has more than \(UpdatePath.maximumParts) parts"))
+                }
+                decide(field.key, argument, in: &plan)
+            }
         }
         if plan.isEmpty {
             return .applied(AppliedOperation(change: .none, document: stored, lost: plan.lost))

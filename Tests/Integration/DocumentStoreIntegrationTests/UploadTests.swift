@@ -83,6 +83,22 @@ struct UploadTests {
         }
     }
 
+    @Test func `a changeset that takes too long to be applied is rejected, since everybody's wait for it`() async throws
+    {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let list = Value.array(Array(repeating: .string(String(repeating: "a", count: 18) + "!"), count: 20_000))
+            _ = try await fixture.commit(.of(1, [.insert("m", ["list": list], in: partition)], in: partition))
+            let start = ContinuousClock.now
+            // Each match ends in a millisecond, before the library's own limit.
+            let pull: Document = ["$pull": ["list": .regex(RegularExpression("(a+)+$", options: ""))]]
+            let result = try await fixture.commit(.of(2, [.update("m", pull)], in: partition))
+            #expect(result.rejection?.code == .badUpdate, "\(result)")
+            #expect(result.rejection?.reason.contains("takes too long") == true, "\(result)")
+            #expect(ContinuousClock.now - start < .seconds(10))
+        }
+    }
+
     @Test func `a rejected changeset advances the counter, is told again, and blocks nobody`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

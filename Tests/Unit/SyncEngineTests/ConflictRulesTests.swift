@@ -8,6 +8,21 @@ struct ConflictRulesTests {
 
     // MARK: $set and $unset
 
+    /// An upload is decided while everybody's wait: what one has in it must not take the square of that.
+    @Test func `the time that an update takes grows with its paths, not with their square`() {
+        func seconds(_ count: Int) -> Double {
+            let inserted = stored(["_id": "d", "o": [:]])
+            let fields = (0..<count).map { Document.Field("o.f\($0)", .int32(Int32($0))) }
+            let start = ContinuousClock.now
+            let result = inserted.apply(["$set": .document(Document(fields: fields))], by: "d1", at: 200, base: 1)
+            #expect(result.document["o"]?.documentValue?.count == count)
+            return (ContinuousClock.now - start) / .seconds(1)
+        }
+        _ = seconds(1000)
+        let (few, many) = (seconds(2_000), seconds(32_000))
+        #expect(many < 48 * few, "sixteen times as many paths took \(many / few) times as long: \(few) s, \(many) s")
+    }
+
     @Test func `a value that the device saw is changed, however early its clock is`() {
         let result = inserted.apply(["$set": ["a": 5]], by: "late-clock", at: 1, base: 1)
         #expect(result.document["a"] == 5)
