@@ -40,7 +40,7 @@ public final class HTTPServer: Service, CustomStringConvertible {
         self.configuration = configuration
         self.logger = logger
         let pipeline = RequestPipeline(router: router, cors: configuration.cors, logger: logger, registry: registry)
-        let bodies = BodyBudget(limit: configuration.bodiesBytes)
+        let bodies = InflightBudget(limit: configuration.bodiesBytes)
         listeners = loops.map {
             HTTPListener(
                 $0, configuration: configuration, pipeline: pipeline, bodies: bodies, logger: logger,

@@ -12,7 +12,7 @@ actor HTTPListener: LoopActor {
     nonisolated let loop: EventLoop
     private let configuration: HTTPServerConfiguration
     let pipeline: RequestPipeline
-    private let bodies: BodyBudget
+    private let bodies: InflightBudget
     let logger: Logger
     private let openWebSockets: Gauge
     private var daemon: OpaquePointer?
@@ -30,7 +30,7 @@ actor HTTPListener: LoopActor {
     private var drainTimer: LoopTimer?
 
     init(
-        _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, bodies: BodyBudget,
+        _ loop: EventLoop, configuration: HTTPServerConfiguration, pipeline: RequestPipeline, bodies: InflightBudget,
         logger: Logger, registry: MetricsRegistry
     ) {
         self.loop = loop
@@ -275,9 +275,9 @@ actor HTTPListener: LoopActor {
     private func collect(_ piece: UnsafeRawBufferPointer, _ exchange: HTTPExchange) {
         let count = (exchange.request?.body.count ?? 0) + piece.count
         if count > exchange.bodyLimit { return discard(exchange, .bodyTooLarge(exchange.bodyLimit)) }
-        let counted = max(0, count - BodyBudget.uncounted) - exchange.bodyBytes
+        let counted = max(0, count - InflightBudget.uncounted) - exchange.bodyBytes
         if counted > 0, let network = exchange.client?.network {
-            if let refusal = bodies.take(counted, network) { return discard(exchange, .tooManyBodies(refusal)) }
+            if let refusal = bodies.take(counted, of: network) { return discard(exchange, .tooManyBodies(refusal)) }
             exchange.bodyBytes += counted
         }
         exchange.request?.body.append(contentsOf: piece)
@@ -291,7 +291,7 @@ actor HTTPListener: LoopActor {
 
     private func giveBack(_ exchange: HTTPExchange) {
         guard exchange.bodyBytes > 0, let network = exchange.client?.network else { return }
-        bodies.giveBack(exchange.bodyBytes, network)
+        bodies.giveBack(exchange.bodyBytes, of: network)
         exchange.bodyBytes = 0
     }
 

@@ -1,3 +1,5 @@
+import EventLoop
+
 /// An answer that is an error. Thrown by a handler or a middleware it becomes a JSON body
 /// `{"error": message, "error_code": code}` with `Content-Type: application/json`.
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
@@ -53,7 +55,7 @@ extension HTTPError {
 
     static func badRequest(_ message: String) -> HTTPError { HTTPError(400, code: "BadRequest", message) }
 
-    static func tooManyBodies(_ refusal: BodyBudget.Refusal) -> HTTPError {
+    static func tooManyBodies(_ refusal: InflightBudget.Refusal) -> HTTPError {
         switch refusal {
         case .share:
             HTTPError(

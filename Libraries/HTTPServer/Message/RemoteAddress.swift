@@ -118,3 +118,17 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }
+
+extension RemoteAddress {
+    /// As whose it counts: an IPv4 address, or the /64 of an IPv6 address, of which one machine has all.
+    var network: UInt64 {
+        switch self {
+        case .v4(let address, _): UInt64(address)
+        // ::ffff:a.b.c.d is an IPv4 address. The words are as they stand in memory.
+        case .v6(0, let low, _) where UInt64(bigEndian: low) >> 32 == 0xFFFF:
+            UInt64(UInt32(truncatingIfNeeded: UInt64(bigEndian: low)).bigEndian)
+        case .v6(let high, _, _): high
+        case .unknown: 0
+        }
+    }
+}

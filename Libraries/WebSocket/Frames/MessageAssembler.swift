@@ -18,10 +18,13 @@ struct MessageAssembler {
 
     private let isServer: Bool
     private let allowsCompression: Bool
-    private let maxMessageBytes: Int
+    /// The largest message that is taken from now on.
+    var maxMessageBytes: Int
     private var opcode: WebSocketFrame.Opcode?
     private var isCompressed = false
     private var buffer: [UInt8] = []
+    /// Bytes of a message that hasn't come to its end.
+    var pendingBytes: Int { buffer.count }
     private var text = UTF8Validator()
     /// The payload of the present control frame, at most 125 bytes.
     private(set) var control: [UInt8] = []

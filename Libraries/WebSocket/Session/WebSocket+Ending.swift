@@ -24,6 +24,7 @@ extension WebSocket {
         guard state == .open || state == .closing else { return }
         state = .lingering
         unread = []
+        dropUnfinished()
         isReadingPaused = false
         resources.deadlines.schedule(self, after: Self.lingerTime)
         report(closure)
@@ -86,6 +87,14 @@ extension WebSocket {
         if let interval = settings.pingInterval { resources.deadlines.schedule(self, after: interval) }
     }
 
+    /// Of the message that hasn't come to its end nothing more is wanted.
+    private func dropUnfinished() {
+        _ = assembler.takeBuffer()
+        if let (budget, sender) = budget { budget.giveBack(accounted, of: sender) }
+        accounted = 0
+        budget = nil
+    }
+
     private func report(_ closure: WebSocketClosure) {
         let callback = onClose
         onMessage = nil
@@ -112,6 +121,7 @@ extension WebSocket {
         queue.removeAll()
         unread = []
         if !isParsing { parser = nil }
+        dropUnfinished()
         mayFlush = nil
         report(closure)
         let callback = onEnd

@@ -81,6 +81,7 @@ extension WebSocket {
         do throws(Violation) {
             while state == .open || state == .closing, !isReadingPaused, let piece = try parser.next() {
                 if let event = try assembler.add(piece) { try handle(event, piece) }
+                try account()
             }
         } catch {
             fail(error)
@@ -96,6 +97,17 @@ extension WebSocket {
             resources.giveBack(parser)
             self.parser = nil
         }
+    }
+
+    /// Takes from the budget what the unfinished message has, or gives back what it had.
+    private func account() throws(Violation) {
+        guard let (budget, sender) = budget else { return }
+        let bytes = max(0, assembler.pendingBytes - InflightBudget.uncounted)
+        if bytes > accounted, budget.take(bytes - accounted, of: sender) != nil {
+            throw Violation(.tryAgainLater, "too much is on its way")
+        }
+        if bytes < accounted { budget.giveBack(accounted - bytes, of: sender) }
+        accounted = bytes
     }
 
     private func handle(_ event: MessageAssembler.Event, _ piece: FramePiece) throws(Violation) {
@@ -127,14 +139,14 @@ extension WebSocket {
         guard let inflater = resources.sharedInflater() else { throw Violation(.internalError, "out of memory") }
         var isText = true
         do throws(Inflater.Failure) {
-            try inflater.inflate(bytes, limit: settings.maxMessageBytes) { message in
+            try inflater.inflate(bytes, limit: assembler.maxMessageBytes) { message in
                 isText = opcode == .binary || UTF8Validator.isValid(message)
                 if isText { onMessage?(opcode, message) }
             }
         } catch {
             switch error {
             case .corrupt: throw Violation(.invalidPayload, "compressed data is damaged")
-            case .tooBig: throw Violation(.messageTooBig, "message above \(settings.maxMessageBytes) bytes")
+            case .tooBig: throw Violation(.messageTooBig, "message above \(assembler.maxMessageBytes) bytes")
             case .outOfMemory: throw Violation(.internalError, "out of memory")
             }
         }

@@ -1,4 +1,4 @@
-import EventLoop
+public import EventLoop
 import Glibc
 import TLS
 
@@ -45,6 +45,10 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
 
     var parser: FrameParser?
     var assembler: MessageAssembler
+    /// What unfinished messages are taken from, and on whose account.
+    var budget: (InflightBudget, sender: UInt64)?
+    /// Bytes that were taken from it.
+    var accounted = 0
     /// Bytes read and not parsed: early data, or what lay in the buffer when reading was paused.
     var unread: [UInt8]
     var isReadingPaused = true
@@ -119,6 +123,19 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Bytes that are queued and that the kernel hasn't taken. The owner bounds it: above its window it stops sending,
     /// and goes on at ``onDrain``.
     public var queuedBytes: Int { queue.bytes }
+
+    /// The largest message that is taken; for a peer that may do more once it is known who it is.
+    public var maxMessageBytes: Int { assembler.maxMessageBytes }
+
+    /// Takes larger messages from now on.
+    /// - Parameters:
+    ///   - budget: what such messages take together while they are on their way; a socket for which nothing is left ends with 1013.
+    ///   - sender: on whose account.
+    package func allow(messagesOf bytes: Int, from budget: InflightBudget, of sender: UInt64) {
+        loop.assertInLoop()
+        assembler.maxMessageBytes = bytes
+        self.budget = (budget, sender)
+    }
 
     /// Begins to read. Called after the callbacks are set.
     func start() {

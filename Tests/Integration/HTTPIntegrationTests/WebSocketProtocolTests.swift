@@ -1,3 +1,4 @@
+import EventLoop
 import HTTPServer
 import Testing
 import WebSocket
@@ -136,6 +137,52 @@ import WebSocket
             "inflates too far", 1009, compressed: true,
             frame(0xC2, [0xEC, 0xC1, 0x01, 0x0D, 0x00, 0x00, 0x00, 0xC2, 0xA0, 0xF7, 0x4F, 0x6D, 0x0E, 0x37, 0xA0])),
     ]
+
+    @Test func `what is on its way by all sockets has a budget, and a sender a share of it`() async throws {
+        let budget = InflightBudget(limit: 1_600_000)
+        let routes: @Sendable (inout HTTPRouter) -> Void = { router in
+            router.webSocket("/large/:sender") { request in
+                let sender = UInt64(request.parameters["sender"] ?? "") ?? 0
+                return .webSocket(configuration: WebSocketConfiguration()) { socket in
+                    socket.allow(messagesOf: 4 << 20, from: budget, of: sender)
+                    socket.onMessage = { [unowned socket] _, bytes in socket.send(text: "\(bytes.count)") }
+                }
+            }
+        }
+        try await withServer(routes: routes) { server in
+            func client(_ sender: Int) async throws -> RawClient {
+                let client = try RawClient(port: server.port)
+                #expect(try await client.upgrade("/large/\(sender)").status == 101)
+                return client
+            }
+            let whole = Self.frame(0x82, [UInt8](repeating: 7, count: 500_000)).masked()
+            let unfinished = try await client(1)
+            try await unfinished.send(Array(whole.prefix(450_000)))
+            let small = try await client(1)
+            try await small.send(Self.frame(0x82, [1, 2, 3]))
+            #expect(try await small.frame() == .text("3"))
+            let greedy = try await client(1)
+            try await greedy.send(whole)
+            #expect(try await greedy.frame().closeCode == 1013)
+            let other = try await client(2)
+            try await other.send(Array(whole.prefix(200_000)))
+            try await other.send(Array(whole.dropFirst(200_000)))
+            #expect(try await other.frame() == .text("500000"))
+            try await unfinished.send(Array(whole.dropFirst(450_000)))
+            #expect(try await unfinished.frame() == .text("500000"))
+            // What came to its end takes nothing any more, nor does what never will.
+            for _ in 0..<5 {
+                try await unfinished.send(whole)
+                #expect(try await unfinished.frame() == .text("500000"))
+            }
+            for _ in 0..<5 { try? await client(3).send(Array(whole.prefix(400_000))) }  // refused beyond its share
+            try await eventually("what was left behind is given back") {
+                let later = try await client(4)
+                try? await later.send(whole)
+                return (try? await later.frame()) == .text("500000")
+            }
+        }
+    }
 
     @Test(arguments: violations) func `a violation ends the socket with its code`(_ violation: Violation) async throws {
         let log = SocketLog()

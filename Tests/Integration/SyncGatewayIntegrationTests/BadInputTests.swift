@@ -14,6 +14,15 @@ import WebSocket
         #expect(try await device.end().code == .messageTooBig)
     }
 
+    @Test func `nobody knows whose a large frame is before welcome, so it is refused`() async throws {
+        let stranger = try await Device(port: try await GatewayFixture.shared().port)
+        stranger.send(text: String(repeating: " ", count: (64 << 10) + 1))
+        let error = try await stranger.error()
+        #expect(error.code == .frameTooLarge)
+        #expect(error.message.contains("65536"))
+        #expect(try await stranger.end().code == .messageTooBig)
+    }
+
     @Test(arguments: [
         #"{"type":"subscribe","partition":"i:RChat.User:1","checkpoint":"1.0"}"#,
         #"{"type":"subscribe","partition":"conversation=1","checkpoint":"1.0"}"#,

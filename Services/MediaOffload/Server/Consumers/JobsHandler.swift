@@ -34,6 +34,8 @@ struct JobsHandler: EventHandler {
     /// Whatever may pass is tried again for as long as it takes: the photo waits in its document.
     func decide(_ error: any Error, on event: ReceivedEvent<MediaJob>, attempts: Int) async -> FailureDecision {
         switch error {
+        // Why it failed was said of the one that asked.
+        case let error as ObjectStorageError where error.code == .leftAlone: .wait
         case is ObjectStorageError: .retry
         case let error as MediaOffloadError: error.code == .superseded || attempts < 8 ? .retry : .deadLetter
         case let error as DocumentStoreError where error.isRetriable || error.code == .unavailable: .retry

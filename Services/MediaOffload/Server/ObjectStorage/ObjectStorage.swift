@@ -17,8 +17,9 @@ protocol ObjectStorage: Sendable {
 
 /// Something is wrong with the object store. It passes: the same work is right again later.
 struct ObjectStorageError: Error, Sendable, CustomStringConvertible {
-    /// `status`: it answered with an error; `unreachable`: it didn't answer; `disk`: a file could not be written or read.
-    enum Code: String, Sendable { case status, unreachable, disk }
+    /// `status`: it answered with an error; `unreachable`: it didn't answer; `disk`: a file could not be written or read; `leftAlone`: it
+    /// wasn't asked, since it failed just now.
+    enum Code: String, Sendable { case status, unreachable, disk, leftAlone }
 
     let code: Code
     let message: String

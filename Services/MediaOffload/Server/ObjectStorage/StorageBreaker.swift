@@ -29,7 +29,7 @@ final class StorageBreaker: ObjectStorage {
         while let next = nextAdmission() {
             guard next < end else {
                 throw ObjectStorageError(
-                    code: .unreachable, message: "it failed just now, and is left alone for a while")
+                    code: .leftAlone, message: "it failed just now, and is left alone for a while")
             }
             try await Task.sleep(until: next)
         }

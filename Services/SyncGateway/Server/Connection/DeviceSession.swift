@@ -36,6 +36,9 @@ final class DeviceSession: @unchecked Sendable {
     private var drainTimer: LoopTimer?
     private let onEnd: (DeviceSession) -> Void
 
+    /// The largest frame of a device of which nobody knows yet whose it is.
+    static let helloBytes = 64 << 10
+
     init(
         _ socket: WebSocket, app: String, shard: FeedShard, context: GatewayContext,
         onEnd: @escaping (DeviceSession) -> Void
@@ -56,11 +59,14 @@ final class DeviceSession: @unchecked Sendable {
         socket.onDrain = { [self] in drained() }
         socket.mayFlush = { [self] in !holdsData || context.lease.isValid }
         socket.onViolation = { [self] code in
-            let limit = context.limits.frameBytes
-            report(
-                code == .messageTooBig
-                    ? .init(code: .frameTooLarge, message: "the frame is larger than \(limit) bytes")
-                    : .init(code: .badFrame, message: "the message is no WebSocket text"))
+            let limit = socket.maxMessageBytes
+            switch code {
+            case .messageTooBig:
+                report(.init(code: .frameTooLarge, message: "the frame is larger than \(limit) bytes"))
+            case .tryAgainLater:
+                report(.init(code: .unavailable, message: "too many large frames are on their way; try again"))
+            default: report(.init(code: .badFrame, message: "the message is no WebSocket text"))
+            }
         }
         socket.onQuiet = { [self] isQuiet in setPresent(!isQuiet) }
         socket.onClose = { [self] _ in ended() }
@@ -126,6 +132,12 @@ final class DeviceSession: @unchecked Sendable {
         }
         try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
         self.claims = claims
+        var hasher = Hasher()
+        hasher.combine(identity.app)
+        hasher.combine(identity.user)
+        socket.allow(
+            messagesOf: context.limits.frameBytes, from: context.frames,
+            of: UInt64(truncatingIfNeeded: hasher.finalize()))
         workText = "session \(id) app=\(app) user=\(claims.user) device=\(hello.device)"
         scheduleCheck()
         setPresent(true)

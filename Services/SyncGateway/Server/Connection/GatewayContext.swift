@@ -1,6 +1,7 @@
 import AccessTokens
 import AppRegistry
 import DocumentStore
+import EventLoop
 import EventStream
 import Foundation
 import Logging
@@ -21,10 +22,14 @@ final class GatewayContext: Sendable {
     let presence: PresenceKeeper
     let producer: EventProducer
     let limits: ConnectionLimits
+    /// What frames of all devices take while they are on their way.
+    let frames = InflightBudget(limit: 256 << 20)
     /// Bytes that may wait in a device's socket before it has to catch up.
     let window: Int
     /// This gateway's name in events and logs.
     let instance: String
+    /// Why uploads weren't committed, as it was said in the log.
+    let uploadFailures = Locked(FailureChanges())
     let logger: Logger
 
     init(

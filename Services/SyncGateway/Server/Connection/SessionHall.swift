@@ -26,7 +26,7 @@ final class SessionHall: Sendable {
         self.context = context
         shards = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0), FeedShard(loop: $0, feed: feed)) })
         var configuration = WebSocketConfiguration()
-        configuration.maxMessageBytes = context.limits.frameBytes
+        configuration.maxMessageBytes = DeviceSession.helloBytes
         configuration.pingInterval = presenceTTL / 3
         configuration.quietTimeout = presenceTTL / 3
         configuration.pongTimeout = max(context.limits.idleTimeout, presenceTTL)

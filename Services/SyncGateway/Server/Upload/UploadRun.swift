@@ -25,8 +25,11 @@ struct UploadRun {
                     upload.partition,
                     .init(code: .unavailable, message: error.message, partition: upload.partition))
             } catch {
-                context.logger.warning(
-                    "an upload was not committed", metadata: ["device.id": "\(upload.device)", "error": "\(error)"])
+                // Of a database that takes nothing each device hears again and again.
+                let isNew = context.uploadFailures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
+                context.logger.log(
+                    level: isNew ? .warning : .debug, "an upload was not committed",
+                    metadata: ["device.id": "\(upload.device)", "error": "\(error)"])
                 session.notCommitted(upload.partition)
             }
         }
