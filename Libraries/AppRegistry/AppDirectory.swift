@@ -138,7 +138,8 @@ public final class AppDirectory: Service {
             do {
                 guard let app = try await registry.load(id) else { continue }
                 state.withLock { $0.apps[id] = app }
-                for name in app.unreadableSecrets {
+                // A service without keys has no use for secrets.
+                for name in app.unreadableSecrets where !registry.keys.isEmpty {
                     logger.error(
                         "a secret can't be read with the configured encryption.keys",
                         metadata: ["app": "\(id)", "secret": "\(name)"])

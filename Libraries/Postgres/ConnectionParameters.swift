@@ -31,6 +31,26 @@ struct ConnectionParameters: Sendable {
         self.values = values
     }
 
+    /// What is in the URL that can't be right.
+    var problem: String? {
+        for (keyword, value) in values {
+            switch keyword {
+            case "port" where !value.split(separator: ",", omittingEmptySubsequences: false).allSatisfy(Self.isPort):
+                return
+                    "has a port that is no number from 1 to 65535; in a user or password, / ? # @ : and % are written %2F %3F %23 %40 %3A %25"
+            case "sslmode" where !Self.sslModes.contains(value):
+                return "has an sslmode that isn't one of \(Self.sslModes.joined(separator: ", "))"
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private static let sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
+
+    /// Several hosts have a port each, or none for libpq's own.
+    private static func isPort(_ text: Substring) -> Bool { text.isEmpty || (1...65_535).contains(Int(text) ?? 0) }
+
     private static func option(_ name: String, _ value: String) -> String {
         var escaped = ""
         for character in value {

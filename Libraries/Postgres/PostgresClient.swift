@@ -88,7 +88,11 @@ public final class PostgresClient: Service, PostgresQuerying {
     }
 
     /// Throws unless the server answers.
-    public func check() async throws { _ = try await query("SELECT 1") }
+    public func check() async throws {
+        // Who waits for a connection would hear later, and less.
+        if let failure = pool.withLock({ $0.connectionCount == 0 ? $0.lastFailure : nil }) { throw failure }
+        _ = try await query("SELECT 1")
+    }
 
     /// How many connections are up.
     public var connectionCount: Int { pool.withLock { $0.connectionCount } }
@@ -196,8 +200,9 @@ public final class PostgresClient: Service, PostgresQuerying {
                 let cause = (error as? PostgresError)?.cause ?? "\(error)"
                 // Said at once, and again when the cause is another one: it may be a setting that stays wrong.
                 let level: Logger.Level = failures.withLock { $0.isNew(cause) } ? .warning : .debug
-                logger.log(
-                    level: level, "a connection to Postgres failed, trying again", metadata: ["error": "\(cause)"])
+                var metadata: Logger.Metadata = ["error": "\(cause)"]
+                if let setting = configuration.setting { metadata["setting"] = "\(setting)" }
+                logger.log(level: level, "a connection to Postgres failed, trying again", metadata: metadata)
             }
             // Cancelled: the loop's condition ends it.
             try? await Task.sleep(for: backoff.next())

@@ -26,5 +26,19 @@ public struct PostgresConfiguration: Sendable {
     /// Settings of each session, e.g. `["lock_timeout": "500ms"]`.
     public var settings: [String: String] = [:]
 
+    /// Where an operator finds the URL; named where it is to blame.
+    public var setting: String?
+
     public init(url: String) { self.url = url }
+
+    /// What keeps libpq from ever connecting with a URL, and what to do; `nil` when nothing does. It quotes nothing of the URL.
+    public static func problem(withURL url: String) -> String? {
+        if url.isEmpty { return "must not be empty" }
+        do {
+            return try ConnectionParameters(PostgresConfiguration(url: url)).problem
+        } catch {
+            return
+                "must be postgres://user:password@host:port/database; in a user or password, / ? # @ : and % are written %2F %3F %23 %40 %3A %25"
+        }
+    }
 }

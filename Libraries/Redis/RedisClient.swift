@@ -96,7 +96,11 @@ public final class RedisClient: Service {
     }
 
     /// Throws unless the server answers.
-    public func check() async throws { try await command(["PING"]) }
+    public func check() async throws {
+        // Who waits for a connection would hear later, and less.
+        if let failure = state.withLock({ $0.connections.isEmpty ? $0.lastFailure : nil }) { throw failure }
+        try await command(["PING"])
+    }
 
     /// How many connections are up.
     public var connectionCount: Int { state.withLock { $0.connections.count } }
@@ -198,7 +202,9 @@ public final class RedisClient: Service {
                 let place = configuration.path ?? "\(configuration.host):\(configuration.port)"
                 let cause = place + ": " + ((error as? RedisError)?.message ?? "\(error)")
                 let level: Logger.Level = failures.withLock { $0.isNew(cause) } ? .warning : .debug
-                logger.log(level: level, "a connection to Redis failed, trying again", metadata: ["error": "\(cause)"])
+                var metadata: Logger.Metadata = ["error": "\(cause)"]
+                if let setting = configuration.setting { metadata["setting"] = "\(setting)" }
+                logger.log(level: level, "a connection to Redis failed, trying again", metadata: metadata)
             }
             // Cancelled: the loop's condition ends it.
             try? await Task.sleep(for: backoff.next())

@@ -25,6 +25,9 @@ public struct RedisConfiguration: Sendable {
     /// Commands that may be unanswered on one connection, and that may wait for a connection.
     public var maximumPending = 100_000
 
+    /// Where an operator finds this; named where it is to blame.
+    public var setting: String?
+
     public init() {}
 
     /// `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, or `unix:///path/of/socket`.

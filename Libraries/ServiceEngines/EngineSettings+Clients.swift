@@ -11,6 +11,7 @@ extension EngineSettings {
         settings.password = configuration[postgresPassword]
         settings.connections = configuration[postgresConnections]
         settings.applicationName = name
+        settings.setting = postgresURL.description.environmentName
         return settings
     }
 
@@ -18,6 +19,7 @@ extension EngineSettings {
     public static func redis(_ configuration: Configuration) throws(RedisError) -> RedisConfiguration {
         var settings = try RedisConfiguration(url: configuration[redisURL])
         if settings.password == nil { settings.password = configuration[redisPassword] }
+        settings.setting = redisURL.description.environmentName
         return settings
     }
 

@@ -10,25 +10,45 @@ public import ServiceBootstrap
 public enum EngineSettings {
     static let postgresURL = ConfigurationKey<String>.connection(
         "postgres.url", schemes: ["postgres", "postgresql"],
-        "The database, `postgres://user:password@host:port/database`, with libpq's parameters: `?sslmode=verify-full&sslrootcert=FILE`."
-    )
+        "The database, `postgres://user:password@host:port/database`, with libpq's parameters: `?sslmode=verify-full&sslrootcert=FILE`.",
+        problem: PostgresConfiguration.problem(withURL:))
     static let postgresPassword = ConfigurationKey<String>.string(
         "postgres.password", isSecret: true, "The password, where the URL has none."
     ).optional
     static let postgresConnections = ConfigurationKey<Int>.int(
         "postgres.connections", default: 8, range: 1...200, "Connections to Postgres.")
-    static let redisURL = ConfigurationKey<String>.string(
-        "redis.url", isSecret: true, "Redis, `redis://[[user]:password@]host:port[/database]`; `rediss://` speaks TLS.")
+    static let redisURL = ConfigurationKey<String>.connection(
+        "redis.url", schemes: ["redis", "rediss", "unix"],
+        "Redis, `redis://[[user]:password@]host:port[/database]`; `rediss://` speaks TLS."
+    ) { url in
+        do throws(RedisError) { _ = try RedisConfiguration(url: url) } catch {
+            return "can't be used: \(error.message)"
+        }
+        return nil
+    }
     static let redisPassword = ConfigurationKey<String>.string(
         "redis.password", isSecret: true, "The password, where the URL has none."
     ).optional
     static let kafkaBootstrap = ConfigurationKey<String>.string(
-        "kafka.bootstrap", "Brokers to begin with, `host:port`, separated by commas.")
+        "kafka.bootstrap", "Brokers to begin with, `host:port`, separated by commas."
+    ) { text in
+        let isRight = text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { broker in
+            guard let colon = broker.lastIndex(of: ":"), colon != broker.startIndex, !broker.contains("/") else {
+                return false
+            }
+            return (1...65_535).contains(Int(broker[broker.index(after: colon)...]) ?? 0)
+        }
+        return isRight ? nil : "must be host:port, without a scheme; several with commas between"
+    }
     static let kafkaEmbedded = ConfigurationKey<Bool>.bool(
         "kafka.embedded", default: false, "The broker is the embedded development one: in memory, without an admin API."
     )
     static let kafkaPool = ConfigurationKey<String>.string(
-        "kafka.pool", default: "main", "The pool of topics: names are `partita.<pool>.<topic>`.")
+        "kafka.pool", default: "main", "The pool of topics: names are `partita.<pool>.<topic>`."
+    ) { pool in
+        pool.wholeMatch(of: /[A-Za-z0-9._-]{1,100}/) == nil
+            ? "must have 1 to 100 letters, digits, dots, hyphens and underscores" : nil
+    }
     static let kafkaReplication = ConfigurationKey<Int>.int(
         "kafka.replication", range: 1...16, "Copies of each topic that is made; the broker's default otherwise."
     ).optional

@@ -2,27 +2,38 @@ import Foundation
 
 extension ConfigurationKey where Value == String {
     /// A key whose value is any text. Without a default it must be set.
+    /// - Parameter problem: What is wrong with a text, beginning with "must" or "has"; it quotes nothing of a secret.
     public static func string(
-        _ name: String, default value: String? = nil, isSecret: Bool = false, _ documentation: String
+        _ name: String, default value: String? = nil, isSecret: Bool = false, _ documentation: String,
+        problem: @escaping @Sendable (String) -> String? = { _ in nil }
     ) -> Self {
         ConfigurationKey(
             name, type: isSecret ? "secret" : "string", defaultValue: value, defaultText: value.map { "\"\($0)\"" },
-            isSecret: isSecret, documentation, parse: { $0 })
+            isSecret: isSecret, documentation,
+            parse: { (text: String) throws(InvalidText) in
+                if let problem = problem(text) { throw InvalidText(problem) }
+                return text
+            })
     }
 
     /// A key whose value an engine's client reads: a URL of one of the schemes, or a text in the client's own form, which names no scheme.
     /// Must be set.
     ///
     /// It counts as a secret, because such texts hold passwords.
-    public static func connection(_ name: String, schemes: [String], _ documentation: String) -> Self {
+    /// - Parameter problem: What else is wrong with a text; it quotes nothing of it.
+    public static func connection(
+        _ name: String, schemes: [String], _ documentation: String,
+        problem: @escaping @Sendable (String) -> String? = { _ in nil }
+    ) -> Self {
         let range = schemes.map { "\($0)://" }.joined(separator: ", ")
         return ConfigurationKey(
             name, type: "secret", defaultValue: nil, defaultText: nil, isSecret: true, documentation,
             parse: { (text: String) throws(InvalidText) in
-                guard let scheme = text.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.-]*):\/\//)?.output.1.lowercased() else {
-                    return text
+                let scheme = text.prefixMatch(of: /([A-Za-z][A-Za-z0-9+.-]*):\/\//)?.output.1.lowercased()
+                if let scheme, !schemes.contains(scheme) {
+                    throw InvalidText("must be a URL that begins with \(range)")
                 }
-                guard schemes.contains(scheme) else { throw InvalidText("must be a URL that begins with \(range)") }
+                if let problem = problem(text) { throw InvalidText(problem) }
                 return text
             })
     }

@@ -20,8 +20,15 @@ enum SecretCommands {
         guard let value = String(data: bytes, encoding: .utf8), !value.isEmpty, !value.utf8.contains(0) else {
             throw ToolError("standard input is no text, or empty")
         }
-        try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
+        let configuration = try LocalConfiguration(arguments: arguments)
+        try await Tool.run(configuration) { tool in
             let app = try await tool.app(arguments.app)
+            // The services have other keys then, and would refuse to start with what they can't read.
+            let uses = try await tool.registry.secretKeyUses().merging(
+                try await signingKeyUses(tool), uniquingKeysWith: +)
+            if let problem = configuration.keys.problem(with: uses) {
+                throw ToolError("encryption.keys (PARTITA_ENCRYPTION_KEYS): \(problem)")
+            }
             try await tool.registry.setSecret(name, of: app.id, to: value)
             Output.line("\(name) is set for \(app.id); services have it within seconds")
         }

@@ -54,9 +54,11 @@ struct LocalConfiguration: Sendable {
         // What both the file and the environment say is among the values already.
         let names = Set(Self.variables.keys.flatMap { [$0, SecretFile.variable(of: $0)] })
         do {
+            // Most commands need no broker; one that does says that this name is nobody's.
+            let noBroker = ["kafka.bootstrap": "kafka.bootstrap-is-not-set.invalid:9092"]
             return try Configuration(
                 keys: keys,
-                fileValues: ["kafka.bootstrap": ""].merging(values) { $1 }.filter { known.contains($0.key) },
+                fileValues: noBroker.merging(values) { $1 }.filter { known.contains($0.key) },
                 environment: CurrentEnvironment.variables.filter { !names.contains($0.key) })
         } catch {
             throw UsageError("configuration: \(error)")

@@ -19,6 +19,30 @@ extension EndToEnd {
             #expect(last.hasPrefix("\(service): port \(port) is in use: "), "\(run.output)")
         }
 
+        @Test(arguments: [
+            ("PARTITA_POSTGRES_URL", ""), ("PARTITA_POSTGRES_URL", "127.0.0.1:5432/partita"),
+            ("PARTITA_POSTGRES_URL", "postgres://a@127.0.0.1:99999/partita"),
+            ("PARTITA_POSTGRES_URL", "postgres://a@127.0.0.1/partita?sslmode=requires"),
+            ("PARTITA_POSTGRES_URL", "postgres://a:HID/DEN#x@127.0.0.1:5432/partita"),
+            ("PARTITA_REDIS_URL", ""), ("PARTITA_REDIS_URL", "http://127.0.0.1:6379"),
+            ("PARTITA_REDIS_URL", "redis://127.0.0.1:6379/main"), ("PARTITA_REDIS_URL", "127.0.0.1:6379"),
+            ("PARTITA_KAFKA_BOOTSTRAP", "kafka://127.0.0.1:9092"), ("PARTITA_KAFKA_BOOTSTRAP", "127.0.0.1"),
+            ("PARTITA_KAFKA_BOOTSTRAP", ""), ("PARTITA_KAFKA_POOL", ""), ("PARTITA_KAFKA_POOL", "a b"),
+        ])
+        func `a setting that can never work ends a service at once, with its name and nothing of a password`(
+            _ variable: String, _ value: String
+        ) async throws {
+            let system = try await RunningSystem.shared()
+            var environment = try system.environment(port: try LocalPort.free())
+            environment[variable] = value
+            let start = ContinuousClock.now
+            let run = try await CapturedRun.run(CurrentEnvironment.sibling("sync-gateway"), environment: environment)
+            #expect(run.status == .exited(78), "\(run.output)")
+            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(run.output.contains(variable), "\(run.output)")
+            #expect(!run.output.contains("HID") && !run.output.contains("DEN"), "\(run.output)")
+        }
+
         @Test func `a second system on the same data, or on the same ports, says so and disturbs nobody`() async throws
         {
             let system = try await RunningSystem.shared()

@@ -43,6 +43,22 @@ import Testing
         }
     }
 
+    @Test func `a secret isn't encrypted with a key that the services don't have`() async throws {
+        let system = try await RunningSystem.shared()
+        let foreign = ["PARTITA_ENCRYPTION_KEYS": String(repeating: "f", count: 64)]
+        let set = try await CapturedRun.run(
+            "/bin/sh",
+            [
+                "-c",
+                "echo x | '\(CurrentEnvironment.sibling("partita"))' secret set foreign --app rchat --data '\(system.directory)'",
+            ],
+            environment: CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }.merging(foreign) { $1 })
+        #expect(set.status == .exited(1), "\(set.output)")
+        #expect(set.output.contains("PARTITA_ENCRYPTION_KEYS"), "\(set.output)")
+        let list = try await run(["secret", "list", "--app", "rchat", "--data", system.directory])
+        #expect(!list.output.contains("foreign"), "\(list.output)")
+    }
+
     @Test func `what the store refuses is told in MongoDB's words, whatever was asked`() async throws {
         let system = try await RunningSystem.shared()
         let name = "Tool\(UUID().uuidString.prefix(8))"

@@ -100,7 +100,11 @@ import Testing
     @Test func `the log says once when what was ready isn't any more, and when it is again`() async throws {
         let readiness = Readiness(age: .zero)
         let isAway = Locked(true)
-        readiness.add("postgres") { if isAway.withLock({ $0 }) { throw Unreachable(description: "it hangs") } }
+        let looks = Locked(0)
+        readiness.add("postgres") {
+            defer { looks.withLock { $0 += 1 } }
+            if isAway.withLock({ $0 }) { throw Unreachable(description: "it hangs") }
+        }
         readiness.add("redis") {}
         let log = InMemoryLogHandler()
         let watch = ReadinessLog(
@@ -108,11 +112,12 @@ import Testing
         let running = Task { try await watch.run() }
         func turns(_ away: Bool, _ count: Int) async throws {
             isAway.withLock { $0 = away }
+            let before = looks.withLock { $0 }
+            // The first look may have begun before; what the last one says may not be written yet.
             let deadline = ContinuousClock.now + .seconds(20)
-            while log.messages.count < count, ContinuousClock.now < deadline {
+            while looks.withLock({ $0 }) < before + 3 || log.messages.count < count, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(1))
             }
-            try await Task.sleep(for: .milliseconds(20))
         }
         // Not ready yet: who waits for it says so.
         try await turns(true, 0)
