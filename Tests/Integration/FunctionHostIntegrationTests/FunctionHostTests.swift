@@ -22,6 +22,7 @@ struct FunctionHostTests {
             .null, .bool(true), .int32(-7), .double(1.5), .double(.infinity), .double(-0.0), .double(1e300),
             .string("a\u{0}ü🎻"),
             .objectId(ObjectId(high: 0x0123_4567_89ab_cdef, low: 7)), .date(-1), .date(1_700_000_000_123),
+            .date(8_640_000_000_000_001), .date(.min),  // beyond JavaScript's times
             .binary(Binary([1, 2, 255, 0], subtype: 0)), .binary(Binary(Array(0..<16), subtype: 4)),
             .binary(Binary([], subtype: 5)),
             .int64(.max), .timestamp(Timestamp(seconds: 5, increment: 6)),
@@ -33,6 +34,13 @@ struct FunctionHostTests {
             let result = try host.call("same", [value]).get()
             #expect(result.isIdentical(to: value), "\(value) came back as \(result)")
         }
+    }
+
+    @Test func `a Date that is no time is refused by that name`() throws {
+        let host = try TestHost(["bad": "exports = () => ({ at: new Date('never') })"])
+        let result = try host.call("bad")
+        #expect(throws: FunctionFailure.self) { try result.get() }
+        if case .failure(let failure) = result { #expect(failure.message.contains("an invalid Date"), "\(failure)") }
     }
 
     @Test func `a thrown error has its message, function and line`() throws {

@@ -139,7 +139,11 @@ extension Prelude {
         const readers = {
           $oid: v => new ObjectId(v), $numberInt: v => Number(v), $numberDouble: v => Number(v), $numberDecimal: v => new Decimal128(v),
           $numberLong: v => Number.isSafeInteger(Number(v)) ? Number(v) : new Long(v),
-          $date: v => new Date(typeof v === "object" ? Number(v.$numberLong) : v),
+          // BSON has later and earlier times than JavaScript: those stay what they are.
+          $date: (v, whole) => {
+            const date = new Date(typeof v === "object" ? Number(v.$numberLong) : v);
+            return Number.isNaN(date.getTime()) ? new Opaque(whole) : date;
+          },
           $binary: (v, whole) => {
             const bytes = fromBase64(typeof v === "string" ? v : v.base64), subtype = parseInt(v.subType ?? whole.$type ?? "0", 16);
             return subtype === 4 && bytes.length === 16 ? new UUID(bytes) : new Binary(bytes, subtype);
@@ -175,6 +179,7 @@ extension Prelude {
           if (value === null) return null;
           if (Array.isArray(value)) return value.map(element => toEJSON(element, isRelaxed, depth + 1) ?? null);
           if (value instanceof Date) {
+            if (Number.isNaN(value.getTime())) throw new TypeError("an invalid Date can't be stored or returned");
             return { $date: isRelaxed && value.getTime() >= 0 ? value.toISOString() : { $numberLong: String(value.getTime()) } };
           }
           if (typeof value.toEJSON === "function") {
