@@ -94,6 +94,12 @@ public final class PostgresClient: Service, PostgresQuerying {
         _ = try await query("SELECT 1")
     }
 
+    /// Throws when the server lately refused a statement for lack of disk or memory, or because it takes no writes.
+    /// - Parameter time: what counts as lately.
+    public func checkShortages(within time: Duration = .seconds(15)) throws(PostgresError) {
+        try configuration.shortages.check(within: time)
+    }
+
     /// How many connections are up.
     public var connectionCount: Int { pool.withLock { $0.connectionCount } }
 

@@ -29,6 +29,9 @@ public struct PostgresConfiguration: Sendable {
     /// Where an operator finds the URL; named where it is to blame.
     public var setting: String?
 
+    /// Of all connections that are made with it.
+    let shortages = Shortages()
+
     public init(url: String) { self.url = url }
 
     /// What keeps libpq from ever connecting with a URL, and what to do; `nil` when nothing does. It quotes nothing of the URL.

@@ -171,19 +171,24 @@ extension PostgresConnection: PostgresQuerying {
         if pending.isEmpty, PQstatus(handle) == CONNECTION_BAD { lose(PostgresError(.connectionLost, lastMessage)) }
     }
 
+    private func noteFailure(_ error: PostgresError) {
+        PostgresMetrics.failures[error.failureClass]?.increment()
+        configuration.shortages.note(error)
+    }
+
     private func take(_ result: Result<PostgresRows, PostgresError>, for entry: PendingQueue.Entry) {
         switch entry {
         case .prepare(let key, let group):
             if case .failure(let error) = result {
                 group.fail(error, at: group.results.count)
-                if error.code == .server { PostgresMetrics.failures[error.failureClass]?.increment() }
+                if error.code == .server { noteFailure(error) }
             }
             statements.prepared(key, successfully: group.failure == nil)
             pending.removeFirst(now: loop.now)
         case .statement(let group):
             if case .failure(let error) = result {
                 group.fail(error, at: group.results.count)
-                if error.code == .server { PostgresMetrics.failures[error.failureClass]?.increment() }
+                if error.code == .server { noteFailure(error) }
                 let isOutdated = error.sqlstate == "26000" || error.sqlstate == "0A000"
                 if isOutdated, group.statements.indices.contains(group.results.count) {
                     group.evicted += statements.forget(sql: group.statements[group.results.count].sql)

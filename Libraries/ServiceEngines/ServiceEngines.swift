@@ -181,6 +181,8 @@ public final class ServiceEngines: Sendable {
     /// Waits for the engines as long as it takes, and sees to it that tables and topics are there.
     private func prepare(_ own: [Migrations]) async throws {
         readiness.add("postgres") { [postgres] in try await postgres.check() }
+        // Reads go on.
+        readiness.add("postgres-writes", isRequired: false) { [postgres] in try postgres.checkShortages() }
         // Without these a service goes on with what it has, so that taking it out of the balancer would only make it worse.
         if let redis { readiness.add("redis", isRequired: false) { try await redis.check() } }
         readiness.add("kafka", isRequired: false) { [admin, pool] in

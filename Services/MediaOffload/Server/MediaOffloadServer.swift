@@ -58,6 +58,8 @@ public enum MediaOffloadServer {
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get(MediaRoute.template) { try await route.handle($0) }
         context.readiness.add("object-store") { try await storage.check() }
+        // It may be there and take nothing, as a full disk does.
+        context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkFailures() }
         return [
             engines.service(migrations: [MediaOffloadMigrations.all], servesUsers: true) {
                 [

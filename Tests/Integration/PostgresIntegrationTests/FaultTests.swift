@@ -90,6 +90,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["53100", "53200", "25006"])
+    func `a server that lacks what writes need is remembered for a while`(_ sqlstate: String) async throws {
+        try await withClient { client in
+            try client.checkShortages()
+            await #expect(throws: PostgresError.self) { try await client.query("select 1 / 0") }
+            try client.checkShortages()
+            await #expect(throws: PostgresError.self) {
+                try await client.query("do $$ begin raise exception 'no' using errcode = '\(sqlstate)'; end $$")
+            }
+            let error = #expect(throws: PostgresError.self) { try client.checkShortages() }
+            #expect(error?.sqlstate == sqlstate)
+            try client.checkShortages(within: .zero)
+            try await client.check()
+        }
+    }
+
     @Test func `the server ends a statement that takes too long`() async throws {
         try await withConnection {
             $0.statementTimeout = .milliseconds(50)

@@ -24,9 +24,13 @@ struct StorageBreakerTests {
 
     @Test func `after the while one is admitted, and a success admits all`() async throws {
         let breaker = StorageBreaker(Broken(isBroken: true), first: .zero, limit: .seconds(3600))
+        try breaker.checkFailures()
         await #expect(throws: ObjectStorageError.self) { try await breaker.delete("a") }
+        #expect(throws: ObjectStorageError.self) { try breaker.checkFailures() }
+        try breaker.checkFailures(within: .zero)
         try await breaker.admit()
         _ = try await breaker.get("a")
+        try breaker.checkFailures()
         for _ in 0..<3 { try await breaker.admit() }
     }
 }

@@ -7,6 +7,7 @@ final class StorageBreaker: ObjectStorage {
         var failures = 0
         /// Until then nobody is admitted; then one, and others later, as long as none has succeeded.
         var closedUntil: ContinuousClock.Instant?
+        var last: (error: ObjectStorageError, at: ContinuousClock.Instant)?
     }
 
     private let storage: any ObjectStorage
@@ -46,6 +47,11 @@ final class StorageBreaker: ObjectStorage {
         }
     }
 
+    /// - Throws: what it failed with within this time, unless something has succeeded since.
+    func checkFailures(within time: Duration = .seconds(15)) throws(ObjectStorageError) {
+        if let last = state.withLock({ $0.last }), last.at + time > .now { throw last.error }
+    }
+
     func check() async throws { try await watching { try await $0.check() } }
 
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws {
@@ -68,6 +74,7 @@ final class StorageBreaker: ObjectStorage {
         } catch let error as ObjectStorageError {
             state.withLock { state in
                 state.failures += 1
+                state.last = (error, .now)
                 state.closedUntil = ContinuousClock.now + delay(state.failures)
             }
             MediaOffloadMetrics.storageFailures.increment()
