@@ -44,11 +44,24 @@ actor ServiceProcess {
                 return child
             },
             decide: { status in
-                Progress.line("\(name) ended (\(status)); starting it again. Its log: \(logFile)")
+                // One that refuses to start says why at the end.
+                let last = if case .exited = status { Self.lastLine(of: logFile) } else { nil as String? }
+                let why = last.map { ": \($0)" } ?? ""
+                Progress.line("\(name) ended (\(status))\(why); starting it again. Its log: \(logFile)")
                 return .startAgain
             })
         try await supervisor.start()
         self.supervisor = supervisor
+    }
+
+    private static func lastLine(of file: String) -> String? {
+        guard let handle = FileHandle(forReadingAtPath: file) else { return nil }
+        defer { try? handle.close() }
+        let size = (try? handle.seekToEnd()) ?? 0
+        guard (try? handle.seek(toOffset: size - min(size, 4096))) != nil, let end = try? handle.readToEnd() else {
+            return nil
+        }
+        return String(decoding: end, as: UTF8.self).split(separator: "\n").last.map(String.init)
     }
 
     /// Waits until the service says that it is ready.
