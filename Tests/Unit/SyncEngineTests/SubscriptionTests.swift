@@ -163,32 +163,31 @@ struct SubscriptionTests {
         #expect(machine.isClosed)
     }
 
+    private func resume(_ history: EpochHistory, from epoch: Int32, _ number: Int64) -> String {
+        let head = Revision(epoch: history.current, number: 200)
+        return history.resumePoint(for: Revision(epoch: epoch, number: number), head: head).description
+    }
+
     @Test func `a checkpoint of a former epoch counts as far as the backup reached`() {
         let history = EpochHistory(current: 3, lastKept: [1: 100, 2: 150])
-        let head = Revision(epoch: 3, number: 200)
-        func resume(_ epoch: Int32, _ number: Int64) -> String {
-            history.resumePoint(for: Revision(epoch: epoch, number: number), head: head).description
-        }
-        #expect(resume(3, 180) == "3.180")
-        #expect(resume(2, 150) == "2.150")
-        #expect(resume(1, 100) == "1.100")
+        #expect(resume(history, from: 3, 180) == "3.180")
+        #expect(resume(history, from: 2, 150) == "2.150")
+        #expect(resume(history, from: 1, 100) == "1.100")
         // From before every epoch: what nobody wrote since the restore has a revision of a former one.
         for (epoch, number) in [(1, 101), (2, 151), (3, 201), (4, 1), (0, 0), (1, 0), (2, 0), (3, 0)]
             as [(Int32, Int64)]
         {
-            #expect(resume(epoch, number) == "0.0")
+            #expect(resume(history, from: epoch, number) == "0.0")
         }
     }
 
     @Test func `epochs that never were are nobody's, and leave those before them as they are`() {
         let history = EpochHistory(current: 179_000_000, lastKept: [1: 100, 2: 150])
-        let head = Revision(epoch: 179_000_000, number: 200)
-        func resume(_ epoch: Int32, _ number: Int64) -> String {
-            history.resumePoint(for: Revision(epoch: epoch, number: number), head: head).description
+        #expect(resume(history, from: 1, 100) == "1.100")
+        #expect(resume(history, from: 2, 150) == "2.150")
+        #expect(resume(history, from: 179_000_000, 200) == "179000000.200")
+        for epoch: Int32 in [3, 4, 178_999_999, 179_000_001] {
+            #expect(resume(history, from: epoch, 1) == "0.0", "\(epoch)")
         }
-        #expect(resume(1, 100) == "1.100")
-        #expect(resume(2, 150) == "2.150")
-        #expect(resume(179_000_000, 200) == "179000000.200")
-        for epoch: Int32 in [3, 4, 178_999_999, 179_000_001] { #expect(resume(epoch, 1) == "0.0", "\(epoch)") }
     }
 }
