@@ -82,7 +82,7 @@ public actor KafkaAdmin {
     /// Ends the client; it throws `closed` from then on.
     public func close() async { await client.close() }
 
-    private func start() throws(KafkaError) -> RDKafkaAdmin { RDKafkaAdmin(handle: try client.native().handle) }
+    private func start() throws(KafkaError) -> RDKafkaAdmin { RDKafkaAdmin(handle: try client.native().asking) }
 
     private func retrying<R: Sendable>(
         until deadline: ContinuousClock.Instant, _ body: () throws(KafkaError) -> R

@@ -41,7 +41,9 @@ public final class KafkaClient: Sendable {
                 // Ends tell a reader when it has all that was there; who doesn't ask for them passes over them.
                 let options = KafkaConsumerOptions(reportsEnds: true)
                 do throws(KafkaError) {
-                    let native = try RDKafkaSharedClient(settings: options.settings(for: configuration), logger: logger)
+                    let native = try RDKafkaSharedClient(
+                        settings: options.settings(for: configuration), plain: configuration.settings([:]),
+                        logger: logger)
                     state = .open(native)
                     return .success(native)
                 } catch {

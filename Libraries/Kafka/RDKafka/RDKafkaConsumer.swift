@@ -19,6 +19,8 @@ final class RDKafkaConsumer: @unchecked Sendable {
     static let invalidOffset = Int64(-1001)  // RD_KAFKA_OFFSET_INVALID
 
     private let handle: RDKafkaHandle
+    /// What brokers are asked through: the same, unless others read through it too.
+    private var asking: RDKafkaHandle { shared?.asking ?? handle }
     private let queue: OpaquePointer
     /// Whose handle it is when others read through it too; `nil` when it is this consumer's own.
     private let shared: RDKafkaSharedClient?
@@ -269,7 +271,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         try check(
             "watermarks of \(partition)",
             rd_kafka_query_watermark_offsets(
-                handle.pointer, partition.topic, partition.partition, &low, &high, timeout.nativeMilliseconds))
+                asking.pointer, partition.topic, partition.partition, &low, &high, timeout.nativeMilliseconds))
         return KafkaWatermarks(low: low, high: high)
     }
 
@@ -284,7 +286,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     /// May block.
     func metadata(_ topic: String, timeout: Duration) throws(KafkaError) -> KafkaTopicMetadata {
-        try RDKafkaMetadata.fetch(handle, topic: topic, timeout: timeout)
+        try RDKafkaMetadata.fetch(asking, topic: topic, timeout: timeout)
     }
 
     /// Leaves the group, commits what is stored, and ends the client. Blocks; answers rebalances itself.

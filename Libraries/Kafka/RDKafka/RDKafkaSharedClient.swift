@@ -10,6 +10,8 @@ import Logging
 /// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; the rest is locked.
 final class RDKafkaSharedClient: @unchecked Sendable {
     let handle: RDKafkaHandle
+    /// For questions: on a connection on which a broker lets a fetch wait, they would wait behind it.
+    let asking: RDKafkaHandle
     /// Where librdkafka puts what concerns the client as a whole.
     private let main: OpaquePointer
     private let readers = Locked(Readers())
@@ -21,7 +23,11 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         var isEnding = false
     }
 
-    init(settings: [String: String], logger: Logger) throws(KafkaError) {
+    /// - Parameters:
+    ///   - settings: of the handle that reads.
+    ///   - plain: of the one that asks.
+    init(settings: [String: String], plain: [String: String], logger: Logger) throws(KafkaError) {
+        asking = try RDKafkaHandle(.producer, settings: plain, events: 0, logger: logger)
         handle = try RDKafkaHandle(
             .consumer, settings: settings, events: RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR, logger: logger)
         let error = rd_kafka_poll_set_consumer(handle.pointer)
@@ -33,15 +39,17 @@ final class RDKafkaSharedClient: @unchecked Sendable {
 
     /// A queue for one more reader.
     func join() throws(KafkaError) -> OpaquePointer {
-        guard let queue = rd_kafka_queue_new(handle.pointer) else { throw KafkaError(.configuration, "out of memory") }
-        readers.withLock { readers in
+        let queue = readers.withLock { readers -> OpaquePointer? in
+            guard !readers.isEnding, let queue = rd_kafka_queue_new(handle.pointer) else { return nil }
             if readers.queues.isEmpty {
                 // Nobody was there to be told of what is past.
                 while let event = rd_kafka_queue_poll(main, 0) { rd_kafka_event_destroy(event) }
                 rd_kafka_queue_forward(main, queue)
             }
             readers.queues.append(queue)
+            return queue
         }
+        guard let queue else { throw KafkaError(.closed, "the client is closed") }
         return queue
     }
 
@@ -79,6 +87,7 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         if isLast {
             rd_kafka_queue_destroy(main)
             handle.destroy()
+            asking.destroy()
         }
     }
 
@@ -92,6 +101,7 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         guard isLast else { return }
         rd_kafka_queue_destroy(main)
         await handle.destroyAside()
+        await asking.destroyAside()
     }
 
     deinit {

@@ -133,8 +133,8 @@ final class DeviceSession: @unchecked Sendable {
         try machine.open(identity, tokenExpiry: expiry(of: claims), now: context.time)
         self.claims = claims
         var hasher = Hasher()
-        hasher.combine(identity.app)
-        hasher.combine(identity.user)
+        hasher.combine(ExactText(identity.app))
+        hasher.combine(ExactText(identity.user))
         socket.allow(
             messagesOf: context.limits.frameBytes, from: context.frames,
             of: UInt64(truncatingIfNeeded: hasher.finalize()))
