@@ -1,4 +1,5 @@
 private import Crdkafka
+import Dispatch
 import EventLoop
 import Logging
 
@@ -84,11 +85,7 @@ final class RDKafkaSharedClient: @unchecked Sendable {
             return readers.isEnding && readers.queues.isEmpty
         }
         rd_kafka_queue_destroy(queue)
-        if isLast {
-            rd_kafka_queue_destroy(main)
-            handle.destroy()
-            asking.destroy()
-        }
+        if isLast { finish() }
     }
 
     /// Ends the client, at once or with its last reader.
@@ -99,9 +96,25 @@ final class RDKafkaSharedClient: @unchecked Sendable {
             return readers.queues.isEmpty
         }
         guard isLast else { return }
+        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+            DispatchQueue.global().async {
+                self.finish()
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Ends both handles. Blocks.
+    private func finish() {
+        // A handle that ends while partitions are being given back can wait for them for ever.
+        if let error = rd_kafka_consumer_close_queue(handle.pointer, main) { rd_kafka_error_destroy(error) }
+        let end = ContinuousClock.now + .seconds(10)
+        while rd_kafka_consumer_closed(handle.pointer) == 0, ContinuousClock.now < end {
+            if let event = rd_kafka_queue_poll(main, 50) { rd_kafka_event_destroy(event) }
+        }
         rd_kafka_queue_destroy(main)
-        await handle.destroyAside()
-        await asking.destroyAside()
+        handle.destroy()
+        asking.destroy()
     }
 
     deinit {
