@@ -184,7 +184,7 @@ let services: [Target] =
     + service(
         "TriggerWorkers", executable: "trigger-workers",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics",
             "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
             "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
@@ -192,7 +192,7 @@ let services: [Target] =
     + service(
         "MediaOffload", executable: "media-offload",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel",
+            "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel",
             "DocumentStore", "EventLoop", "EventStream", "EventTopics",
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",

@@ -33,7 +33,8 @@ extension SigningKeyEvent: EventPayload {
 
     public static let topic = Topic<SigningKeyEvent>(
         "signing-keys", "The public keys that access tokens are checked with.", partitions: 1, cleanup: .compact,
-        key: "{app}/{keyId}", types: [publishedType], writers: [.auth], readers: Topics.services)
+        key: "{app}/{keyId}", types: [publishedType], writers: [.auth],
+        readers: [.syncGateway, .triggerWorkers, .mediaOffload])
 
     public var key: String { Self.key(app: app, keyID: keyID) }
     public var type: String { Self.publishedType }

@@ -1,4 +1,4 @@
-public import AccessTokens
+import AccessTokens
 public import AppRegistry
 import DocumentModel
 public import DocumentStore
@@ -32,9 +32,8 @@ public final class ServiceEngines: Sendable {
     private let usesSecrets: Bool
     public let apps: AppDirectory
     public let store: DocumentStore
-    public let verifier: TokenVerifier
     /// Kept up to date in a service that is made with `servesUsers`.
-    public let shutOut: ShutOut
+    public let access: AccessCheck
     /// This process's name in events and logs.
     public let instance: String
     private let replication: Int?
@@ -75,8 +74,10 @@ public final class ServiceEngines: Sendable {
         registry = AppRegistry(client: postgres, keys: keys)
         apps = AppDirectory(registry: registry, logger: logger)
         store = DocumentStore(client: postgres, logger: logger)
-        verifier = try TokenVerifier()
-        shutOut = ShutOut(client: postgres, loop: context.loops.next(), logger: logger)
+        let verifier = try TokenVerifier()
+        access = AccessCheck(
+            verifier: verifier, shutOut: ShutOut(client: postgres, loop: context.loops.next(), logger: logger),
+            signingKeys: Self.signingKeys(of: verifier, pool: pool, kafka: reading, logger: logger))
         apps.onChange { [store] change in
             switch change {
             case .deployed(let app): store.define(AppStorage(app.definition))
@@ -130,12 +131,15 @@ public final class ServiceEngines: Sendable {
             }
             let shared: [any Service] = [
                 engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.reading),
-                engines.signingKeys,
             ]
             let topics: [any Service] = engines.kafka.embedded ? [] : [engines.topics]
+            let access = engines.access
             let accounts: [any Service] =
                 servesUsers
-                ? [engines.shutOut, engines.shutOut.announcements(pool: engines.pool, kafka: engines.reading)] : []
+                ? [
+                    access.signingKeys, access.shutOut,
+                    access.shutOut.announcements(pool: engines.pool, kafka: engines.reading),
+                ] : []
             let loaded = Loaded(engines: engines, servesUsers: servesUsers, work: work)
             try await ServiceGroup(services: shared + topics + accounts + [loaded], logger: engines.logger).run()
         }
@@ -151,7 +155,7 @@ public final class ServiceEngines: Sendable {
             engines.readiness.set("apps", .ready)
             if servesUsers {
                 do {
-                    try await cancelWhenGracefulShutdown { try await engines.shutOut.waitUntilLoaded() }
+                    try await cancelWhenGracefulShutdown { try await engines.access.waitUntilLoaded() }
                 } catch is CancellationError {
                     return
                 }
@@ -223,9 +227,11 @@ public final class ServiceEngines: Sendable {
         }
     }
 
-    /// Keeps the verifier's keys as the topic has them.
-    private var signingKeys: some Service {
-        StateReader<SigningKeyEvent>(pool: pool, kafka: reading, logger: logger) { [verifier, logger] changes in
+    /// What keeps a verifier's keys as the topic has them.
+    private static func signingKeys(
+        of verifier: TokenVerifier, pool: String, kafka: KafkaClient, logger: Logger
+    ) -> StateReader<SigningKeyEvent> {
+        StateReader(pool: pool, kafka: kafka, logger: logger) { changes in
             for change in changes {
                 switch change {
                 case .removed(let key):

@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 import QueryLanguage
 
 /// The order of documents that no sort orders: that in which they were inserted, or its reverse.

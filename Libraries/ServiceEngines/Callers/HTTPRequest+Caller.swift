@@ -1,4 +1,4 @@
-public import AccessTokens
+import AccessTokens
 public import AppDefinition
 public import DocumentModel
 import Foundation
@@ -10,7 +10,7 @@ extension HTTPRequest {
     /// - Throws: `HTTPError` 401 `InvalidSession`, also when the session has ended or the account is deleted; 403 `UserDisabled`;
     ///   503 `ServiceUnavailable` right after the start, when nobody can tell yet.
     public func caller(
-        of app: String, verifier: TokenVerifier, shutOut: ShutOut, parameter: String? = nil
+        of app: String, access: AccessCheck, parameter: String? = nil
     ) throws(HTTPError) -> RuleUser {
         let bearer = headers["authorization"].flatMap { header in
             header.lowercased().hasPrefix("bearer ") ? String(header.dropFirst("bearer ".count)) : nil
@@ -19,14 +19,14 @@ extension HTTPRequest {
             let places = "Authorization: Bearer …" + (parameter.map { ", or ?\($0)=…" } ?? "")
             throw HTTPError(401, code: "InvalidSession", "an access token is needed: \(places)")
         }
+        guard access.isLoaded else { throw HTTPError(503, code: "ServiceUnavailable", "accounts aren't loaded yet") }
         let claims: TokenClaims
         do {
-            claims = try verifier.verify(token, app: app, now: Int64(Date().timeIntervalSince1970))
+            claims = try access.verifier.verify(token, app: app, now: Int64(Date().timeIntervalSince1970))
         } catch {
             throw HTTPError(401, code: "InvalidSession", error.message)
         }
-        guard shutOut.isLoaded else { throw HTTPError(503, code: "ServiceUnavailable", "accounts aren't loaded yet") }
-        switch shutOut.reason(claims) {
+        switch access.shutOut.reason(claims) {
         case nil: break
         case .disabled: throw HTTPError(403, code: "UserDisabled", "user disabled")
         case .deleted: throw HTTPError(401, code: "InvalidSession", "the account is deleted")

@@ -58,7 +58,7 @@ struct BrokerReset: Sendable {
             _ = try await admin.metadata(name)
             return true
         } catch {
-            guard (error as? KafkaError)?.code == .unknownTopic else { throw error }
+            guard error.code == .unknownTopic else { throw error }
             return false
         }
     }

@@ -52,7 +52,7 @@ public enum MediaOffloadServer {
             store: engines.store, storage: breaker, table: table, events: engines.events, publicURL: base,
             logger: logger)
         let route = MediaRoute(
-            apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
+            apps: engines.apps, access: engines.access, store: engines.store,
             table: table,
             storage: breaker, lifetime: configuration[linkLifetime])
         context.http.cors = CORSPolicy(apps: engines.apps)

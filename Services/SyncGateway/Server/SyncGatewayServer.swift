@@ -69,8 +69,7 @@ public enum SyncGatewayServer {
         }
         let epoch = EpochWatch(store: engines.store, logger: logger)
         let gateway = GatewayContext(
-            store: engines.store, committer: committer, apps: engines.apps, verifier: engines.verifier,
-            shutOut: engines.shutOut,
+            store: engines.store, committer: committer, apps: engines.apps, access: engines.access,
             connections: UserConnections(limit: context.configuration[connections]), grants: grants, lease: lease,
             epoch: epoch, presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
@@ -81,7 +80,7 @@ public enum SyncGatewayServer {
         readiness.set(SessionHall.name, .notReady("not positioned yet"))
         let sessions = SessionHall(context: gateway, feed: feed, loops: context.loops.loops, presenceTTL: ttl)
         epoch.onChange { [weak sessions] in sessions?.epochChanged() }
-        engines.shutOut.onShutOut { [weak sessions] in sessions?.shutOutChanged() }
+        engines.access.shutOut.onShutOut { [weak sessions] in sessions?.shutOutChanged() }
         context.http.cors = CORSPolicy(apps: engines.apps)  // for the data API
         context.http.drainCloseCode = .serviceRestart  // devices connect again at once
         context.router.webSocket("/v1/apps/:app/sync") { try sessions.admit($0) }
@@ -90,7 +89,7 @@ public enum SyncGatewayServer {
             loop: context.loops.next(),
             logger: logger)
         let documents = DataAPIRoute(
-            apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
+            apps: engines.apps, access: engines.access, store: engines.store,
             turns: DocumentTurns(connections: engines.connections),
             rules: RuleFunctions(hosts: ruleHosts, store: engines.store, logger: logger))
         context.router.post(DataAPIRoute.template, bodyLimit: DataAPIRoute.bodyLimit) {

@@ -47,7 +47,7 @@ public enum TriggerWorkersServer {
             client: engines.postgres, store: engines.store, turns: turns, functions: functions, effects: effects,
             logs: logs, events: engines.events, logger: logger)
         let call = FunctionCallRoute(
-            apps: engines.apps, verifier: engines.verifier, shutOut: engines.shutOut, store: engines.store,
+            apps: engines.apps, access: engines.access, store: engines.store,
             functions: ClientFunctions(
                 store: engines.store, turns: turns, hosts: functions,
                 rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,

@@ -1,4 +1,3 @@
-import AccessTokens
 import AppRegistry
 import DocumentModel
 import DocumentStore
@@ -14,8 +13,7 @@ struct MediaRoute: Sendable {
     static let template = "/v1/apps/:app/media/:database/:collection/:id/:digest"
 
     let apps: AppDirectory
-    let verifier: TokenVerifier
-    let shutOut: ShutOut
+    let access: AccessCheck
     let store: DocumentStore
     let table: MediaTable
     let storage: any ObjectStorage
@@ -44,7 +42,7 @@ struct MediaRoute: Sendable {
                 collection: try request.parameters.require("collection")),
             id: try request.parameters.require("id"), digest: try request.parameters.require("digest"))
         // An `img` element has to put the token into the URL.
-        let user = try request.caller(of: link.app, verifier: verifier, shutOut: shutOut, parameter: "baas_at").id
+        let user = try request.caller(of: link.app, access: access, parameter: "baas_at").id
         // What isn't there and what the user may not know of aren't told apart.
         guard let partition = try await partition(of: link), let object = try await table.object(of: link) else {
             throw HTTPError(404, code: "MediaNotFound", "no document refers to this")

@@ -163,7 +163,7 @@ final class DeviceSession: @unchecked Sendable {
 
     private func verify(_ token: String) -> TokenClaims? {
         do {
-            let claims = try context.verifier.verify(token, app: app, now: context.wallTime / 1000)
+            let claims = try context.access.verifier.verify(token, app: app, now: context.wallTime / 1000)
             return refusesShutOut(claims) ? nil : claims
         } catch {
             fail(
@@ -175,7 +175,7 @@ final class DeviceSession: @unchecked Sendable {
 
     /// Ends the connection of a user whose account is disabled or deleted, and of a session that has ended.
     private func refusesShutOut(_ claims: TokenClaims) -> Bool {
-        switch context.shutOut.reason(claims) {
+        switch context.access.shutOut.reason(claims) {
         case nil: return false
         case .disabled: fail(.init(code: .userDisabled, message: "the account is disabled"))
         case .deleted: fail(.init(code: .userDisabled, message: "the account is deleted"))

@@ -1,4 +1,3 @@
-import AccessTokens
 import AppRegistry
 import DocumentStore
 import EventLoop
@@ -13,8 +12,7 @@ final class GatewayContext: Sendable {
     let store: DocumentStore
     let committer: GroupCommitter
     let apps: AppDirectory
-    let verifier: TokenVerifier
-    let shutOut: ShutOut
+    let access: AccessCheck
     let connections: UserConnections
     let grants: GrantBook
     let lease: GrantLease
@@ -33,8 +31,8 @@ final class GatewayContext: Sendable {
     let logger: Logger
 
     init(
-        store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, verifier: TokenVerifier,
-        shutOut: ShutOut, connections: UserConnections, grants: GrantBook, lease: GrantLease,
+        store: DocumentStore, committer: GroupCommitter, apps: AppDirectory, access: AccessCheck,
+        connections: UserConnections, grants: GrantBook, lease: GrantLease,
         epoch: EpochWatch, presence: PresenceKeeper,
         producer: EventProducer,
         limits: ConnectionLimits, window: Int, instance: String, logger: Logger
@@ -42,8 +40,7 @@ final class GatewayContext: Sendable {
         self.store = store
         self.committer = committer
         self.apps = apps
-        self.verifier = verifier
-        self.shutOut = shutOut
+        self.access = access
         self.connections = connections
         self.grants = grants
         self.lease = lease

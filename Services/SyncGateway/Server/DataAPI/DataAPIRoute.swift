@@ -1,4 +1,3 @@
-import AccessTokens
 import AppDefinition
 import AppRegistry
 import DocumentModel
@@ -17,8 +16,7 @@ struct DataAPIRoute: Sendable {
     static let bodyLimit = 18 << 20
 
     let apps: AppDirectory
-    let verifier: TokenVerifier
-    let shutOut: ShutOut
+    let access: AccessCheck
     let store: DocumentStore
     let turns: DocumentTurns
     let rules: RuleFunctions
@@ -36,7 +34,7 @@ struct DataAPIRoute: Sendable {
         guard let action = DataAPIAction(rawValue: name) else {
             throw HTTPError(404, code: "NotFound", "the data API has no action \(name)")
         }
-        let caller = try request.caller(of: id, verifier: verifier, shutOut: shutOut)
+        let caller = try request.caller(of: id, access: access)
         let isExtended = Self.answersExtended(request, default: settings.returnsExtendedJSON)
         let call = try self.call(request, action, of: app.definition)
         let description = request.description(service: "data-api", action: name)

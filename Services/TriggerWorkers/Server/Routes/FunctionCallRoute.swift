@@ -1,4 +1,3 @@
-import AccessTokens
 import AppDefinition
 import AppRegistry
 import DocumentModel
@@ -11,15 +10,14 @@ import ServiceEngines
 /// `POST /api/client/v2.0/app/{app}/functions/call`: a client calls a function of the app, or a method of a collection.
 struct FunctionCallRoute: Sendable {
     let apps: AppDirectory
-    let verifier: TokenVerifier
-    let shutOut: ShutOut
+    let access: AccessCheck
     let store: DocumentStore
     let functions: ClientFunctions
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
         let app = try apps.requested(id)
-        let user = try request.caller(of: id, verifier: verifier, shutOut: shutOut)
+        let user = try request.caller(of: id, access: access)
         let body = try request.document()
         guard let name = try body.text("name") else {
             throw HTTPError(400, code: "MissingParameter", "name is missing")
