@@ -85,7 +85,7 @@ let libraries: [Target] = [
     library("HTTPServer", ["Cmicrohttpd", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts", "WebSocket"]),
     library("HTTPClient", ["Ccurl", "EventLoop"]),
     library("Postgres", ["Clibpq", "EventLoop", "Lifecycle", "Logging", "Metrics", "Texts"]),
-    library("Redis", ["Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics", "TLS"]),
+    library("Redis", ["Ccrypto", "Chiredis", "EventLoop", "Lifecycle", "Logging", "Metrics", "TLS"]),
     // a `cnd_timedwait` of its own
     .target(name: "CKafkaWait", path: "Libraries/C/CKafkaWait"),
     library("Kafka", ["CKafkaWait", "Crdkafka", "Cuv", "EventLoop", "Lifecycle", "Logging"]),
@@ -141,7 +141,7 @@ let libraries: [Target] = [
             "EventStream", "EventTopics", "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka",
             "Lifecycle",
             "Logging",
-            "Postgres", "Redis", "Secrets", "ServiceBootstrap",
+            "Postgres", "Redis", "Secrets", "ServiceBootstrap", "SyncEngine",
         ]),
     library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
@@ -249,14 +249,17 @@ let testTargets: [Target] = [
     tests(
         "Unit", "QueryLanguageTests",
         ["DocumentModel", "EventLoop", "FuzzTargets", "QueryLanguage", "SyncEngine", "Vectors"]),
-    tests("Unit", "SyncEngineTests", ["DocumentModel", "QueryLanguage", "SyncEngine"]),
+    .target(
+        name: "MemoryStore", dependencies: ["DocumentModel", "SyncEngine"], path: "Tests/MemoryStore",
+        swiftSettings: settings),
+    tests("Unit", "SyncEngineTests", ["DocumentModel", "MemoryStore", "QueryLanguage", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(
         "Unit", "PartitaClientTests",
         [
-            "DocumentModel", "EventLoop", "HTTPServer", "Logging", "PartitaClient", "SyncEngine", "SyncProtocol",
-            "WebSocket",
+            "DocumentModel", "EventLoop", "HTTPServer", "Logging", "MemoryStore", "PartitaClient", "SyncEngine",
+            "SyncProtocol", "WebSocket",
         ]),
 
     tests(
@@ -303,13 +306,13 @@ let testTargets: [Target] = [
         "Integration", "DumpsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps", "EventLoop",
-            "Postgres", "TestSupport",
+            "Postgres", "SyncEngine", "TestSupport",
         ], resources: [.copy("Fixtures")]),
     tests(
         "Integration", "FunctionsIntegrationTests",
         [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "Functions", "Logging", "Postgres", "TestSupport",
+            "Functions", "Logging", "Postgres", "SyncEngine", "TestSupport",
         ]),
     tests(
         "Integration", "FunctionHostIntegrationTests",
@@ -325,14 +328,14 @@ let testTargets: [Target] = [
         "Integration", "AppsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
-            "Functions", "Logging", "Postgres", "ServiceEngines", "TestSupport",
+            "Functions", "Logging", "Postgres", "ServiceEngines", "SyncEngine", "TestSupport",
         ]),
     tests(
         "Integration", "PermissionsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
             "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
-            "ServiceEngines", "TestSupport",
+            "ServiceEngines", "SyncEngine", "TestSupport",
         ]),
     tests(
         "Integration", "SyncGatewayIntegrationTests",
@@ -347,7 +350,8 @@ let testTargets: [Target] = [
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
-            "Presence", "Redis", "Secrets", "ServiceBootstrap", "ServiceEngines", "TestSupport", "TriggerWorkers",
+            "Presence", "Redis", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "TestSupport",
+            "TriggerWorkers",
         ]),
     tests(
         "Integration", "MediaOffloadIntegrationTests",

@@ -3,6 +3,7 @@ import EventLoop
 public import Lifecycle
 public import Logging
 public import Postgres
+public import SyncEngine
 
 /// Documents, partitions, changes and revisions on Postgres.
 ///
@@ -11,7 +12,7 @@ public import Postgres
 /// commit, partitions in the order of their names.
 public final class DocumentStore: Service {
     /// The largest document, in bytes of its canonical text.
-    public static let maximumDocumentBytes = 16 << 20
+    public static let maximumDocumentBytes = Document.maximumBodyBytes
 
     /// The most bytes of documents that a transaction may meet.
     let maximumTransactionBytes: Int

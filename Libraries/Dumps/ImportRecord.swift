@@ -72,13 +72,13 @@ struct ImportRecord: Sendable {
 enum FileDigest {
     private static let sample = 1 << 20
 
-    /// FNV-1a, 64 bits, over the size, the first and the last megabyte: reading all of a large file would take as long as the import.
+    /// A fingerprint of the size, the first and the last megabyte: reading all of a large file would take as long as the import.
     static func of(_ path: String) throws(DumpError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw DumpError.system(.badFile, "can't open", path) }
         defer { close(descriptor) }
         let size = Int(lseek(descriptor, 0, SEEK_END))
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        var fingerprint = Fingerprint()
         var bytes = [UInt8](repeating: 0, count: sample)
         for start in [0, max(size - sample, 0)] {
             var read = 0
@@ -90,8 +90,8 @@ enum FileDigest {
                 if count == 0 { break }
                 read += count
             }
-            for byte in bytes.prefix(read) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+            fingerprint.add(bytes.prefix(read))
         }
-        return "\(size)-\(String(hash, radix: 16))"
+        return "\(size)-\(String(fingerprint.value, radix: 16))"
     }
 }

@@ -1,3 +1,5 @@
+import Ccrypto
+
 /// A reply of the server.
 public enum RedisValue: Sendable, Hashable {
     case null
@@ -135,6 +137,9 @@ public struct RedisScript: Sendable {
 
     public init(_ source: String) {
         self.source = source
-        digest = SHA1.hex(of: Array(source.utf8))
+        let text = Array(source.utf8)
+        var digest = [UInt8](repeating: 0, count: Int(SHA_DIGEST_LENGTH))
+        SHA1(text, text.count, &digest)
+        self.digest = digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
 }

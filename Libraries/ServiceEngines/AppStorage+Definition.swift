@@ -1,6 +1,6 @@
 import AppDefinition
 import DocumentModel
-public import DocumentStore
+public import SyncEngine
 
 extension AppStorage {
     /// What the document store has to know of an app.

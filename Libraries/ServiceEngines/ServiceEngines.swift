@@ -12,6 +12,7 @@ public import Postgres
 public import Redis
 public import Secrets
 public import ServiceBootstrap
+import SyncEngine
 
 /// What every service on the document store has: clients of the engines, the deployed apps, the document store that knows them, and the
 /// keys that tokens are checked with.

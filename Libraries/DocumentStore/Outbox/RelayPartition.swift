@@ -19,12 +19,11 @@ struct RelayPartition: Hashable, Sendable {
     /// The payload on the channel `partita_changes`; the triggers for other hands write the same.
     var notification: String { "\(app.text)/\(partition.text)" }
 
-    /// The shard that publishes it, by FNV-1a.
+    /// The shard that publishes it.
     func shard(of count: Int) -> Int {
-        var hash: UInt32 = 2_166_136_261
-        for byte in app.text.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-        hash = (hash ^ 0x2F) &* 16_777_619
-        for byte in partition.text.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-        return Int(hash % UInt32(count))
+        var hash = Fingerprint32(app.text)
+        hash.add(UInt8(ascii: "/"))
+        hash.add(partition.text)
+        return Int(hash.value % UInt32(count))
     }
 }

@@ -1,5 +1,6 @@
 import DocumentModel
 import QueryLanguage
+import SyncEngine
 
 extension DocumentCollection {
     /// Runs writes in one transaction, in their order.

@@ -52,7 +52,7 @@ extension DocumentCollection {
     private func commit(
         _ load: Load, storage: AppStorage, _ hook: (@Sendable (LoadResult, PostgresTransaction) async throws -> Void)?
     ) async throws -> LoadResult {
-        var plan = WritePlan(storage: storage)
+        var plan = TablePlan(storage: storage)
         let stamp = WriteStamp.server(at: Int64(Date().timeIntervalSince1970 * 1000))
         let clocks = FieldClocks(inserted: stamp, revision: WritePlan.pending)
         for entry in load.entries {
@@ -107,7 +107,7 @@ private struct Load: Sendable {
             let (document, id) = try document.storable()
             guard ids.insert(ExactText(id)).inserted else { throw DocumentStoreError(duplicateId: document, in: table) }
             try storage.check(document, in: table.namespace)
-            entries.append(Entry(place: place, id: id, document: document, body: try document.storedBody()))
+            entries.append(Entry(place: place, id: id, document: document, body: try document.checkedBody()))
         } catch {
             failures[place] = error
         }

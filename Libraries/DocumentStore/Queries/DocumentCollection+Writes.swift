@@ -1,6 +1,7 @@
 public import DocumentModel
 import Postgres
 import QueryLanguage
+import SyncEngine
 
 extension DocumentCollection {
     /// Documents that are locked and written together by `updateMany` and `deleteMany`.

@@ -1,6 +1,7 @@
 import DocumentModel
 import Postgres
 import QueryLanguage
+import SyncEngine
 
 extension DocumentSession {
     /// What is to be changed: parsed once for the call.

@@ -1,5 +1,6 @@
 public import DocumentModel
 import QueryLanguage
+import SyncEngine
 
 /// A document that a write met: as it was, and as it will be. One of them may be missing; both are the same where the write changed
 /// nothing.

@@ -15,7 +15,7 @@ public actor DocumentSession {
     let transaction: PostgresTransaction
     /// Whether what is written must be readable by later statements of the session.
     private let flushes: Bool
-    var plan: WritePlan
+    var plan: TablePlan
     /// What the writes that are under way may know of documents; `nil` where they may know all.
     var review: (any WriteReview)?
     let now: Int64
@@ -41,7 +41,7 @@ public actor DocumentSession {
         self.storage = storage
         self.transaction = transaction
         self.flushes = flushes
-        plan = WritePlan(storage: storage)
+        plan = TablePlan(storage: storage)
         now = Int64(Date().timeIntervalSince1970 * 1000)
     }
 

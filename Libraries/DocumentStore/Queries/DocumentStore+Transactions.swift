@@ -1,5 +1,6 @@
 import DocumentModel
 public import Postgres
+import SyncEngine
 
 /// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: what it does
 /// commits together with the documents, and what it throws rolls them back. Here a consumer claims its event.

@@ -1,6 +1,7 @@
 import DocumentModel
 import Postgres
 import QueryLanguage
+import SyncEngine
 
 /// A filter as an SQL condition that every matching document meets. Where it is exact nothing else meets it either; where not,
 /// the filter itself decides about what Postgres returns.

@@ -1,6 +1,7 @@
 import DocumentModel
 import EventLoop
 import Postgres
+import SyncEngine
 
 /// What the reads of a transaction have seen, so that a write of something that others have changed since is a conflict: reads
 /// themselves see what is committed at each statement.

@@ -31,7 +31,7 @@ struct UnlockedUpdate {
             throw DocumentStoreError(query: error, .badFilter)
         }
         let key = WritePlan.Key(target.table.namespace, id: id)
-        var plan = WritePlan(storage: storage)
+        var plan = TablePlan(storage: storage)
         plan.hold(target.table, id: id, row: read)
         let updated = try plan.update(key, of: target, with: update, operation: operation, now: now)
         if !updated.isModified { return updated }

@@ -1,6 +1,7 @@
 import DocumentModel
 import EventLoop
 import Postgres
+import SyncEngine
 
 /// Knows which table holds which collection, and makes tables.
 final class CollectionTables: Sendable {

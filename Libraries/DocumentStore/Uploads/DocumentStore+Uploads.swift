@@ -1,32 +1,17 @@
 import DocumentModel
 import Postgres
-import SyncEngine
+public import SyncEngine
 
 extension DocumentStore {
     /// How long a statement of a commit waits for a lock: below `deadlock_timeout`, so that nobody is chosen as a victim.
     static let lockTimeout = Duration.milliseconds(500)
 
-    /// Commits the uploads of devices of one app in one transaction, and answers each.
-    ///
-    /// A bad changeset doesn't harm the others. One that stays locked out for all attempts gets a ``DocumentStoreError`` with code
-    /// `busy`, which says nothing about it: the caller tries again. When Postgres fails, all get its error; whether they
-    /// were committed may then be unknown, and sending them again is right, since a changeset is applied once only.
-    public func commit(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>] {
-        var results: [Result<UploadResult, any Error>?] = Array(repeating: nil, count: uploads.count)
-        for attempt in 0..<5 {
-            let open = uploads.indices.filter { results[$0] == nil }
-            if open.isEmpty { break }
-            if attempt > 0 { try await Task.sleep(for: .milliseconds(Int.random(in: 1...(5 << attempt)))) }
-            for (place, result) in zip(open, try await self.attempt(open.map { uploads[$0] }, app: app)) {
-                results[place] = result
-            }
-        }
-        return results.map { $0 ?? .failure(DocumentStoreError.lockedOut) }
-    }
-
-    /// Tries once. `nil` for an upload that is locked out, a failure for one that meets something in the database that has to be
-    /// mended: nothing of these is committed, and the others go on.
-    func attempt(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>?] {
+    /// Commits the uploads of devices of one app in one transaction, and answers each: `nil` for one that needs what somebody else has
+    /// locked, or a failure (`unavailable`) for one that meets something in the database that has to be mended. Nothing of these is
+    /// committed, and they harm no others; the caller tries them again.
+    /// - Throws: what Postgres throws; whether something was committed may then be unknown, and sending it again is right, since a
+    ///   changeset is applied once only.
+    public func commit(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>?] {
         let storage = try storage(of: app)
         let keys = uploads.map { UploadFaults.Key($0, app: app) }
         let (tables, failures) = try await tables(for: uploads, storage: storage)
@@ -160,13 +145,6 @@ extension DocumentStore {
         }
         return (tables, failures)
     }
-}
-
-extension OperationRejection.Code {
-    /// A unique index has the value already.
-    public static let duplicateKey = Self(rawValue: "duplicateKey")
-    /// The database can't hold the document.
-    public static let notStorable = Self(rawValue: "notStorable")
 }
 
 extension PostgresError {

@@ -3,6 +3,7 @@ import EventLoop
 public import Lifecycle
 import Logging
 import Metrics
+public import SyncEngine
 
 /// Commits the uploads of many devices together: what arrives while a commit runs goes with the next one, so that the locks and
 /// the flush to disk are paid once per batch.
@@ -141,7 +142,7 @@ public final class GroupCommitter: Service {
         metrics.batchSize.record(batch.count)
         let start = ContinuousClock.now
         do {
-            let results = try await store.attempt(batch.map(\.upload), app: lane.app)
+            let results = try await store.commit(batch.map(\.upload), app: lane.app)
             metrics.commit.record(ContinuousClock.now - start)
             var again: [Waiting] = []
             for (waiting, result) in zip(batch, results) {

@@ -1,12 +1,14 @@
 import DocumentModel
+import Glibc
 import Postgres
+import QueryLanguage
 import SyncEngine
 
 /// The uploads of many devices of one app, committed in one transaction of two round trips.
 ///
 /// 1. Locks documents, reads counters, grants and heads. What somebody else has locked is not waited for: its changesets
 ///    leave the batch and are tried again, so an open transaction stalls itself and not the others.
-/// 2. Applies the changesets one after the other in memory (``UploadWork``); a rejected one leaves no trace but its refusal.
+/// 2. Decides about the changesets one after the other in memory (`UploadDecision`); a rejected one leaves no trace but its refusal.
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and
 ///    commits, all in one write.
 struct UploadBatch {
@@ -21,17 +23,17 @@ struct UploadBatch {
     /// - Returns: the results, `nil` for an upload that needs something that is locked, of which nothing is committed.
     /// - Throws: what Postgres throws; then nothing is committed, unless the outcome is unknown.
     func commit(on client: PostgresClient) async throws -> (results: [UploadResult?], heads: [CommittedHead]) {
-        let (work, rows) = try await client.withTransaction { transaction in
-            var work = try await read(in: transaction)
-            for index in uploads.indices { work.apply(uploads[index], at: index, refusal: refusal) }
-            return (work, try await transaction.commit(with: work.statements))
+        let (decision, rows) = try await client.withTransaction { transaction in
+            var decision = try await read(in: transaction)
+            for index in uploads.indices { decision.apply(uploads[index], at: index, refusal: refusal) }
+            return (decision, try await transaction.commit(with: decision.statements(tables: tables.values)))
         }
-        let heads = work.plan.isEmpty ? [] : try CommittedHead.all(from: rows[0])
-        return (work.results(heads: heads), heads)
+        let heads = decision.plan.isEmpty ? [] : try CommittedHead.all(from: rows[0])
+        return (decision.results(heads: heads), heads)
     }
 
-    private func read(in transaction: PostgresTransaction) async throws -> UploadWork {
-        var work = UploadWork(storage: storage, tables: tables, count: uploads.count)
+    private func read(in transaction: PostgresTransaction) async throws -> UploadDecision {
+        var decision = UploadDecision(storage: storage, count: uploads.count, interruption: Self.limit)
         let wanted = Wanted(uploads: uploads, storage: storage, tables: tables)
         let locks = wanted.ids.map { PostgresStatement($0.table.lockStatement, [.textArray($0.ids)]) }
         let app = PostgresValue.text(storage.app)
@@ -54,19 +56,19 @@ struct UploadBatch {
                     ]),
                 PostgresStatement(UploadSQL.heads, [app, .textArray(wanted.partitions.map(\.text))]),
             ])
-        for row in results[1] { try work.take(counter: row) }
+        for row in results[1] { try decision.take(counter: row) }
         for (place, lock) in wanted.ids.enumerated() {
-            for row in results[2 + place] { try work.take(document: row, of: lock.table) }
+            for row in results[2 + place] { try decision.take(document: row, of: lock.table) }
         }
-        for row in results[2 + locks.count] { try work.take(grant: row) }
-        for row in results[3 + locks.count] { try work.take(head: row) }
-        try await readOutcomes(for: &work, in: transaction)
-        return work
+        for row in results[2 + locks.count] { try decision.take(grant: row) }
+        for row in results[3 + locks.count] { try decision.take(head: row) }
+        try await readOutcomes(for: &decision, in: transaction)
+        return decision
     }
 
     /// What is to be said again about changesets that are sent again; a round trip that is needed for these only.
-    private func readOutcomes(for work: inout UploadWork, in transaction: PostgresTransaction) async throws {
-        let known = uploads.indices.filter { work.isKnown(uploads[$0]) }
+    private func readOutcomes(for decision: inout UploadDecision, in transaction: PostgresTransaction) async throws {
+        let known = uploads.indices.filter { decision.isKnown(uploads[$0]) }
         if known.isEmpty { return }
         let rows = try await transaction.query(
             UploadSQL.outcomes,
@@ -77,21 +79,40 @@ struct UploadBatch {
             ])
         for row in rows {
             let (place, text) = try row.decode((Int, String).self)
-            work.knownOutcomes[known[place - 1]] = try UploadOutcome(text: text)
+            decision.take(try UploadOutcome(text: text), at: known[place - 1])
         }
+    }
+
+    /// What the rules may take of the processor for all operations of a changeset, while nobody's changesets are decided. It is this
+    /// thread's time, since a busy machine is no fault of a device.
+    private static let timeLimit = Duration.seconds(1)
+
+    /// Of one changeset, from now on.
+    private static func limit() -> Interruption {
+        let end = threadTime + timeLimit
+        return Interruption {
+            threadTime < end ? nil : QueryError(code: 50, message: "the changeset takes too long to be applied")
+        }
+    }
+
+    /// What this thread has had of the processor.
+    private static var threadTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     /// What has to be read, each once.
     private struct Wanted {
         var counters: [UploadCounter.Key] = []
-        var grants: [UploadWork.GrantKey] = []
+        var grants: [UploadDecision.GrantKey] = []
         var partitions: [ExactText] = []
         var ids: [(table: CollectionTable, ids: [String?])] = []
 
         init(uploads: [Upload], storage: AppStorage, tables: [ExactText: CollectionTable]) {
             var byTable: [ExactText: Set<ExactText>] = [:]
             var counters: Set<UploadCounter.Key> = []
-            var grants: Set<UploadWork.GrantKey> = []
+            var grants: Set<UploadDecision.GrantKey> = []
             var partitions: Set<ExactText> = []
             for upload in uploads {
                 counters.insert(upload.counter)
@@ -119,6 +140,33 @@ struct UploadBatch {
     }
 }
 
+extension UploadDecision {
+    fileprivate mutating func take(counter row: PostgresRow) throws {
+        let (user, device, partition, version) = try row.decode((String, String, String, Int64?).self)
+        let counter = try version.map { UploadCounter(lastVersion: $0, recent: try row.decode(4, as: [UInt8].self)) }
+        take(counter ?? UploadCounter(), of: .init(user: user, device: device, partition: partition))
+    }
+
+    fileprivate mutating func take(document row: PostgresRow, of table: CollectionTable) throws {
+        let id = try row.decode(0, as: String.self)
+        if try row.decode(8, as: Bool.self) {
+            takeLocked(table.namespace, id: id)
+        } else {
+            take(try DocumentRow(row).map(WorkingDocument.State.init), of: table.namespace, id: id)
+        }
+    }
+
+    fileprivate mutating func take(grant row: PostgresRow) throws {
+        let (partition, user, mayWrite) = try row.decode((String, String, Bool).self)
+        take(mayWrite: mayWrite, .init(partition: Partition(text: partition), user: user))
+    }
+
+    fileprivate mutating func take(head row: PostgresRow) throws {
+        let (partition, epoch, number) = try row.decode((String, Int32?, Int64?).self)
+        take(head: Revision(epoch: epoch ?? 1, number: number ?? 0), of: Partition(text: partition))
+    }
+}
+
 extension Duration {
     /// Whole milliseconds, at least 1.
     var milliseconds: Int64 {
@@ -126,16 +174,7 @@ extension Duration {
     }
 }
 
-/// Where a partition stands after a commit.
-public struct CommittedHead: Hashable, Sendable {
-    public var partition: Partition
-    public var revision: Revision
-
-    public init(partition: Partition, revision: Revision) {
-        self.partition = partition
-        self.revision = revision
-    }
-
+extension CommittedHead {
     /// Reads the answer to ``CommitSQL/number``.
     static func all(from rows: PostgresRows) throws -> [CommittedHead] {
         try rows.map { row in

@@ -2,6 +2,7 @@ import DocumentModel
 import EventLoop
 import Logging
 import Postgres
+import SyncEngine
 
 /// Changesets that can't be committed until somebody has mended the database: by the collections that they write, so that what
 /// writes others goes on.

@@ -1,4 +1,5 @@
 import Metrics
+import SyncEngine
 
 /// What is measured of uploads.
 struct UploadMetrics: Sendable {

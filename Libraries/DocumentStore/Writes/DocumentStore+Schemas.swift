@@ -1,5 +1,6 @@
 public import DocumentModel
 import Postgres
+import SyncEngine
 
 extension DocumentStore {
     /// Says what the documents of an app's collections must look like, for the triggers on their tables, which check what other

@@ -62,6 +62,10 @@ public struct OperationRejection: Error, Hashable, Sendable {
         public static let wrongPartition = Code(rawValue: "wrongPartition")
         /// The document would grow beyond the limit.
         public static let documentTooLarge = Code(rawValue: "documentTooLarge")
+        /// A unique index has the value already.
+        public static let duplicateKey = Code(rawValue: "duplicateKey")
+        /// The database can't hold the document.
+        public static let notStorable = Code(rawValue: "notStorable")
         /// The server has a changeset under this version for so long that it can't tell whether it is this one.
         public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
         /// The device has given it up: each connection that carried it ended before it was answered.
@@ -89,4 +93,8 @@ extension OperationRejection {
     /// Of an operation whose `_id` is missing or can't be one.
     public static let noId = OperationRejection(
         code: .badId, reason: "an _id can't be missing, an array, a regular expression or undefined", path: "_id")
+
+    /// Of an operation whose `_id` is one in MongoDB, and too large for an index of Postgres.
+    public static let largeId = OperationRejection(
+        code: .badId, reason: "an _id has at most 1,024 bytes, and no NUL as a string", path: "_id")
 }

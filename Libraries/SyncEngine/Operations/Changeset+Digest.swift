@@ -1,33 +1,35 @@
 import DocumentModel
 
 extension Changeset {
-    /// A fingerprint of what the changeset says (FNV-1a over its canonical text), the same whenever and wherever it is sent.
-    ///
-    /// It tells a changeset that is sent again from another one under the same version; it is no protection against forgery.
+    /// Tells whether two changesets of one device under one version are the same: a ``Fingerprint`` of the clock and of the
+    /// operations with their incarnations and bases. A device sends a changeset again exactly as it was; stores that were cloned
+    /// or restored make others, if only by their clocks.
     public var digest: UInt64 {
         var bytes: [UInt8] = []
-        func append(_ text: String) {
-            bytes.append(contentsOf: text.utf8)
+        func append(_ revision: Revision?) {
+            bytes.append(contentsOf: (revision?.description ?? "-").utf8)
             bytes.append(0)
         }
-        append("\(version) \(clock.bits)")
+        bytes.append(contentsOf: "\(clock.bits)".utf8)
+        bytes.append(0)
         for operation in operations {
-            append(operation.collection)
-            append(operation.id.idText ?? "")
-            append(operation.incarnation?.description ?? "")
-            append(operation.base?.description ?? "")
+            // Quoted, so that nothing in it is taken for what follows.
+            ExtendedJSON.append(string: operation.collection, to: &bytes)
+            ExtendedJSON.append(operation.id, mode: .exact, to: &bytes)
+            append(operation.incarnation)
+            append(operation.base)
             switch operation.kind {
             case .insert(let document):
-                append("insert")
+                bytes.append(UInt8(ascii: "i"))
                 ExtendedJSON.append(document, mode: .exact, to: &bytes)
             case .update(let operators, let arrayFilters):
-                append("update")
+                bytes.append(UInt8(ascii: "u"))
                 ExtendedJSON.append(operators, mode: .exact, to: &bytes)
-                for filter in arrayFilters { ExtendedJSON.append(filter, mode: .exact, to: &bytes) }
+                ExtendedJSON.append(.array(arrayFilters.map(Value.document)), mode: .exact, to: &bytes)
             case .delete:
-                append("delete")
+                bytes.append(UInt8(ascii: "d"))
             }
         }
-        return bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return Fingerprint(bytes).value
     }
 }

@@ -2,6 +2,7 @@ import AppDefinition
 import DocumentModel
 import DocumentStore
 import ServiceEngines
+import SyncEngine
 
 /// What an app declares of its collections, on its way into Postgres: indexes, and the schemas for other hands.
 struct DeclaredCollections {

@@ -2,6 +2,7 @@ import AppRegistry
 import DocumentModel
 import DocumentStore
 import ServiceEngines
+import SyncEngine
 
 /// `partita index list|create|drop`.
 enum IndexCommands {

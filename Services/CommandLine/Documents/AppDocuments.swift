@@ -4,6 +4,7 @@ import Foundation
 import FunctionProtocol
 import Functions
 import ServiceEngines
+import SyncEngine
 
 /// The documents of an app, as the commands `documents …` reach them: as the administrator, whom no rule concerns.
 ///

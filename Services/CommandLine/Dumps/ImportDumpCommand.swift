@@ -3,6 +3,7 @@ import DocumentModel
 import DocumentStore
 import Dumps
 import ServiceEngines
+import SyncEngine
 
 /// `partita import-dump DIRECTORY`.
 enum ImportDumpCommand {

@@ -9,6 +9,7 @@ import Functions
 import Logging
 import Postgres
 import ServiceEngines
+import SyncEngine
 import TestSupport
 
 /// The app `rchat` on a document store of its own. Its functions run in host processes; its triggers run when `settle` is called,

@@ -146,7 +146,7 @@ struct CollectionTests {
             try await collection(fixture).updateOne(["_id": "a"], ["$set": ["x": 5]])
             let result = try await fixture.commit(
                 .of(2, [.update("a", ["$set": ["x": 1, "y": 1]], incarnation: base, base: base)], in: partition))
-            #expect(result.acknowledgement?.lost == [LostWrite(operation: 0, paths: ["x"])])
+            #expect(result.acknowledgement?.lost == [LostWrite(operation: 0, reason: .overwritten, paths: ["x"])])
         }
     }
 

@@ -96,7 +96,7 @@ struct OtherHandsTests {
             let base = Revision(epoch: 1, number: 1)
             let write = Operation.update("a", ["$set": ["x": 1, "y": 1]], incarnation: base, base: base)
             let result = try await fixture.commit(.of(2, [write], in: partition))
-            #expect(result.acknowledgement?.lost == [LostWrite(operation: 0, paths: ["x"])])
+            #expect(result.acknowledgement?.lost == [LostWrite(operation: 0, reason: .overwritten, paths: ["x"])])
             let document = try await fixture.document("a")
             #expect(document?["x"]?.int64Value == 7)
             #expect(document?["y"]?.int64Value == 1)

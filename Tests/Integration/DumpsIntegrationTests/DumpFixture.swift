@@ -4,6 +4,7 @@ import Dumps
 import EventLoop
 import Foundation
 import Postgres
+import SyncEngine
 import TestSupport
 
 /// A store of an app on a database of its own, and a folder that is removed afterwards.

@@ -7,6 +7,7 @@ import FunctionProtocol
 import Functions
 import Logging
 import Postgres
+import SyncEngine
 import TestSupport
 
 /// A pool of host processes, and a document store for what the functions ask.

@@ -6,6 +6,7 @@ import FunctionProtocol
 import Functions
 import Logging
 import Postgres
+import SyncEngine
 import TestSupport
 
 /// A document store under the data rules of a small app, for people who call it.

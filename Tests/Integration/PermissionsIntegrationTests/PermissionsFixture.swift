@@ -14,6 +14,7 @@ import Permissions
 import Postgres
 import ServiceBootstrap
 import ServiceEngines
+import SyncEngine
 import TestSupport
 
 /// Permissions in this process, on real engines, for all tests: users and partitions keep them apart.

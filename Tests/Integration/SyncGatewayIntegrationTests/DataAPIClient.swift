@@ -5,6 +5,7 @@ import DocumentStore
 import Foundation
 import FoundationNetworking
 import ServiceEngines
+import SyncEngine
 import TestSupport
 
 /// Somebody who calls the data API of an app.

@@ -15,6 +15,7 @@ import Metrics
 import Postgres
 import ServiceBootstrap
 import ServiceEngines
+import SyncEngine
 import SyncGateway
 import TestSupport
 

@@ -7,6 +7,7 @@ import EventLoop
 import Glibc
 import Postgres
 import ServiceEngines
+import SyncEngine
 import TestSupport
 import Testing
 

@@ -17,6 +17,7 @@ import Redis
 import Secrets
 import ServiceBootstrap
 import ServiceEngines
+import SyncEngine
 import TestSupport
 import TriggerWorkers
 

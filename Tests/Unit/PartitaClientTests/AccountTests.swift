@@ -43,7 +43,7 @@ struct AccountTests {
             let app = try await fixture.app("phone")
             let session = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
             let room = try await session.openPartition("room=1", waitForFirstSync: true)
-            try await room.write { $0.insert("Message", ["_id": "m1"]) }
+            try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1"]) }
             try await app.logOut()
             #expect(try await app.session() == nil)
             #expect(await fixture.backend.calls.last == "DELETE /auth/session")

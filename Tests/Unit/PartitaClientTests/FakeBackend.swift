@@ -1,12 +1,18 @@
 import DocumentModel
 import Foundation
+import MemoryStore
 import PartitaClient
 import SyncEngine
 import SyncProtocol
 
 /// A backend in memory behind the client's two transports: accounts, partitions, and a gateway that speaks the real frames.
 actor FakeBackend: HTTPTransport, SyncTransport {
-    private(set) var partitions: [Partition: FakePartition] = [:]
+    private var store = MemoryStore(
+        storage: AppStorage(
+            app: "chat", syncDatabase: "chat", partitionKey: "room", syncedCollections: ["Message"]
+        ) { _, document in
+            document["forbidden"] == nil ? nil : .init(reason: "forbidden", path: "forbidden")
+        })
     private(set) var calls: [String] = []
     private(set) var refreshes = 0
     private(set) var hellos: [DeviceFrame.Hello] = []
@@ -144,36 +150,44 @@ actor FakeBackend: HTTPTransport, SyncTransport {
             let answer = write(changeset, device: devices[number] ?? "", in: upload.partition)
             if losesAnswers { continue }
             switch answer {
-            case .ack(let revision, let lost):
+            case .acknowledged(let ack):
                 send(
                     .ack(
                         .init(
-                            partition: upload.partition, version: changeset.version, revision: revision, lost: lost)),
+                            partition: upload.partition, version: changeset.version, revision: ack.revision,
+                            lost: ack.lost)),
                     to: number)
             case .rejected(let reason):
                 send(
                     .rejected(.init(partition: upload.partition, version: changeset.version, reason: reason)),
                     to: number)
             case .forked: send(.forked(partition: upload.partition, version: changeset.version), to: number)
-            case .gap:
+            case .outOfOrder, nil:
                 subscriptions[number]?[upload.partition] = nil
                 send(.error(.init(code: .versionGap, message: "gap", partition: upload.partition)), to: number)
             }
         }
     }
 
+    /// The documents of the partition that tests open first.
+    var documents: [DocumentKey: StoredDocument] { store[ClientFixture.partition].documents }
+
     /// Commits a changeset, and gives it to all who have the partition open.
     @discardableResult
-    func write(_ changeset: Changeset, device: String, in partition: Partition) -> FakePartition.Answer {
-        let before = partitions[partition]?.head ?? FakePartition().head
-        let (answer, changes) = partitions[partition, default: FakePartition()].commit(changeset, device: device)
-        guard let to = changes.last?.revision else { return answer }
-        let download = Download(from: before, to: to, changes: changes)
-        let frame = LiveFrame(from: before, to: to, byteCount: 1, payload: download)
-        for number in subscriptions.keys.sorted() {
-            perform(subscriptions[number]?[partition]?.received(frame, queued: 0) ?? [], partition, number)
+    func write(_ changeset: Changeset, device: String, in partition: Partition) -> UploadResult? {
+        let upload = Upload(
+            user: "ada", device: device, partition: partition, changeset: changeset, time: changeset.clock)
+        let (results, all) = store.commit([upload])
+        for changes in all {
+            let download = Download(from: changes.before, to: changes.after, changes: changes.changes)
+            let frame = LiveFrame(from: changes.before, to: changes.after, byteCount: 1, payload: download)
+            for number in subscriptions.keys.sorted() {
+                perform(
+                    subscriptions[number]?[changes.partition]?.received(frame, queued: 0) ?? [], changes.partition,
+                    number)
+            }
         }
-        return answer
+        return results[0]
     }
 
     // MARK: Permissions
@@ -195,8 +209,9 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 perform(subscriptions[number]?[partition]?.granted(access) ?? [], partition, number)
             case .attach: perform(subscriptions[number]?[partition]?.attached() ?? [], partition, number)
             case .readChunk(let after):
-                let chunk = partitions[partition, default: FakePartition()]
-                    .chunk(after: after, device: devices[number] ?? "")
+                let from = EpochHistory(current: store.epoch).resumePoint(for: after, head: store[partition].head)
+                let chunk = store.chunk(
+                    of: partition, from: from, limit: 10, device: devices[number] ?? "", user: "ada")
                 perform(subscriptions[number]?[partition]?.chunkRead(chunk, queued: 0) ?? [], partition, number)
             case .sendSubscribed(let access, let head, let lastVersion):
                 send(

@@ -11,9 +11,9 @@ struct SyncTests {
             var snapshots = try await second.observe("Message", ["text": ["$exists": true]]).makeAsyncIterator()
             #expect(await snapshots.next()?.documents.isEmpty == true)
 
-            try await first.write { $0.insert("Message", ["_id": "m1", "text": "hello"]) }
+            try await first.write { $0.insert("Message", ["_id": "m1", "room": "room=1", "text": "hello"]) }
             let snapshot = await snapshots.next()
-            #expect(snapshot?.inserted == [["_id": "m1", "text": "hello"]])
+            #expect(snapshot?.inserted == [["_id": "m1", "room": "room=1", "text": "hello"]])
 
             try await second.write { $0.update("Message", id: "m1", ["$set": ["text": "changed"]]) }
             #expect(try await eventually { try await first.document("Message", id: "m1")?["text"] == "changed" })
@@ -27,11 +27,11 @@ struct SyncTests {
             let session = try await fixture.session("phone")
             let room = try await session.openPartition("room=1", waitForFirstSync: true)
             await session.goOffline()
-            try await room.write { $0.insert("Message", ["_id": "m1", "count": 1]) }
+            try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1", "count": 1]) }
             try await room.write { $0.update("Message", id: "m1", ["$inc": ["count": 1]]) }
             #expect(try await room.document("Message", id: "m1")?["count"] == 2)
             #expect(try await room.pending().count == 2)
-            #expect(await fixture.backend.partitions[ClientFixture.partition]?.documents.isEmpty != false)
+            #expect(await fixture.backend.documents.isEmpty)
 
             await session.goOnline()
             try await room.waitForUploads()
@@ -44,12 +44,12 @@ struct SyncTests {
         try await ClientFixture.with { fixture in
             let room = try await fixture.session("phone").openPartition("room=1", waitForFirstSync: true)
             await fixture.backend.set(losesAnswers: true)
-            try await room.write { $0.insert("Message", ["_id": "m1", "count": 0]) }
+            try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1", "count": 0]) }
             for _ in 0..<5 { try await room.write { $0.update("Message", id: "m1", ["$inc": ["count": 1]]) } }
             #expect(
                 try await eventually {
-                    let documents = await fixture.backend.partitions[ClientFixture.partition]?.documents
-                    return documents?.values.first?.document["count"] == 5
+                    let documents = await fixture.backend.documents
+                    return documents.values.first?.document["count"] == 5
                 })
             await fixture.backend.dropConnections()
             await fixture.backend.set(losesAnswers: false)
@@ -64,7 +64,7 @@ struct SyncTests {
             let app = try await fixture.app("phone")
             let session = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
             let room = try await session.openPartition("room=1", waitForFirstSync: true)
-            try await room.write { $0.insert("Message", ["_id": "m1", "text": "kept"]) }
+            try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1", "text": "kept"]) }
             try await room.waitForUploads()
             await fixture.backend.set(isDown: true)
             try await room.write { $0.update("Message", id: "m1", ["$set": ["text": "later"]]) }
@@ -77,7 +77,7 @@ struct SyncTests {
             await fixture.backend.set(isDown: false)
             await again.goOnline()
             try await reopened.waitForUploads()
-            let stored = await fixture.backend.partitions[ClientFixture.partition]?.documents.values.first
+            let stored = await fixture.backend.documents.values.first
             #expect(stored?.document["text"] == "later")
         }
     }
@@ -87,7 +87,7 @@ struct SyncTests {
             for number in 1...35 as ClosedRange<Int64> {
                 let operation = Operation(
                     collection: "Message", id: .int64(number),
-                    kind: .insert(["_id": .int64(number), "n": .int64(number)]))
+                    kind: .insert(["_id": .int64(number), "room": "room=1", "n": .int64(number)]))
                 await fixture.backend.write(
                     Changeset(version: number, clock: HybridTime(milliseconds: number), operations: [operation]),
                     device: "other", in: ClientFixture.partition)
@@ -110,10 +110,10 @@ struct SyncTests {
             let session = try await fixture.session("phone")
             var events = await session.events().makeAsyncIterator()
             let room = try await session.openPartition("room=1", waitForFirstSync: true)
-            try await room.write { $0.insert("Message", ["_id": "bad", "forbidden": true]) }
-            try await room.write { $0.insert("Message", ["_id": "good"]) }
+            try await room.write { $0.insert("Message", ["_id": "bad", "room": "room=1", "forbidden": true]) }
+            try await room.write { $0.insert("Message", ["_id": "good", "room": "room=1"]) }
             try await room.waitForUploads()
-            #expect(try await room.find("Message") == [["_id": "good"]])
+            #expect(try await room.find("Message") == [["_id": "good", "room": "room=1"]])
             let rejected = try await room.rejected()
             #expect(rejected.map(\.reason.code) == [.schemaViolation])
             guard case .rejected(_, version: 1, let reason)? = await events.next() else {
@@ -134,8 +134,8 @@ struct SyncTests {
             let session = try await fixture.session("phone")
             let room = try await session.openPartition("room=1", waitForFirstSync: true)
             let other = try await session.openPartition("room=2", waitForFirstSync: true)
-            try await room.write { $0.insert("Message", ["_id": "m1"]) }
-            try await other.write { $0.insert("Message", ["_id": "m2"]) }
+            try await room.write { $0.insert("Message", ["_id": "m1", "room": "room=1"]) }
+            try await other.write { $0.insert("Message", ["_id": "m2", "room": "room=2"]) }
             try await room.waitForUploads()
             await fixture.backend.forbid(ClientFixture.partition)
             await #expect(throws: PartitaError.self) {
@@ -160,7 +160,7 @@ struct SyncTests {
                 let room = try await session.openPartition("room=1")
                 for _ in 0..<count {
                     try await room.write {
-                        $0.insert("Message", ["_id": "m1", "kept": true])
+                        $0.insert("Message", ["_id": "m1", "room": "room=1", "kept": true])
                         $0.update("Message", id: "m1", ["$inc": ["count": 1]])
                     }
                 }
@@ -177,7 +177,7 @@ struct SyncTests {
             try await write(1)
             try fixture.restoreDevice("phone")
             try await write(5)
-            let stored = await fixture.backend.partitions[ClientFixture.partition]?.documents.values.first
+            let stored = await fixture.backend.documents.values.first
             #expect(stored?.document["count"] == 12)
             #expect(await Set(fixture.backend.hellos.map(\.device)).count == 3)
         }
@@ -188,12 +188,13 @@ struct SyncTests {
             await fixture.backend.set(frameBytes: 2000)
             let room = try await fixture.session("phone").openPartition("room=1", waitForFirstSync: true)
             try await room.write {
-                $0.insert("Message", ["_id": "big", "text": .string(String(repeating: "a", count: 2000))])
+                $0.insert(
+                    "Message", ["_id": "big", "room": "room=1", "text": .string(String(repeating: "a", count: 2000))])
             }
-            try await room.write { $0.insert("Message", ["_id": "good"]) }
+            try await room.write { $0.insert("Message", ["_id": "good", "room": "room=1"]) }
             try await room.waitForUploads()
             #expect(try await room.rejected().map(\.reason.code) == [.documentTooLarge])
-            #expect(await fixture.backend.partitions[ClientFixture.partition]?.documents.count == 1)
+            #expect(await fixture.backend.documents.count == 1)
         }
     }
 
@@ -205,9 +206,11 @@ struct SyncTests {
             let other = try await session.openPartition("room=2", waitForFirstSync: true)
             await session.goOffline()
             for id in ["before", "fatal", "after"] {
-                try await room.write { $0.insert("Message", ["_id": .string(id)]) }
+                try await room.write { $0.insert("Message", ["_id": .string(id), "room": "room=1"]) }
             }
-            for number in 0..<20 { try await other.write { $0.insert("Message", ["_id": .int32(Int32(number))]) } }
+            for number in 0..<20 {
+                try await other.write { $0.insert("Message", ["_id": .int32(Int32(number)), "room": "room=2"]) }
+            }
             await session.goOnline()
 
             #expect(try await eventually { try await room.rejected().count == 1 })
@@ -218,9 +221,9 @@ struct SyncTests {
             #expect(await fixture.backend.deaths == DevicePartition.lossLimit)
             try await room.waitForUploads()
             try await other.waitForUploads()
-            let stored = await fixture.backend.partitions[ClientFixture.partition]?.documents
+            let stored = await fixture.backend.documents
             let keys = ["before", "after"].compactMap { DocumentKey(collection: "Message", id: .string($0)) }
-            #expect(Set(stored?.keys ?? [:].keys) == Set(keys))
+            #expect(Set(stored.keys) == Set(keys))
             #expect(try await other.rejected().isEmpty)
             #expect(try await other.find("Message").count == 20)
         }
@@ -231,7 +234,7 @@ struct SyncTests {
             let room = try await fixture.session("phone").openPartition("room=1")
             let error = await #expect(throws: PartitaError.self) {
                 try await room.write {
-                    $0.insert("Message", ["_id": "m1", "text": "a"])
+                    $0.insert("Message", ["_id": "m1", "room": "room=1", "text": "a"])
                     $0.update("Message", id: "m1", ["$inc": ["text": 1]])
                 }
             }

@@ -34,8 +34,19 @@ struct ConvergenceTests {
     }
 
     @Test func `devices that were restored from a backup neither lose nor double a write`() {
-        let events = run(seeds: 100, devices: 3, mishaps: [.deviceRestored]) { checkTokens($0, seed: $1) }
+        let events = run(seeds: 100, devices: 3, mishaps: [.deviceRestored]) {
+            checkTokens($0, seed: $1)
+            checkTally($0, seed: $1)
+        }
         expect(events, [.restored, .forked, .answeredAgain])
+    }
+
+    @Test func `copies of a device neither lose nor double a write, though they write the same`() {
+        let events = run(seeds: 100, devices: 3, mishaps: [.deviceCloned]) {
+            checkTokens($0, seed: $1)
+            checkTally($0, seed: $1)
+        }
+        expect(events, [.cloned, .forked])
     }
 
     private func run(
@@ -79,6 +90,12 @@ struct ConvergenceTests {
         var known = Set(log(of: world, seed: seed)).union(world.goneTokens)
         known.formUnion(world.devices.flatMap(\.rejected).flatMap(SimulatedWorld.tokens))
         #expect(known.isSuperset(of: world.tokens), "seed \(seed): increments were lost")
+    }
+
+    /// What is acknowledged is applied once, also where one increment looks like another.
+    private func checkTally(_ world: SimulatedWorld, seed: UInt64) {
+        let total = world.server.documents[SimulatedWorld.tally]?.document["total"]?.int64Value
+        #expect(total == Int64(world.tallied.values.reduce(0, +)), "seed \(seed): acknowledged, and not applied once")
     }
 
     private func log(of world: SimulatedWorld, seed: UInt64) -> [String] {

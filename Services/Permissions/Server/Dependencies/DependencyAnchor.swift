@@ -63,11 +63,8 @@ struct DependencyAnchor: Hashable, Sendable {
         }
     }
 
-    /// FNV-1a over the canonical text: the same in every process, since it is stored.
+    /// Over the canonical text.
     private static func hash(_ value: Value) -> Int64 {
-        let hash = ExtendedJSON.print(value, mode: .canonical).utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) {
-            ($0 ^ UInt64($1)) &* 0x100_0000_01B3
-        }
-        return Int64(bitPattern: hash)
+        Int64(bitPattern: Fingerprint(ExtendedJSON.print(value, mode: .canonical).utf8).value)
     }
 }

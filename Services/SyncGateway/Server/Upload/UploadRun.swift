@@ -39,14 +39,12 @@ struct UploadRun {
         let partition = upload.partition, version = upload.changeset.version
         switch result {
         case .acknowledged(let acknowledgement):
-            let lost = acknowledgement.lost.map {
-                SyncEngine.LostWrite(
-                    operation: $0.operation, reason: $0.isDeleted ? .deleted : .overwritten, paths: $0.paths)
-            }
             session.answered(
                 partition,
                 .ack(
-                    .init(partition: partition, version: version, revision: acknowledgement.revision, lost: lost)))
+                    .init(
+                        partition: partition, version: version, revision: acknowledgement.revision,
+                        lost: acknowledgement.lost)))
         case .rejected(let rejection):
             session.answered(partition, .rejected(.init(partition: partition, version: version, reason: rejection)))
         case .forked: session.answered(partition, .forked(partition: partition, version: version))

@@ -111,9 +111,7 @@ final class RunJournal: Sendable {
 extension FunctionEffect {
     /// Tells one call from another: what it asks, as text.
     var digest: String {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        let text = "\(service) \(action) \(ExtendedJSON.print(arguments))"
-        for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        return "\(action):\(String(hash, radix: 16))"
+        let hash = Fingerprint("\(service) \(action) \(ExtendedJSON.print(arguments))".utf8)
+        return "\(action):\(String(hash.value, radix: 16))"
     }
 }

@@ -4,6 +4,7 @@ import DocumentStore
 import Dumps
 import EventLoop
 import Postgres
+import SyncEngine
 
 /// A document store of one app on a durable database of its own, and messages of a chat to fill it with.
 struct DocumentWorld: Sendable {

@@ -5,6 +5,7 @@ import DocumentStore
 import Foundation
 import Glibc
 import Postgres
+import SyncEngine
 
 /// Devices that have one partition open, somebody who writes into it, and as many plain sockets for the comparison.
 actor Audience {

@@ -9,6 +9,9 @@ struct SimulatedWorld {
     private(set) var increments = 0
     /// Every token that was pushed onto the log.
     private(set) var tokens: [String] = []
+    /// Increments of the tally in changesets that the server has acknowledged, by the changesets' clocks. Unlike the counter's they all
+    /// look the same.
+    private(set) var tallied: [HybridTime: Int] = [:]
     /// Tokens that went with a device's state when the device was restored from a backup.
     private(set) var goneTokens: Set<String> = []
     /// How often what is worth a simulation happened.
@@ -24,7 +27,7 @@ struct SimulatedWorld {
     private var strays: [(device: String, changeset: Changeset)] = []
 
     enum Event: CaseIterable {
-        case answeredAgain, disconnected, restored, rejected, gap, forked, lagged, versionGap, revoked, straying
+        case answeredAgain, disconnected, restored, cloned, rejected, gap, forked, lagged, versionGap, revoked, straying
     }
 
     /// What may happen beside lost connections and answers.
@@ -33,6 +36,9 @@ struct SimulatedWorld {
         case serverRestored
         /// A device goes back to a backup.
         case deviceRestored
+        /// A device's state, while no write of it is unanswered, is copied to another one, and both go on. A write that both have would
+        /// count twice when one of them offers it under the old id after the other has taken a new one.
+        case deviceCloned
         /// A user's right is taken away, and given back.
         case revocation
         /// What a lost connection brought is committed later.
@@ -40,6 +46,7 @@ struct SimulatedWorld {
     }
 
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
+    static let tally = DocumentKey(collection: "Counter", idText: "s:tally")
 
     init(seed: UInt64, devices count: Int, mishaps: Set<Mishap>) {
         generator = SeededGenerator(seed: seed)
@@ -54,7 +61,10 @@ struct SimulatedWorld {
                 operations: [
                     Operation(
                         collection: "Counter", id: "counter",
-                        kind: .insert(["_id": "counter", "total": .int64(0), "log": []]))
+                        kind: .insert(Self.member(["_id": "counter", "total": .int64(0), "log": []]))),
+                    Operation(
+                        collection: "Counter", id: "tally",
+                        kind: .insert(Self.member(["_id": "tally", "total": .int64(0)]))),
                 ]), device: "founder")
         backup = server
     }
@@ -86,9 +96,10 @@ struct SimulatedWorld {
         case 4..<14: if links[index] == nil { connect(index) }
         case 14..<34: write(index)
         case 34..<36:
-            server.set("server", .int64(time), of: randomKey(), milliseconds: time)
+            server.set("server", .int64(time), of: randomKey(), milliseconds: time * 16)
         case 36..<37 where mishaps.contains(.serverRestored): saveOrRestoreServer()
         case 37..<39 where mishaps.contains(.deviceRestored): saveOrRestoreDevice(index)
+        case 37..<39 where mishaps.contains(.deviceCloned): clone(index)
         case 39..<42 where mishaps.contains(.revocation):
             if server.forbidden.contains(devices[index].id) { permit(index) } else { forbid(index) }
         case 42..<46: if !strays.isEmpty { commitStray() }
@@ -116,6 +127,16 @@ struct SimulatedWorld {
         events[.restored, default: 0] += 1
     }
 
+    private mutating func clone(_ index: Int) {
+        let other = Int.random(in: devices.indices, using: &generator)
+        guard other != index, !devices[other].partition.pending.contains(where: \.isUnresolved) else { return }
+        goneTokens.formUnion(devices[index].openTokens)
+        disconnect(index)
+        devices[index] = devices[other]
+        devices[index].partition.disconnected()
+        events[.cloned, default: 0] += 1
+    }
+
     private mutating func forbid(_ index: Int) {
         server.forbidden.insert(devices[index].id)
         events[.revoked, default: 0] += 1
@@ -135,7 +156,16 @@ struct SimulatedWorld {
     private mutating func commitStray() {
         let stray = strays.removeFirst()
         events[.straying, default: 0] += 1
-        _ = server.commit(stray.changeset, device: stray.device)
+        _ = commit(stray.changeset, device: stray.device)
+    }
+
+    private mutating func commit(_ changeset: Changeset, device: String) -> UploadResult {
+        let result = server.commit(changeset, device: device)
+        if case .acknowledged = result {
+            let count = changeset.operations.count { $0.key == Self.tally }
+            if count > 0 { tallied[changeset.clock] = count }
+        }
+        return result
     }
 
     // MARK: Connections
@@ -197,14 +227,14 @@ struct SimulatedWorld {
             if changeset.version <= server.lastVersion(of: devices[index].id) {
                 events[.answeredAgain, default: 0] += 1
             }
-            switch server.commit(changeset, device: devices[index].id) {
-            case .ack(let revision, let lost):
-                link.down.append(.ack(version: changeset.version, revision, lost))
+            switch commit(changeset, device: devices[index].id) {
+            case .acknowledged(let ack):
+                link.down.append(.ack(version: changeset.version, ack.revision, ack.lost))
             case .rejected(let rejection):
                 events[.rejected, default: 0] += 1
                 link.down.append(.rejected(version: changeset.version, rejection))
             case .forked: link.down.append(.forked(version: changeset.version))
-            case .gap:
+            case .outOfOrder:
                 events[.versionGap, default: 0] += 1
                 guard let actions = link.subscription?.unsubscribe(), !actions.isEmpty else { break }
                 link.perform(actions, feedEnd: server.feed.count)
@@ -295,6 +325,11 @@ struct SimulatedWorld {
 
     // MARK: Writes
 
+    /// A document of the partition.
+    private static func member(_ document: Document) -> Document {
+        Document(fields: document.fields + [SimulatedServer.membership])
+    }
+
     /// The tokens that a changeset pushes onto the log.
     static func tokens(of changeset: Changeset) -> [String] {
         changeset.operations.compactMap { operation in
@@ -309,9 +344,10 @@ struct SimulatedWorld {
 
     private mutating func write(_ index: Int) {
         if devices[index].isRevoked { return }
+        time += 1  // no two changesets of copies of a device are of the same moment
         var operations: [Operation] = []
         for _ in 0...Int.random(in: 0...2, using: &generator) { operations.append(randomOperation()) }
-        devices[index].write(operations, milliseconds: time + Int64(index * 7))
+        devices[index].write(operations, milliseconds: time * 16 + Int64(index))
     }
 
     private mutating func randomOperation() -> Operation {
@@ -331,13 +367,19 @@ struct SimulatedWorld {
                 collection: "Counter", id: "counter",
                 kind: .update(
                     operators: ["$inc": ["total": .int64(1)], "$push": ["log": .string(token)]], arrayFilters: []))
-        case 6..<9:
-            return Operation(collection: "Note", id: id, kind: .insert(["_id": id, "a": value, "c": ["x": value]]))
+        case 6..<8:
+            return Operation(
+                collection: "Counter", id: "tally",
+                kind: .update(operators: ["$inc": ["total": .int64(1)]], arrayFilters: []))
+        case 8..<9:
+            return Operation(
+                collection: "Note", id: id, kind: .insert(Self.member(["_id": id, "a": value, "c": ["x": value]])))
         case 9..<10: return Operation(collection: "Note", id: id, kind: .delete)
         case 10..<12: return update(["$unset": .document([field: ""])])
         case 12..<13:
             return Operation(
-                collection: "Note", id: .string("forbidden"), kind: .insert(["_id": "forbidden", "forbidden": true]))
+                collection: "Note", id: .string("forbidden"),
+                kind: .insert(Self.member(["_id": "forbidden", "forbidden": true])))
         default:
             let value: Value = field == "c" ? ["x": value, "z": value] : value
             return update(["$set": .document([field: value])])

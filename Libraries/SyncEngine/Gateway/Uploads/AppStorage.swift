@@ -23,7 +23,7 @@ public struct AppStorage: Sendable {
     /// The database that devices' operations are about.
     public var syncDatabase: String
     /// The field whose value is a synced document's partition; `nil` when the app doesn't sync.
-    let partitionKey: String?
+    public let partitionKey: String?
     /// The collections of the sync database that devices know; all others are the server's own.
     let syncedCollections: Set<ExactText>
     /// Checks what is written.
@@ -43,6 +43,12 @@ public struct AppStorage: Sendable {
     /// Whether devices know a collection.
     public func syncs(_ namespace: ChangeEvent.Namespace) -> Bool { partitionKey(of: namespace) != nil }
 
+    /// The collection that devices' operations mean by a name; `nil` for one that they don't know.
+    func synced(_ collection: String) -> ChangeEvent.Namespace? {
+        let namespace = ChangeEvent.Namespace(database: syncDatabase, collection: collection)
+        return syncs(namespace) ? namespace : nil
+    }
+
     /// The field whose value is the partition of a collection's documents; `nil` where they don't sync.
     public func partitionKey(of namespace: ChangeEvent.Namespace) -> String? {
         guard namespace.database.hasSameBytes(as: syncDatabase),
@@ -52,13 +58,13 @@ public struct AppStorage: Sendable {
     }
 
     /// Whether documents are in the same partitions as under another definition.
-    func hasSamePartitions(as other: AppStorage) -> Bool {
+    public func hasSamePartitions(as other: AppStorage) -> Bool {
         partitionKey.map { ExactText($0) } == other.partitionKey.map { ExactText($0) }
             && syncDatabase.hasSameBytes(as: other.syncDatabase) && syncedCollections == other.syncedCollections
     }
 
     /// The partition that a document is in: that of its partition value, else an internal one of its collection.
-    func partition(of document: Document, in namespace: ChangeEvent.Namespace, id: String) -> Partition {
+    public func partition(of document: Document, in namespace: ChangeEvent.Namespace, id: String) -> Partition {
         if let partitionKey = partitionKey(of: namespace), let key = document[partitionKey]?.storableKey {
             return Partition(text: key)
         }
@@ -68,10 +74,10 @@ public struct AppStorage: Sendable {
 
 extension Value {
     /// The key text if Postgres can hold it in an index.
-    var storableKey: String? { Self.storable(keyText) }
+    public var storableKey: String? { Self.storable(keyText) }
 
     /// The text as an `_id` if Postgres can hold it in an index.
-    var storableId: String? { Self.storable(idText) }
+    public var storableId: String? { Self.storable(idText) }
 
     private static func storable(_ text: String?) -> String? {
         guard let text, text.utf8.count <= 1026, !text.utf8.contains(0) else { return nil }
@@ -84,9 +90,8 @@ extension Partition {
     static let internalBuckets: UInt32 = 16
 
     /// The internal partition of a document that has no partition value; `partita.internal_partition` computes the same.
-    static func `internal`(_ namespace: ChangeEvent.Namespace, id: String) -> Partition {
-        var hash: UInt32 = 2_166_136_261
-        for byte in id.utf8 { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-        return Partition(text: "i:\(namespace.database).\(namespace.collection):\(hash % internalBuckets)")
+    public static func `internal`(_ namespace: ChangeEvent.Namespace, id: String) -> Partition {
+        let bucket = Fingerprint32(id).value % internalBuckets
+        return Partition(text: "i:\(namespace.database).\(namespace.collection):\(bucket)")
     }
 }

@@ -22,12 +22,13 @@ extension Update {
     }
 }
 
-extension WritePlan {
+extension TablePlan {
     /// Applies an update to a document that is in hand.
     ///
     /// - Parameter now: Milliseconds since 1970.
     mutating func update(
-        _ key: Key, of target: DocumentSession.Target, with update: Update, operation: ChangeEvent.OperationType,
+        _ key: WritePlan.Key, of target: DocumentSession.Target, with update: Update,
+        operation: ChangeEvent.OperationType,
         now: Int64
     ) throws -> DocumentSession.Updated {
         guard let before = self[key]?.current?.stored.document else {
@@ -44,7 +45,7 @@ extension WritePlan {
     ///
     /// - Returns: whether anything is other than before.
     mutating func write(
-        _ document: Document?, over key: Key, in table: CollectionTable, description: UpdateDescription,
+        _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
         operation: ChangeEvent.OperationType, by stamp: WriteStamp
     ) throws -> Bool {
         let before = self[key]?.current
@@ -60,15 +61,15 @@ extension WritePlan {
         if let before {
             if before.stored.document.isIdentical(to: document) { return false }
             stored = before.stored
-            stored.clocks.record(description, in: document, by: stamp, revision: Self.pending)
+            stored.clocks.record(description, in: document, by: stamp, revision: WritePlan.pending)
             stored.document = document
         } else {
             stored = StoredDocument(
                 document: document, incarnation: WritePlan.pending, revision: WritePlan.pending,
                 clocks: FieldClocks(inserted: stamp, revision: WritePlan.pending))
         }
-        try storage.check(document, in: table.namespace)
-        record(key, as: stored, body: try document.storedBody(), operation: operation, by: stamp)
+        try plan.storage.check(document, in: table.namespace)
+        record(key, as: stored, body: try document.checkedBody(), operation: operation, by: stamp)
         return true
     }
 }

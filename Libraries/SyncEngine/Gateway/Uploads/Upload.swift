@@ -1,5 +1,4 @@
 public import DocumentModel
-public import SyncEngine
 
 /// A changeset that a device has sent.
 public struct Upload: Sendable {
@@ -18,11 +17,11 @@ public struct Upload: Sendable {
         self.time = time
     }
 
-    var origin: ChangeEvent.Origin { .init(user: user, device: device, version: changeset.version) }
-    var stamp: WriteStamp { WriteStamp(author: device, time: time) }
+    public var origin: ChangeEvent.Origin { .init(user: user, device: device, version: changeset.version) }
+    public var stamp: WriteStamp { WriteStamp(author: device, time: time) }
 
     /// Names the counter of uploads that the changeset is in.
-    var counter: UploadCounter.Key { .init(user: user, device: device, partition: partition.text) }
+    public var counter: UploadCounter.Key { .init(user: user, device: device, partition: partition.text) }
 }
 
 /// What became of a changeset.
@@ -47,21 +46,5 @@ public struct Acknowledgement: Sendable {
     public init(revision: Revision, lost: [LostWrite] = []) {
         self.revision = revision
         self.lost = lost
-    }
-}
-
-/// What didn't count of an operation.
-public struct LostWrite: Hashable, Sendable {
-    /// The operation's place in the changeset, counted from 0.
-    public var operation: Int
-    /// The paths whose `$set` or `$unset` lost to a later one; empty when the document was deleted.
-    public var paths: [String]
-    /// The document that the operation meant was deleted.
-    public var isDeleted: Bool
-
-    public init(operation: Int, paths: [String] = [], isDeleted: Bool = false) {
-        self.operation = operation
-        self.paths = paths
-        self.isDeleted = isDeleted
     }
 }

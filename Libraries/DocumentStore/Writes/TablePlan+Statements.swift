@@ -2,47 +2,41 @@ import DocumentModel
 import Postgres
 import SyncEngine
 
-extension WritePlan {
-    /// The revision that stands for the change that is being worked out.
-    static let pending = Revision.provisional(1 << 40)
-
+extension TablePlan {
     /// The statement that moves the heads; to be sent before all others of ``statements()``.
     var numbering: PostgresStatement {
-        let partitions = counts.sorted { $0.key < $1.key }
+        let partitions = plan.counts.sorted { $0.key < $1.key }
         return PostgresStatement(
             CommitSQL.number,
             [
-                .text(storage.app), .textArray(partitions.map(\.key.text)), .int8Array(partitions.map(\.value)),
+                .text(plan.storage.app), .textArray(partitions.map(\.key.text)), .int8Array(partitions.map(\.value)),
             ])
     }
 
     /// Documents, change rows and tombstones, a statement for each kind of write to each collection.
     func statements() -> [PostgresStatement] {
-        var tables: [(table: CollectionTable, writes: TableWrites)] = []
-        var indices: [ExactText: Int] = [:]
-        var loose = LooseRows(app: storage.app)
-        for key in order {
-            guard let document = documents[key], let last = document.changes.last else { continue }
-            let index =
-                indices[document.table.name]
-                ?? {
-                    tables.append((document.table, TableWrites(document.table)))
-                    indices[document.table.name] = tables.count - 1
-                    return tables.count - 1
-                }()
+        var writes: [TableWrites] = []
+        var places: [ChangeEvent.Namespace: Int] = [:]
+        var loose = LooseRows(app: plan.storage.app)
+        for key in plan.order {
+            guard let document = plan[key], let last = document.changes.last,
+                let table = tables[document.namespace]
+            else { continue }
+            let index = places[document.namespace] ?? writes.count
+            if index == writes.count {
+                writes.append(TableWrites(table))
+                places[document.namespace] = index
+            }
             // The last change's row is written beside the document's own, which spares sending its bodies twice.
-            let isWrittenBeside = tables[index].writes.add(document, last: last, plan: self)
+            let isWrittenBeside = writes[index].add(document, last: last, plan: plan)
             for (place, change) in document.changes.enumerated() {
                 if isWrittenBeside && place == document.changes.count - 1 { continue }
-                loose.add(change, of: document, plan: self)
+                loose.add(change, of: document, plan: plan)
             }
-            loose.bury(document, exceptLast: isWrittenBeside, plan: self)
+            loose.bury(document, exceptLast: isWrittenBeside, plan: plan)
         }
-        return tables.flatMap { $0.writes.statements } + loose.statements
+        return writes.flatMap(\.statements) + loose.statements
     }
-
-    /// How far before the head an ordinal is.
-    func back(_ ordinal: Int64, in partition: Partition) -> Int64 { count(in: partition) - ordinal }
 }
 
 /// The writes to one collection's table, by kind.
@@ -194,8 +188,8 @@ private struct LooseRows {
     mutating func add(_ change: WorkingDocument.Change, of document: WorkingDocument, plan: WritePlan) {
         partitions.append(change.partition.text)
         backs.append(plan.back(change.ordinal, in: change.partition))
-        namespaces.databases.append(document.table.namespace.database)
-        namespaces.collections.append(document.table.namespace.collection)
+        namespaces.databases.append(document.namespace.database)
+        namespaces.collections.append(document.namespace.collection)
         ids.append(document.id)
         operations.append(change.operation.rawValue)
         let incarnation = change.incarnation
@@ -260,8 +254,8 @@ private struct TombstoneColumns {
     mutating func add(_ change: WorkingDocument.Change, of document: WorkingDocument, plan: WritePlan) {
         partitions.append(change.partition.text)
         backs.append(plan.back(change.ordinal, in: change.partition))
-        databases.append(document.table.namespace.database)
-        collections.append(document.table.namespace.collection)
+        databases.append(document.namespace.database)
+        collections.append(document.namespace.collection)
         ids.append(document.id)
         let incarnation = change.incarnation
         incarnationBacks.append(

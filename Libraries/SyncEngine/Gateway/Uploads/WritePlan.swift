@@ -1,52 +1,55 @@
-import DocumentModel
-import SyncEngine
+public import DocumentModel
 
 /// What a transaction will write, gathered before any of it is sent.
 ///
-/// Every change takes the next ordinal of its partition. Ordinals become revisions in Postgres, under the partition's lock: the
-/// statements subtract their distance from the head that ``CommitSQL/number`` has set just before.
-struct WritePlan: Sendable {
-    /// Names a document of an app.
-    struct Key: Hashable, Sendable {
-        let database: ExactText
-        let collection: ExactText
-        let id: ExactText
+/// Every change takes the next ordinal of its partition. Ordinals become revisions when the plan is written, under the partition's
+/// lock: the head moves by as many as the partition takes, and each is as far before it as `back` says.
+public struct WritePlan: Sendable {
+    /// The revision that stands for the change that is being worked out.
+    public static let pending = Revision.provisional(1 << 40)
 
-        init(_ namespace: ChangeEvent.Namespace, id: String) {
+    /// Names a document of an app.
+    public struct Key: Hashable, Sendable {
+        public let database: ExactText
+        public let collection: ExactText
+        public let id: ExactText
+
+        public init(_ namespace: ChangeEvent.Namespace, id: String) {
             database = ExactText(namespace.database)
             collection = ExactText(namespace.collection)
             self.id = ExactText(id)
         }
     }
 
-    let storage: AppStorage
-    private(set) var documents: [Key: WorkingDocument] = [:]
+    public let storage: AppStorage
+    public private(set) var documents: [Key: WorkingDocument] = [:]
     /// Those that change, in the order in which they first did: in it new ones get their places in the natural order.
-    private(set) var order: [Key] = []
+    public private(set) var order: [Key] = []
     /// How many revisions each partition will take.
-    private(set) var counts: [ExactText: Int64] = [:]
+    public private(set) var counts: [ExactText: Int64] = [:]
 
     /// Bytes of the documents' texts, of each as it was found and after each change.
-    private(set) var bytes = 0
-    /// What the writes under review met; `nil` where nobody reviews them.
-    var met: [MetDocument]?
+    public private(set) var bytes = 0
 
-    init(storage: AppStorage) { self.storage = storage }
+    public init(storage: AppStorage) { self.storage = storage }
 
-    var isEmpty: Bool { counts.isEmpty }
+    public var isEmpty: Bool { counts.isEmpty }
 
-    subscript(key: Key) -> WorkingDocument? { documents[key] }
+    public subscript(key: Key) -> WorkingDocument? { documents[key] }
 
     /// Takes a document in hand as it was found under its lock; one that is in hand already stays as it is.
-    mutating func hold(_ table: CollectionTable, id: String, row: DocumentRow?) {
-        let key = Key(table.namespace, id: id)
+    public mutating func hold(_ namespace: ChangeEvent.Namespace, id: String, found: WorkingDocument.State?) {
+        let key = Key(namespace, id: id)
         guard documents[key] == nil else { return }
-        documents[key] = WorkingDocument(table: table, id: id, row: row)
-        bytes += row?.body.count ?? 0
+        documents[key] = WorkingDocument(namespace, id: id, found: found)
+        bytes += found?.body.count ?? 0
     }
 
     /// How many revisions the partition will take so far.
-    func count(in partition: Partition) -> Int64 { counts[ExactText(partition.text)] ?? 0 }
+    public func count(in partition: Partition) -> Int64 { counts[ExactText(partition.text)] ?? 0 }
+
+    /// How far before the head an ordinal is.
+    public func back(_ ordinal: Int64, in partition: Partition) -> Int64 { count(in: partition) - ordinal }
 
     private mutating func next(in partition: Partition) -> Int64 {
         counts[ExactText(partition.text), default: 0] += 1
@@ -63,7 +66,7 @@ struct WritePlan: Sendable {
     ///   - stamp: Who writes; used for the clocks where the document moves.
     /// - Returns: the partition and ordinals that the change took; none if there was and is no document.
     @discardableResult
-    mutating func record(
+    public mutating func record(
         _ key: Key, as stored: StoredDocument?, body: [UInt8], operation: ChangeEvent.OperationType = .update,
         by stamp: WriteStamp, origin: ChangeEvent.Origin? = nil
     ) -> [(partition: Partition, ordinal: Int64)] {
@@ -98,7 +101,7 @@ struct WritePlan: Sendable {
         origin: ChangeEvent.Origin?, into taken: inout [(partition: Partition, ordinal: Int64)]
     ) {
         var stored = stored
-        let partition = storage.partition(of: stored.document, in: document.table.namespace, id: document.id)
+        let partition = storage.partition(of: stored.document, in: document.namespace, id: document.id)
         var moved: (partition: Partition, ordinal: Int64)?
         if let before, !before.partition.text.hasSameBytes(as: partition.text) {
             let left = next(in: before.partition)
@@ -129,7 +132,7 @@ struct WritePlan: Sendable {
     }
 
     /// Notes that the rows are in the table as the documents are now, but for their revisions.
-    mutating func markFlushed() {
+    public mutating func markFlushed() {
         for key in order {
             guard var document = documents[key] else { continue }
             document.isInTable = document.current != nil

@@ -1,11 +1,8 @@
 import DocumentModel
 import SyncEngine
 
-/// What is stored of a changeset that has more to be said about than its revision: the column `outcome`.
-enum UploadOutcome: Sendable {
-    case lost([LostWrite])
-    case rejected(OperationRejection)
-
+/// The column `outcome` of `partita.upload_outcomes`.
+extension UploadOutcome {
     var text: String {
         let value: Value
         switch self {
@@ -15,7 +12,7 @@ enum UploadOutcome: Sendable {
                     writes.map {
                         [
                             "operation": .int64(Int64($0.operation)), "paths": .array($0.paths.map(Value.string)),
-                            "deleted": .bool($0.isDeleted),
+                            "deleted": .bool($0.reason == .deleted),
                         ]
                     })
             ]
@@ -45,12 +42,9 @@ enum UploadOutcome: Sendable {
                 (document["lost"]?.arrayValue ?? []).map { write in
                     LostWrite(
                         operation: write["operation"]?.intValue ?? 0,
-                        paths: (write["paths"]?.arrayValue ?? []).compactMap(\.stringValue),
-                        isDeleted: write["deleted"]?.boolValue ?? false)
+                        reason: write["deleted"]?.boolValue ?? false ? .deleted : .overwritten,
+                        paths: (write["paths"]?.arrayValue ?? []).compactMap(\.stringValue))
                 })
         }
     }
-
-    init(rejected rejection: OperationRejection) { self = .rejected(rejection) }
-    init(lost: [LostWrite]) { self = .lost(lost) }
 }

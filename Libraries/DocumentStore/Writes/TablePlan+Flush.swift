@@ -1,14 +1,15 @@
 import Postgres
 import SyncEngine
 
-extension WritePlan {
+extension TablePlan {
     /// Brings the rows to what the documents are now, without revisions: so that a transaction's later statements read what it
     /// has written. Until the commit the rows stand at epoch 0.
     func flushStatements() -> [PostgresStatement] {
         var statements: [PostgresStatement] = []
-        for key in order {
-            guard let document = documents[key], !document.changes.isEmpty, !document.isFlushed else { continue }
-            let table = document.table.name
+        for key in plan.order {
+            guard let document = plan[key], !document.changes.isEmpty, !document.isFlushed,
+                let table = tables[document.namespace]?.name
+            else { continue }
             guard let current = document.current else {
                 if document.isInTable {
                     statements.append(.init("delete from \(table) where _id = $1", [.text(document.id)]))

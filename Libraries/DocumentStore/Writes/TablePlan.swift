@@ -1,0 +1,46 @@
+import DocumentModel
+import SyncEngine
+
+/// What a transaction will write, and the tables that it goes to.
+struct TablePlan: Sendable {
+    private(set) var plan: WritePlan
+    private(set) var tables: [ChangeEvent.Namespace: CollectionTable]
+    /// What the writes under review met; `nil` where nobody reviews them.
+    var met: [MetDocument]?
+
+    init(storage: AppStorage) {
+        plan = WritePlan(storage: storage)
+        tables = [:]
+    }
+
+    /// - Parameter tables: those of all documents in the plan.
+    init(_ plan: WritePlan, tables: some Sequence<CollectionTable>) {
+        self.plan = plan
+        self.tables = Dictionary(tables.map { ($0.namespace, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    var isEmpty: Bool { plan.isEmpty }
+    var bytes: Int { plan.bytes }
+    subscript(key: WritePlan.Key) -> WorkingDocument? { plan[key] }
+
+    /// Takes a document in hand as it was found under its lock; one that is in hand already stays as it is.
+    mutating func hold(_ table: CollectionTable, id: String, row: DocumentRow?) {
+        if tables[table.namespace] == nil { tables[table.namespace] = table }
+        plan.hold(table.namespace, id: id, found: row.map(WorkingDocument.State.init))
+    }
+
+    /// Records that a document is another now.
+    mutating func record(
+        _ key: WritePlan.Key, as stored: StoredDocument?, body: [UInt8],
+        operation: ChangeEvent.OperationType = .update, by stamp: WriteStamp, origin: ChangeEvent.Origin? = nil
+    ) {
+        plan.record(key, as: stored, body: body, operation: operation, by: stamp, origin: origin)
+    }
+
+    /// Notes that the rows are in the tables as the documents are now, but for their revisions.
+    mutating func markFlushed() { plan.markFlushed() }
+}
+
+extension WorkingDocument.State {
+    init(_ row: DocumentRow) { self.init(partition: row.partition, stored: row.stored, body: row.body) }
+}

@@ -1,0 +1,12 @@
+public import DocumentModel
+
+/// Where a partition stands after a commit.
+public struct CommittedHead: Hashable, Sendable {
+    public var partition: Partition
+    public var revision: Revision
+
+    public init(partition: Partition, revision: Revision) {
+        self.partition = partition
+        self.revision = revision
+    }
+}

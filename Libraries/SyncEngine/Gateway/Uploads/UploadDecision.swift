@@ -1,0 +1,188 @@
+public import DocumentModel
+public import QueryLanguage
+
+/// What a server does with the changesets that devices of one app have sent: which are new, which are sent again and which are of a
+/// clone, what each makes of the documents, and what each is answered.
+///
+/// It is decided in this one place, on values, and follows from what was taken alone: the document store runs it on what it has read
+/// under locks, simulations and the fakes of tests on what they have in memory.
+public struct UploadDecision: Sendable {
+    /// Names the right of a user in a partition.
+    public struct GrantKey: Hashable, Sendable {
+        public let partition: ExactText
+        public let user: ExactText
+
+        public init(partition: Partition, user: String) {
+            self.partition = ExactText(partition.text)
+            self.user = ExactText(user)
+        }
+    }
+
+    /// The answer to an upload, where its revision may still have to be learned.
+    private enum Draft {
+        /// What it needs is locked.
+        case busy
+        case done(UploadResult)
+        /// `ordinal` counts in the upload's partition.
+        case committed(partition: Partition, ordinal: Int64, lost: [LostWrite])
+    }
+
+    public let storage: AppStorage
+    /// What is to be written of documents.
+    public private(set) var plan: WritePlan
+    /// How far the devices' uploads have come; those that have `added` are to be stored.
+    public private(set) var counters: [UploadCounter.Key: UploadCounter] = [:]
+    /// Rights that the changesets need, to be looked at again when all is written.
+    public private(set) var requiredGrants: Set<GrantKey> = []
+    /// What is to be stored of changesets that have more to be said about than their revision.
+    public private(set) var newOutcomes: [(upload: Upload, outcome: UploadOutcome)] = []
+    private let interruption: @Sendable () -> Interruption?
+    private var drafts: [Draft]
+    private var busyDocuments: Set<WritePlan.Key> = []
+    /// Counters one of whose changesets has left the batch: those behind it leave too.
+    private var stalled: Set<UploadCounter.Key> = []
+    private var mayWrite: [GrantKey: Bool] = [:]
+    private var heads: [ExactText: Revision] = [:]
+    /// By the upload's place.
+    private var knownOutcomes: [Int: UploadOutcome] = [:]
+
+    /// - Parameters:
+    ///   - count: how many uploads there are.
+    ///   - interruption: made for each changeset; ends the rules when they take too long.
+    public init(
+        storage: AppStorage, count: Int, interruption: @escaping @Sendable () -> Interruption? = { nil }
+    ) {
+        self.storage = storage
+        self.interruption = interruption
+        plan = WritePlan(storage: storage)
+        drafts = Array(repeating: .busy, count: count)
+    }
+
+    // MARK: What was read
+
+    /// How far the uploads of a device have come.
+    public mutating func take(_ counter: UploadCounter, of key: UploadCounter.Key) { counters[key] = counter }
+
+    /// A document as it was found; `nil` for one that isn't there.
+    public mutating func take(_ found: WorkingDocument.State?, of namespace: ChangeEvent.Namespace, id: String) {
+        plan.hold(namespace, id: id, found: found)
+    }
+
+    /// Somebody else has locked a document: the changesets that need it leave the batch.
+    public mutating func takeLocked(_ namespace: ChangeEvent.Namespace, id: String) {
+        busyDocuments.insert(.init(namespace, id: id))
+    }
+
+    /// Whether a user may write a partition.
+    public mutating func take(mayWrite: Bool, _ grant: GrantKey) { self.mayWrite[grant] = mayWrite }
+
+    /// Where a partition stands.
+    public mutating func take(head: Revision, of partition: Partition) { heads[ExactText(partition.text)] = head }
+
+    /// What was stored of the upload at a place when it came for the first time.
+    public mutating func take(_ outcome: UploadOutcome, at index: Int) { knownOutcomes[index] = outcome }
+
+    /// Whether the changeset's version was committed before.
+    public func isKnown(_ upload: Upload) -> Bool {
+        counters[upload.counter].map { upload.changeset.version <= $0.lastVersion } ?? false
+    }
+
+    // MARK: Applying
+
+    /// Decides an upload, after those before it.
+    ///
+    /// - Parameters:
+    ///   - index: its place.
+    ///   - refusal: why the store can't write it, found when it was tried before.
+    public mutating func apply(_ upload: Upload, at index: Int, refusal: OperationRejection? = nil) {
+        let key = upload.counter
+        guard !stalled.contains(key), var counter = counters[key] else { return }
+        let digest = upload.changeset.digest
+        switch counter.place(of: upload.changeset.version, digest: digest) {
+        case .next: break
+        case .again(let entry):
+            if let draft = repeated(entry, at: index) { drafts[index] = draft }
+            return
+        case .foreign: return drafts[index] = .done(.forked)
+        case .forgotten:
+            let reason = "the server has had version \(upload.changeset.version) for too long to tell what it was"
+            return drafts[index] = .done(.rejected(OperationRejection(code: .outcomeUnknown, reason: reason)))
+        case .early(let expected): return drafts[index] = .done(.outOfOrder(expected: expected))
+        }
+        var run = ChangesetRun(upload: upload, storage: storage, interruption: interruption())
+        do throws(ChangesetRun.Stop) {
+            if let refusal { throw .rejected(refusal) }
+            if mayWrite[.init(partition: upload.partition, user: upload.user)] != true {
+                throw ChangesetRun.Stop.rejected(
+                    OperationRejection(code: .notPermitted, reason: "the user may not write this partition"))
+            }
+            for place in upload.changeset.operations.indices { try run.apply(place, in: plan, busy: busyDocuments) }
+            try run.check(mayWrite: mayWrite)
+        } catch {
+            switch error {
+            case .busy: stalled.insert(key)
+            case .rejected(let rejection): reject(upload, at: index, as: rejection, digest: digest, counter: &counter)
+            }
+            return
+        }
+        commit(run, at: index, digest: digest, counter: &counter)
+    }
+
+    private mutating func commit(_ run: ChangesetRun, at index: Int, digest: UInt64, counter: inout UploadCounter) {
+        let upload = run.upload
+        run.record(in: &plan)
+        requiredGrants.insert(.init(partition: upload.partition, user: upload.user))
+        for partition in run.targets { requiredGrants.insert(.init(partition: partition, user: upload.user)) }
+        if !run.lost.isEmpty { newOutcomes.append((upload, .lost(run.lost))) }
+        // A changeset that changed nothing lost to what is committed, or to what is before it in this batch.
+        let ordinal = plan.count(in: upload.partition)
+        if ordinal > 0 {
+            counter.add(.init(digest: digest, revision: .provisional(ordinal)))
+            drafts[index] = .committed(partition: upload.partition, ordinal: ordinal, lost: run.lost)
+        } else {
+            let head = head(of: upload.partition)
+            counter.add(.init(digest: digest, revision: head))
+            drafts[index] = .done(.acknowledged(Acknowledgement(revision: head, lost: run.lost)))
+        }
+        counters[upload.counter] = counter
+    }
+
+    private mutating func reject(
+        _ upload: Upload, at index: Int, as rejection: OperationRejection, digest: UInt64, counter: inout UploadCounter
+    ) {
+        counter.add(.init(digest: digest, revision: head(of: upload.partition)))
+        counters[upload.counter] = counter
+        newOutcomes.append((upload, .rejected(rejection)))
+        drafts[index] = .done(.rejected(rejection))
+    }
+
+    private func head(of partition: Partition) -> Revision {
+        heads[ExactText(partition.text)] ?? Revision(epoch: 1, number: 0)
+    }
+
+    /// The answer to a changeset that was decided before; `nil` when that was in this very batch, and has no revision yet.
+    private func repeated(_ entry: UploadCounter.Entry, at index: Int) -> Draft? {
+        if entry.revision.isProvisional { return nil }
+        switch knownOutcomes[index] {
+        case .rejected(let rejection): return .done(.rejected(rejection))
+        case .lost(let lost): return .done(.acknowledged(.init(revision: entry.revision, lost: lost)))
+        case nil: return .done(.acknowledged(.init(revision: entry.revision)))
+        }
+    }
+
+    /// The answers, once the heads are known; `nil` for what is locked out.
+    public func results(heads: [CommittedHead]) -> [UploadResult?] {
+        var revisions: [ExactText: Revision] = [:]
+        for head in heads { revisions[ExactText(head.partition.text)] = head.revision }
+        return drafts.map { draft in
+            switch draft {
+            case .busy: return nil
+            case .done(let result): return result
+            case .committed(let partition, let ordinal, let lost):
+                guard let head = revisions[ExactText(partition.text)] else { return nil }
+                let number = head.number - plan.back(ordinal, in: partition)
+                return .acknowledged(.init(revision: Revision(epoch: head.epoch, number: number), lost: lost))
+            }
+        }
+    }
+}

@@ -1,0 +1,239 @@
+public import DocumentModel
+public import SyncEngine
+
+/// A document store in memory for simulations and fakes. What is decided about uploads is the servers' own code
+/// (`UploadDecision`); here is only what Postgres does with it: rows, revisions, tombstones, counters.
+public struct MemoryStore: Sendable {
+    /// What is left of a document that was deleted.
+    public struct Tombstone: Sendable {
+        public var id: Value
+        public var revision: Revision
+        public var incarnation: Revision
+    }
+
+    /// What a partition holds.
+    public struct Contents: Sendable {
+        /// Where the partition stands.
+        public internal(set) var head: Revision
+        public internal(set) var documents: [DocumentKey: StoredDocument] = [:]
+        public internal(set) var tombstones: [DocumentKey: Tombstone] = [:]
+    }
+
+    /// What one commit changed in a partition.
+    public struct Changes: Sendable {
+        public var partition: Partition
+        public var before: Revision
+        public var after: Revision
+        public var changes: [DocumentChange]
+    }
+
+    public let storage: AppStorage
+    public private(set) var epoch: Int32 = 1
+    private var partitions: [Partition: Contents] = [:]
+    private var counters: [UploadCounter.Key: UploadCounter] = [:]
+    private var outcomes: [UploadCounter.Key: [Int64: UploadOutcome]] = [:]
+
+    public init(storage: AppStorage) { self.storage = storage }
+
+    public subscript(partition: Partition) -> Contents {
+        partitions[partition] ?? Contents(head: Revision(epoch: epoch, number: 0))
+    }
+
+    /// The last version of a device that was decided.
+    public func lastVersion(of device: String, user: String, in partition: Partition) -> Int64 {
+        counters[.init(user: user, device: device, partition: partition.text)]?.lastVersion ?? 0
+    }
+
+    /// Goes back to an earlier state, as a restore from a backup does, under a new epoch.
+    public mutating func restore(_ backup: MemoryStore) {
+        let next = epoch + 1
+        self = backup
+        epoch = next
+        for partition in partitions.keys {
+            partitions[partition]?.head.epoch = next
+        }
+    }
+
+    // MARK: Writes
+
+    /// Commits uploads together, as one batch of the servers does.
+    ///
+    /// - Parameter mayWrite: whether a user may write a partition.
+    /// - Returns: the answers, `nil` for one that is a repetition inside of the batch; and what changed.
+    public mutating func commit(
+        _ uploads: [Upload], mayWrite: (Partition, _ user: String) -> Bool = { _, _ in true }
+    ) -> (results: [UploadResult?], changes: [Changes]) {
+        var decision = UploadDecision(storage: storage, count: uploads.count)
+        for (index, upload) in uploads.enumerated() { offer(upload, at: index, to: &decision, mayWrite) }
+        for (index, upload) in uploads.enumerated() { decision.apply(upload, at: index) }
+        let (heads, changes) = write(decision.plan)
+        for (key, counter) in decision.counters where !counter.added.isEmpty {
+            counters[key] = UploadCounter(
+                lastVersion: counter.lastVersion,
+                recent: (counter.staying + counter.added).suffix(UploadCounter.kept).map { entry in
+                    var entry = entry
+                    if entry.revision.isProvisional {
+                        entry.revision = revision(
+                            entry.revision.number, in: Partition(text: key.partition.text), decision.plan)
+                    }
+                    return entry
+                })
+        }
+        for (upload, outcome) in decision.newOutcomes {
+            outcomes[upload.counter, default: [:]][upload.changeset.version] = outcome
+        }
+        return (decision.results(heads: heads), changes)
+    }
+
+    /// Gives a decision what it may need for an upload.
+    private func offer(
+        _ upload: Upload, at index: Int, to decision: inout UploadDecision, _ mayWrite: (Partition, String) -> Bool
+    ) {
+        if decision.counters[upload.counter] == nil {
+            decision.take(counters[upload.counter] ?? UploadCounter(), of: upload.counter)
+        }
+        decision.take(head: self[upload.partition].head, of: upload.partition)
+        var wanted = [upload.partition]
+        for operation in upload.changeset.operations {
+            if let id = operation.id.storableId {
+                let namespace = namespace(of: operation.collection)
+                decision.take(found(id, of: operation.collection), of: namespace, id: id)
+            }
+            if case .update(let operators, _) = operation.kind, let key = storage.partitionKey,
+                let value = operators["$set"]?[key], let target = Partition(value: value)
+            {
+                wanted.append(target)
+            }
+        }
+        for partition in wanted {
+            decision.take(
+                mayWrite: mayWrite(partition, upload.user), .init(partition: partition, user: upload.user))
+        }
+        if let outcome = outcomes[upload.counter]?[upload.changeset.version] { decision.take(outcome, at: index) }
+    }
+
+    private func namespace(of collection: String) -> ChangeEvent.Namespace {
+        .init(database: storage.syncDatabase, collection: collection)
+    }
+
+    private func found(_ id: String, of collection: String) -> WorkingDocument.State? {
+        let key = DocumentKey(collection: collection, idText: id)
+        for (partition, contents) in partitions {
+            guard let stored = contents.documents[key] else { continue }
+            return .init(partition: partition, stored: stored, body: body(of: stored.document))
+        }
+        return nil
+    }
+
+    private func body(of document: Document) -> [UInt8] {
+        var body: [UInt8] = []
+        ExtendedJSON.append(document, mode: .exact, to: &body)
+        return body
+    }
+
+    /// A write from the server's side, which always counts.
+    public mutating func set(
+        _ field: String, _ value: Value, of key: DocumentKey, milliseconds: Int64
+    ) -> [Changes] {
+        guard let found = found(key.idText, of: key.collection) else { return [] }
+        let namespace = namespace(of: key.collection)
+        var plan = WritePlan(storage: storage)
+        plan.hold(namespace, id: key.idText, found: found)
+        let stamp = WriteStamp(author: WriteStamp.serverAuthor, time: HybridTime(milliseconds: milliseconds))
+        var stored = found.stored
+        stored.document[field] = value
+        stored.clocks.record(
+            UpdateDescription(updatedFields: [field: value]), in: stored.document, by: stamp,
+            revision: WritePlan.pending)
+        plan.record(.init(namespace, id: key.idText), as: stored, body: body(of: stored.document), by: stamp)
+        return write(plan).changes
+    }
+
+    /// What Postgres does with a plan: the heads move, ordinals become revisions, rows and tombstones are written.
+    private mutating func write(_ plan: WritePlan) -> (heads: [CommittedHead], changes: [Changes]) {
+        var changes: [Partition: Changes] = [:]
+        for (text, count) in plan.counts {
+            let partition = Partition(text: text.text)
+            var contents = self[partition]
+            let before = contents.head
+            contents.head = Revision(epoch: epoch, number: before.number + count)
+            partitions[partition] = contents
+            changes[partition] = Changes(partition: partition, before: before, after: contents.head, changes: [])
+        }
+        for key in plan.order {
+            guard let document = plan[key] else { continue }
+            let name = DocumentKey(collection: document.namespace.collection, idText: document.id)
+            for change in document.changes {
+                let event = event(change, of: document, plan)
+                changes[change.partition]?.changes.append(event)
+                if change.operation == .delete {
+                    partitions[change.partition]?.documents[name] = nil
+                    partitions[change.partition]?.tombstones[name] = Tombstone(
+                        id: event.id, revision: event.revision, incarnation: event.incarnation)
+                } else {
+                    partitions[change.partition]?.tombstones[name] = nil
+                }
+            }
+            guard let current = document.current else { continue }
+            var stored = current.stored
+            stored.mapRevisions { revision($0.number, in: current.partition, plan) }
+            partitions[current.partition]?.documents[name] = stored
+        }
+        let sorted = changes.values.sorted { $0.partition.text < $1.partition.text }.map { part in
+            var part = part
+            part.changes.sort { $0.revision < $1.revision }
+            return part
+        }
+        return (sorted.map { CommittedHead(partition: $0.partition, revision: $0.after) }, sorted)
+    }
+
+    private func event(_ change: WorkingDocument.Change, of document: WorkingDocument, _ plan: WritePlan)
+        -> DocumentChange
+    {
+        let incarnation = change.incarnation
+        return DocumentChange(
+            collection: document.namespace.collection, id: Value(idText: document.id) ?? .null,
+            revision: revision(change.ordinal, in: change.partition, plan),
+            incarnation: incarnation.isProvisional
+                ? revision(incarnation.number, in: change.partition, plan) : incarnation,
+            document: change.after.flatMap { try? ExtendedJSON.parseDocument($0) },
+            origin: change.origin.map { .init(device: $0.device, version: $0.version) })
+    }
+
+    private func revision(_ ordinal: Int64, in partition: Partition, _ plan: WritePlan) -> Revision {
+        Revision(epoch: epoch, number: self[partition].head.number - plan.back(ordinal, in: partition))
+    }
+
+    // MARK: Reads
+
+    /// A chunk of catch-up.
+    ///
+    /// - Parameters:
+    ///   - from: where the device is served from: a checkpoint of the history; of number 0 for all there is.
+    ///   - limit: how many changes at the most.
+    public func chunk(
+        of partition: Partition, from: Revision, limit: Int, device: String, user: String
+    ) -> CatchUpChunk<Download> {
+        let contents = self[partition]
+        var changes = contents.documents.map { key, stored in
+            DocumentChange(
+                collection: key.collection, id: stored.document["_id"] ?? .null, revision: stored.revision,
+                incarnation: stored.incarnation, document: stored.document)
+        }
+        changes += contents.tombstones.map { key, tombstone in
+            DocumentChange(
+                collection: key.collection, id: tombstone.id, revision: tombstone.revision,
+                incarnation: tombstone.incarnation, document: nil)
+        }
+        changes = changes.filter { from.number == 0 || $0.revision > from }.sorted { $0.revision < $1.revision }
+        let taken = Array(changes.prefix(limit))
+        let to = taken.count == changes.count ? contents.head : taken.last?.revision ?? contents.head
+        let last = lastVersion(of: device, user: user, in: partition)
+        let download = Download(
+            from: from, to: to, changes: taken,
+            catchUp: .init(isFinal: to == contents.head, lastVersion: last, progress: .init(done: 0, total: 0)))
+        return CatchUpChunk(
+            from: from, to: to, head: contents.head, count: taken.count, remaining: changes.count, lastVersion: last,
+            byteCount: taken.count, payload: download)
+    }
+}
