@@ -10,13 +10,15 @@ import Testing
         try await PostgresClient.withClient(configuration, on: loops) { client in
             try await eventually("the reason is known") {
                 do {
-                    try await client.check()
+                    _ = try await client.query("SELECT 1")
                     return false
                 } catch let error as PostgresError {
-                    #expect(error.code == .poolTimeout)
+                    guard error.code == .poolTimeout else { throw error }
                     return (error.underlyingError as? PostgresError)?.code == .connectionFailed
                 }
             }
+            // Health doesn't wait for a connection that can't be had.
+            await #expect { try await client.check() } throws: { ($0 as? PostgresError)?.code == .connectionFailed }
         }
         let connection = PostgresConnection(configuration: configuration, on: loops.next())
         await #expect { try await connection.connect() } throws: { ($0 as? PostgresError)?.isRetriable == true }
