@@ -24,22 +24,25 @@ func clibrary(_ name: String, pkgConfig: String? = nil, apt: String) -> Target {
     .systemLibrary(name: name, path: "Libraries/C/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
 }
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil) -> Target {
+/// - Parameter folders: those whose files (SQL, Lua, JavaScript) the module carries, as `PackageResources`.
+func library(_ name: String, _ dependencies: [Target.Dependency] = [], embedding folders: [String] = []) -> Target {
     .target(
         name: name, dependencies: dependencies, path: "Libraries/\(name)",
-        resources: resources, swiftSettings: settings(of: name))
+        resources: folders.map { .embedInCode($0) }, swiftSettings: settings(of: name))
 }
 
 /// A service is a module (`Server/`) and an executable (`Run/`).
-/// - Parameter run: what its executable needs besides the module.
+/// - Parameters:
+///   - folders: as in `library`.
+///   - run: what its executable needs besides the module.
 func service(
-    _ name: String, executable: String, _ dependencies: [Target.Dependency],
+    _ name: String, executable: String, _ dependencies: [Target.Dependency], embedding folders: [String] = [],
     run: [Target.Dependency] = ["ServiceBootstrap"]
 ) -> [Target] {
     [
         .target(
             name: name, dependencies: dependencies, path: "Services/\(name)/Server",
-            swiftSettings: settings(of: name)),
+            resources: folders.map { .embedInCode($0) }, swiftSettings: settings(of: name)),
         .executableTarget(
             name: executable, dependencies: [.init(stringLiteral: name)] + run,
             path: "Services/\(name)/Run", swiftSettings: settings),
@@ -110,20 +113,22 @@ let libraries: [Target] = [
     library("AccessTokens", ["Ccjose", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
+    library("StoreSQL", ["Postgres"], embedding: ["Functions", "Migrations"]),
     library(
         "EventStream",
-        ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"]),
+        ["DocumentModel", "EventLoop", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres"],
+        embedding: ["Functions", "Migrations"]),
     library(
         "AppRegistry",
         [
             "AppDefinition", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
             "Logging", "Postgres", "Secrets",
-        ]),
+        ], embedding: ["Migrations"]),
     library(
         "DocumentStore",
         [
             "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging",
-            "Metrics", "Postgres", "QueryLanguage", "SyncEngine",
+            "Metrics", "Postgres", "QueryLanguage", "StoreSQL", "SyncEngine",
         ]),
     library(
         "Functions",
@@ -131,8 +136,8 @@ let libraries: [Target] = [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
             "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
-    library("Gateways", ["Postgres"]),
-    library("Presence", ["Redis", "Texts"]),
+    library("Gateways", ["Postgres"], embedding: ["Migrations"]),
+    library("Presence", ["Redis", "Texts"], embedding: ["Scripts"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
     library(
         "ServiceEngines",
@@ -142,8 +147,9 @@ let libraries: [Target] = [
             "Lifecycle",
             "Logging",
             "Postgres", "Redis", "Secrets", "ServiceBootstrap", "SyncEngine",
-        ]),
-    library("Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"]),
+        ], embedding: ["Migrations"]),
+    library(
+        "Dumps", ["Czlib", "DocumentModel", "DocumentStore", "EventLoop", "Postgres"], embedding: ["Migrations"]),
     library("LocalEngines", ["ChildProcesses", "EventLoop"]),
     library(
         "PartitaClient",
@@ -163,7 +169,7 @@ let services: [Target] =
             "EventStream", "EventTopics", "FunctionProtocol", "Functions",
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "Secrets",
             "ServiceBootstrap", "ServiceEngines",
-        ])
+        ], embedding: ["Migrations", "Throttle/Scripts"])
     + service(
         "Permissions", executable: "permissions",
         [
@@ -171,7 +177,7 @@ let services: [Target] =
             "EventStream", "EventTopics",
             "FunctionProtocol", "Functions", "Gateways", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
             "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
-        ])
+        ], embedding: ["Migrations"])
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
@@ -188,7 +194,7 @@ let services: [Target] =
             "EventStream", "EventTopics",
             "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
             "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
-        ])
+        ], embedding: ["Migrations"])
     + service(
         "MediaOffload", executable: "media-offload",
         [
@@ -196,10 +202,10 @@ let services: [Target] =
             "DocumentStore", "EventLoop", "EventStream", "EventTopics",
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",
-        ])
+        ], embedding: ["Migrations"])
     + service(
         "FunctionHost", executable: "function-host",
-        ["Cconfine", "Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"], run: [])
+        ["Cconfine", "Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"], embedding: ["Prelude"], run: [])
     + [
         .executableTarget(
             name: "partita",

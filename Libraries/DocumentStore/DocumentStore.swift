@@ -3,6 +3,7 @@ import EventLoop
 public import Lifecycle
 public import Logging
 public import Postgres
+import StoreSQL
 public import SyncEngine
 
 /// Documents, partitions, changes and revisions on Postgres.
@@ -11,6 +12,9 @@ public import SyncEngine
 /// the outbox relay publishes, in one transaction. Locks are taken in one order: documents by `_id`, then, just before the
 /// commit, partitions in the order of their names.
 public final class DocumentStore: Service {
+    /// The tables and functions; to be applied at the start of every service that uses a store, and by `partita setup`.
+    public static let migrations = StoreSQL.migrations
+
     /// The largest document, in bytes of its canonical text.
     public static let maximumDocumentBytes = Document.maximumBodyBytes
 
@@ -32,7 +36,7 @@ public final class DocumentStore: Service {
     private let observers = Locked(Observers())
 
     /// - Parameters:
-    ///   - client: Of a database that ``DocumentStoreMigrations`` were applied to.
+    ///   - client: Of a database that ``migrations`` were applied to.
     ///   - maximumTransactionBytes: The most bytes of documents that a transaction may meet, as it holds them.
     public init(
         client: PostgresClient, maximumTransactionBytes: Int = 256 << 20,

@@ -49,7 +49,8 @@ public struct HandledEvents: Sendable {
 
     /// The tables; to be applied by whoever uses them.
     public static let migrations = Migrations(
-        owner: "event-stream", files: [(number: 1, name: "handled_events", sql: handledEventsTable)])
+        owner: "event-stream", files: [(1, "handled_events", PackageResources._001_handled_events_sql)],
+        functions: [("handled_events", PackageResources.handled_events_sql)])
 
     /// The consumer's name, which stays the same over releases.
     public let consumer: String

@@ -1,38 +1,48 @@
-/// The numbered SQL files of one owner, applied once each and in order.
+/// The SQL files of one owner: tables, in numbered files that are applied once each and in order, and functions, in files that are applied
+/// again whenever their text is another.
 public struct Migrations: Sendable {
-    /// One file.
-    public struct File: Sendable {
-        /// 1, 2, 3, …
-        public var number: Int
-        public var name: String
-        /// Statements separated by semicolons; run in one transaction with the other files.
-        public var sql: String
+    /// Statements separated by semicolons.
+    private struct File {
+        let name: String
+        let sql: String
 
-        public init(number: Int, name: String, sql: String) {
-            self.number = number
+        init(name: String, sql: [UInt8]) {
             self.name = name
-            self.sql = sql
+            self.sql = String(decoding: sql, as: UTF8.self)
         }
     }
 
-    public var owner: String
-    public var files: [File]
+    private let owner: String
+    private let files: [(number: Int, file: File)]
+    private let functions: [File]
 
-    public init(owner: String, files: [(number: Int, name: String, sql: String)]) {
+    /// - Parameters:
+    ///   - files: 1, 2, 3, … One that was released is never edited.
+    ///   - functions: What can be applied over itself, in an order in which it can be applied to an empty database. They come after
+    ///     the numbered files, so no numbered file calls them. A function whose arguments or result become others is dropped by a
+    ///     numbered file first. So is one that an older service can't live with: a program with fewer numbered files than the
+    ///     database has leaves all functions as they are.
+    public init(
+        owner: String, files: [(number: Int, name: String, sql: [UInt8])],
+        functions: [(name: String, sql: [UInt8])] = []
+    ) {
         self.owner = owner
-        self.files = files.map(File.init)
+        self.files = files.map { ($0.number, File(name: $0.name, sql: $0.sql)) }
+        self.functions = functions.map(File.init)
     }
 
     /// Of all owners, in all programs: migrations are rare, and one that creates what another refers to must not run beside it.
     private static let lock: Int64 = 0x7061_7274_6974_61
 
-    /// Applies what isn't applied yet, all in one transaction, and returns the numbers. Whoever starts at the same time waits.
+    /// Applies what isn't applied yet, all in one transaction. Whoever starts at the same time waits.
     ///
     /// Throws ``PostgresError/Code/migration`` where a number was applied under another name, or the numbers aren't 1, 2, 3, …
+    ///
+    /// - Returns: the names of the files that were applied.
     @discardableResult
-    public func apply(on client: PostgresClient) async throws -> [Int] {
-        for (index, file) in files.enumerated() where file.number != index + 1 {
-            throw PostgresError(.migration, "migration \(file.number) of \(owner) is in place \(index + 1)")
+    public func apply(on client: PostgresClient) async throws -> [String] {
+        for (index, entry) in files.enumerated() where entry.number != index + 1 {
+            throw PostgresError(.migration, "migration \(entry.number) of \(owner) is in place \(index + 1)")
         }
         return try await client.withTransaction { transaction in
             // By the simple protocol, which has no time limit: another program may be at a long migration.
@@ -50,32 +60,71 @@ public struct Migrations: Sendable {
                     applied_at timestamptz NOT NULL DEFAULT now(),
                     PRIMARY KEY (owner, number)
                 );
+                CREATE TABLE IF NOT EXISTS partita.functions (
+                    owner text NOT NULL,
+                    name text NOT NULL,
+                    digest bytea NOT NULL,
+                    applied_at timestamptz NOT NULL DEFAULT now(),
+                    PRIMARY KEY (owner, name)
+                );
                 """)
-            let rows = try await transaction.query(
-                "SELECT number, name FROM partita.migrations WHERE owner = $1", [.text(owner)])
-            let applied = Dictionary(uniqueKeysWithValues: try rows.decode((Int, String).self))
-            var done: [Int] = []
-            for file in files {
-                if let name = applied[file.number] {
-                    guard name == file.name else {
-                        throw PostgresError(
-                            .migration,
-                            "migration \(file.number) of \(owner) was applied as \(name), now it is \(file.name)")
-                    }
-                    continue
+            return try await applyFiles(in: transaction) + applyFunctions(in: transaction)
+        }
+    }
+
+    private func applyFiles(in transaction: PostgresTransaction) async throws -> [String] {
+        let rows = try await transaction.query(
+            "SELECT number, name FROM partita.migrations WHERE owner = $1", [.text(owner)])
+        let applied = Dictionary(uniqueKeysWithValues: try rows.decode((Int, String).self))
+        var done: [String] = []
+        for (number, file) in files {
+            if let name = applied[number] {
+                guard name == file.name else {
+                    throw PostgresError(
+                        .migration, "migration \(number) of \(owner) was applied as \(name), now it is \(file.name)")
                 }
-                do {
-                    try await transaction.runScript(file.sql)
-                } catch var error as PostgresError {
-                    error.sql = "\(owner) \(file.number) \(file.name)"
-                    throw error
-                }
-                try await transaction.execute(
-                    "INSERT INTO partita.migrations (owner, number, name) VALUES ($1, $2, $3)",
-                    [.text(owner), .int(Int64(file.number)), .text(file.name)])
-                done.append(file.number)
+                continue
             }
-            return done
+            try await run(file, in: transaction)
+            try await transaction.execute(
+                "INSERT INTO partita.migrations (owner, number, name) VALUES ($1, $2, $3)",
+                [.text(owner), .int(Int64(number)), .text(file.name)])
+            done.append(file.name)
+        }
+        return done
+    }
+
+    private func applyFunctions(in transaction: PostgresTransaction) async throws -> [String] {
+        let changed = try await transaction.query(
+            """
+            SELECT f.name FROM unnest($2::text[], $3::text[]) f(name, sql)
+            LEFT JOIN partita.functions a ON a.owner = $1 AND a.name = f.name
+            WHERE a.digest IS DISTINCT FROM sha256(convert_to(f.sql, 'UTF8'))
+                AND NOT EXISTS (SELECT FROM partita.migrations m WHERE m.owner = $1 AND m.number > $4)
+            """,
+            [
+                .text(owner), .textArray(functions.map(\.name)), .textArray(functions.map(\.sql)),
+                .int(Int64(files.count)),
+            ]
+        ).decode(String.self)
+        let due = functions.filter { changed.contains($0.name) }
+        for file in due {
+            try await run(file, in: transaction)
+            try await transaction.execute(
+                """
+                INSERT INTO partita.functions (owner, name, digest) VALUES ($1, $2, sha256(convert_to($3, 'UTF8')))
+                ON CONFLICT (owner, name) DO UPDATE SET digest = excluded.digest, applied_at = now()
+                """, [.text(owner), .text(file.name), .text(file.sql)])
+        }
+        return due.map(\.name)
+    }
+
+    private func run(_ file: File, in transaction: PostgresTransaction) async throws {
+        do {
+            try await transaction.runScript(file.sql)
+        } catch var error as PostgresError {
+            error.sql = "\(owner) \(file.name)"
+            throw error
         }
     }
 }

@@ -83,95 +83,11 @@ public struct PresenceLeases: Sendable {
     /// Sets the mark, unless Redis has forgotten everything again since `claimForgotten`.
     public func remember() async throws { _ = try await redis.eval(Self.rememberScript, keys: [prefix]) }
 
-    /// `now`, and the number of a user's next flip: one more than before, and never less than the time in microseconds.
-    private static let prelude = """
-        local t = redis.call('TIME') local now = t[1] * 1000 + math.floor(t[2] / 1000)
-        local function flip(p, user)
-            local key = p .. 'presence:version:' .. user
-            local version = math.max((tonumber(redis.call('GET', key)) or 0) + 1, t[1] * 1000000 + t[2])
-            redis.call('SET', key, string.format('%.0f', version))
-            return version
-        end
-        """
-
-    /// Gives `{version, devices, now}` for a new lease, nil for a renewed one.
-    private static let refreshScript = RedisScript(
-        """
-        \(prelude)
-        local p, user, device, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
-        local member = user .. '/' .. device
-        local known = redis.call('EXISTS', p .. 'presence:' .. member)
-        redis.call('SET', p .. 'presence:' .. member, now, 'PX', ttl)
-        redis.call('ZADD', p .. 'presence:deadlines', now + ttl, member)
-        if known == 1 then return false end
-        redis.call('SADD', p .. 'presence:devices:' .. user, device)
-        return { flip(p, user), redis.call('SCARD', p .. 'presence:devices:' .. user), now }
-        """)
-
-    private static let leaveScript = RedisScript(
-        """
-        \(prelude)
-        local p, user, device = KEYS[1], ARGV[1], ARGV[2]
-        local member = user .. '/' .. device
-        redis.call('ZREM', p .. 'presence:deadlines', member)
-        redis.call('SREM', p .. 'presence:devices:' .. user, device)
-        if redis.call('DEL', p .. 'presence:' .. member) == 0 then return false end
-        return { flip(p, user), redis.call('SCARD', p .. 'presence:devices:' .. user), now }
-        """)
-
-    /// A lease that was renewed meanwhile is put back to its end; one that is gone is claimed.
-    private static let claimScript = RedisScript(
-        """
-        \(prelude)
-        local p, limit, claim, ttl = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-        local due = redis.call('ZRANGEBYSCORE', p .. 'presence:deadlines', '-inf', now, 'LIMIT', 0, limit)
-        local claimed = {}
-        for _, member in ipairs(due) do
-            local left = redis.call('PTTL', p .. 'presence:' .. member)
-            if left > 0 then
-                redis.call('ZADD', p .. 'presence:deadlines', now + left, member)
-            else
-                redis.call('ZADD', p .. 'presence:deadlines', now + claim, member)
-                local app, name, device = string.match(member, '^([^/]*)/([^/]*)/(.*)$')
-                local user = app .. '/' .. name
-                redis.call('SREM', p .. 'presence:devices:' .. user, device)
-                claimed[#claimed + 1] = {
-                    member, flip(p, user),
-                    redis.call('SCARD', p .. 'presence:devices:' .. user), now
-                }
-            end
-        end
-        local first = redis.call('ZRANGE', p .. 'presence:deadlines', 0, 0, 'WITHSCORES')[2]
-        return { claimed, math.min(first and math.max(first - now, 0) or ttl, ttl) }
-        """)
-
-    /// Unless the device has come back meanwhile.
-    private static let confirmScript = RedisScript(
-        """
-        local p, member = KEYS[1], ARGV[1] .. '/' .. ARGV[2]
-        if redis.call('EXISTS', p .. 'presence:' .. member) == 0 then redis.call('ZREM', p .. 'presence:deadlines', member) end
-        return 1
-        """)
-
-    private static let forgottenScript = RedisScript(
-        """
-        local p, claim = KEYS[1], ARGV[1]
-        if redis.call('EXISTS', p .. 'presence:mark') == 1 then return 0 end
-        return redis.call('SET', p .. 'presence:marking', 1, 'NX', 'PX', claim) and 1 or 0
-        """)
-
-    private static let absentScript = RedisScript(
-        """
-        \(prelude)
-        local p, user = KEYS[1], ARGV[1]
-        if redis.call('SCARD', p .. 'presence:devices:' .. user) > 0 then return false end
-        return { flip(p, user), 0, now }
-        """)
-
-    private static let rememberScript = RedisScript(
-        """
-        local p = KEYS[1]
-        if redis.call('DEL', p .. 'presence:marking') == 1 then redis.call('SET', p .. 'presence:mark', 1) end
-        return 1
-        """)
+    private static let refreshScript = RedisScript(PackageResources.prelude_lua, PackageResources.refresh_lua)
+    private static let leaveScript = RedisScript(PackageResources.prelude_lua, PackageResources.leave_lua)
+    private static let claimScript = RedisScript(PackageResources.prelude_lua, PackageResources.claim_lua)
+    private static let confirmScript = RedisScript(PackageResources.confirm_lua)
+    private static let forgottenScript = RedisScript(PackageResources.forgotten_lua)
+    private static let absentScript = RedisScript(PackageResources.prelude_lua, PackageResources.absent_lua)
+    private static let rememberScript = RedisScript(PackageResources.remember_lua)
 }

@@ -135,6 +135,11 @@ public struct RedisScript: Sendable {
     /// SHA-1 in hex: the name by which the server knows it.
     public let digest: String
 
+    /// - Parameter files: parts of one script, e.g. functions that several share and the script itself.
+    public init(_ files: [UInt8]...) {
+        self.init(files.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
+    }
+
     public init(_ source: String) {
         self.source = source
         let text = Array(source.utf8)

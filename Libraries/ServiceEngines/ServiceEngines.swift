@@ -196,7 +196,7 @@ public final class ServiceEngines: Sendable {
         }
         _ = try await readiness.waitUntilReady("tables", logger: logger) { [postgres, registry] in
             try await registry.migrate()
-            let shared = [DocumentStoreMigrations.migrations, HandledEvents.migrations, ShutOutTable.migrations]
+            let shared = [DocumentStore.migrations, HandledEvents.migrations, ShutOutTable.migrations]
             for migrations in shared + own { try await migrations.apply(on: postgres) }
         }
         try await prepareSecrets()

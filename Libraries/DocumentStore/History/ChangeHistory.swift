@@ -8,7 +8,7 @@ public import Postgres
 public struct ChangeHistory: GapSource {
     private let client: PostgresClient
 
-    /// - Parameter client: Of a database that ``DocumentStoreMigrations`` were applied to.
+    /// - Parameter client: Of a database that ``DocumentStore/migrations`` were applied to.
     public init(client: PostgresClient) { self.client = client }
 
     public func heads(after key: HandledEvents.PartitionKey?, limit: Int) async throws -> [PartitionHead] {

@@ -55,18 +55,7 @@ public struct ShutOutTable: Sendable {
     static let migrations = Migrations(
         owner: "shut-out",
         files: [
-            (number: 1, name: "shut-out-users", sql: users),
-            (number: 2, name: "ended-sessions", sql: EndedSessionTable.table),
+            (1, "shut-out-users", PackageResources._001_shut_out_users_sql),
+            (2, "ended-sessions", PackageResources._002_ended_sessions_sql),
         ])
-
-    private static let users = #"""
-        create table partita.shut_out_users (
-            app text collate "C" not null,
-            user_id text collate "C" not null,
-            is_deleted boolean not null,
-            since timestamptz not null default clock_timestamp(),
-            primary key (app, user_id)
-        );
-        create index shut_out_users_by_time on partita.shut_out_users (since);
-        """#
 }

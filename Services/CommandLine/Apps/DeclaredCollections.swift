@@ -35,7 +35,7 @@ struct DeclaredCollections {
     }
 
     func apply(_ tool: Tool) async throws {
-        try await DocumentStoreMigrations.migrations.apply(on: tool.postgres)
+        try await DocumentStore.migrations.apply(on: tool.postgres)
         let store = DocumentStore(client: tool.postgres)
         store.define(AppStorage(definition))
         for index in gone {

@@ -16,7 +16,7 @@ enum SetupCommand {
     static func setUp(_ configuration: LocalConfiguration) async throws {
         try await Tool.run(configuration) { tool in
             try await tool.registry.migrate()
-            for migrations in [DocumentStoreMigrations.migrations, HandledEvents.migrations] {
+            for migrations in [DocumentStore.migrations, HandledEvents.migrations] {
                 try await migrations.apply(on: tool.postgres)
             }
             // Somebody waits in front of the screen.

@@ -68,7 +68,7 @@ struct LayerTests {
 
     /// The names of a library's dependencies in `Package.swift`.
     private static func declared(_ library: String, in package: String) throws -> Set<String> {
-        let declaration = #/library\(\s*"([A-Za-z]+)"(?:,\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])?[^\n]*\)/#
+        let declaration = #/library\(\s*"([A-Za-z]+)"(?:,\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])?/#
         let match = package.matches(of: declaration).first { $0.1 == library }
         let list = try #require(match, "\(library) isn't in Package.swift").2 ?? ""
         // Platforms of a condition begin with a dot.

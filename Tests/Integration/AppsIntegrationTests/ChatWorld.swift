@@ -37,7 +37,7 @@ struct ChatWorld: Sendable {
             }
         }
         defer { running.cancel() }
-        try await DocumentStoreMigrations.migrations.apply(on: client)
+        try await DocumentStore.migrations.apply(on: client)
         let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Deploy/apps/rchat").standardized.path
         let definition = try AppDefinition(folder: folder)

@@ -131,23 +131,6 @@ import Testing
         }
     }
 
-    @Test func `documents of tables that are older have the order of their creation`() async throws {
-        try await StoreFixture.with { fixture in
-            let collection = messages(fixture)
-            for name in ["c", "a", "d", "b"] {
-                try await collection.insertOne(["_id": .string(name), "partition": "p"])
-            }
-            let before = try await fixture.changes(in: Partition(text: "s:p")).count
-            try await fixture.client.execute("alter table \(fixture.table) drop column natural_order")
-            // The newest first, as an old table might have them.
-            try await fixture.client.query("select partita.add_natural_order('rchat/RChat', 'ChatMessage')")
-            #expect(ids(try await collection.find()) == ["c", "a", "d", "b"])
-            try await collection.insertOne(["_id": "0", "partition": "p"])
-            #expect(ids(try await collection.find()) == ["c", "a", "d", "b", "0"])
-            #expect(try await fixture.changes(in: Partition(text: "s:p")).count == before + 1)
-        }
-    }
-
     @Test func `what natural order is asked for wrongly is refused`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)

@@ -17,7 +17,7 @@ struct RestoreTests {
             let restored = try await restore(fixture.url)
             try await PostgresClient.withClient(PostgresConfiguration(url: restored), on: StoreFixture.loops) {
                 client in
-                try await DocumentStoreMigrations.migrations.apply(on: client)
+                try await DocumentStore.migrations.apply(on: client)
                 try await client.execute(
                     "update \(fixture.table) set document = document || $1::jsonb", [.text(#"{"text": "by hand"}"#)])
                 let store = DocumentStore(client: client)

@@ -31,7 +31,7 @@ struct StoreFixture: Sendable {
         configuration.connections = connections
         configuration.settings.merge(settings) { $1 }
         return try await PostgresClient.withClient(configuration, on: loops) { client in
-            try await DocumentStoreMigrations.migrations.apply(on: client)
+            try await DocumentStore.migrations.apply(on: client)
             let store = DocumentStore(client: client)
             store.define(
                 AppStorage(

@@ -23,7 +23,7 @@ struct DumpFixture: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }  // nothing depends on the removal
         return try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
-            try await DocumentStoreMigrations.migrations.apply(on: client)
+            try await DocumentStore.migrations.apply(on: client)
             try await DumpMigrations.migrations.apply(on: client)
             let store = DocumentStore(client: client)
             store.define(

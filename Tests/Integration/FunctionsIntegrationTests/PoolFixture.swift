@@ -25,7 +25,7 @@ struct PoolFixture: Sendable {
         let loops = LoopGroup(1)
         let url = try await TestEngines.shared().makeDatabase()
         try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
-            try await DocumentStoreMigrations.migrations.apply(on: client)
+            try await DocumentStore.migrations.apply(on: client)
             let pool = FunctionHostPool(
                 configuration: .init(hosts: hosts, memoryLimit: memoryLimit, executable: executable),
                 loop: loops.next(),

@@ -20,7 +20,7 @@ struct RuledFixture: Sendable {
         let app = try AppDefinition(files: files)
         let url = try await TestEngines.shared().makeDatabase()
         try await PostgresClient.withClient(PostgresConfiguration(url: url), on: loops) { client in
-            try await DocumentStoreMigrations.migrations.apply(on: client)
+            try await DocumentStore.migrations.apply(on: client)
             let hosts = FunctionHostPool(
                 configuration: .init(hosts: 1), loop: loops.next(), logger: Logger(label: "hosts"))
             let running = Task { try await hosts.run() }

@@ -80,23 +80,48 @@ import Testing
         }
     }
 
+    private static func file(_ number: Int, _ name: String, _ sql: String) -> (Int, String, [UInt8]) {
+        (number, name, Array(sql.utf8))
+    }
+
+    @Test func `functions are applied again when their text is another, but not by who is older`() async throws {
+        try await withClient { client in
+            func says(_ answer: Int, files: Int) -> Migrations {
+                let sql = "CREATE OR REPLACE FUNCTION said() RETURNS int LANGUAGE sql AS 'SELECT \(answer)';"
+                return Migrations(
+                    owner: "test", files: (1...files).map { Self.file($0, "file \($0)", "") },
+                    functions: [("said", Array(sql.utf8)), ("other", Array("SELECT 1;".utf8))])
+            }
+            for (migrations, applied, answer) in [
+                (says(1, files: 1), ["file 1", "said", "other"], 1), (says(1, files: 1), [], 1),
+                (says(2, files: 1), ["said"], 2), (says(3, files: 2), ["file 2", "said"], 3),
+                (says(1, files: 1), [], 3),  // a service of before the second file
+            ] {
+                let done = try await migrations.apply(on: client)
+                #expect(done == applied)
+                let said = try await client.query("SELECT said()").decode(Int.self)
+                #expect(said == [answer])
+            }
+        }
+    }
+
     @Test func `migrations are applied once, also by two who start together`() async throws {
         try await withClient { client in
-            let first = Migrations(
-                owner: "test", files: [(1, "table", "CREATE TABLE m (id int); INSERT INTO m VALUES (1);")])
-            let applied = try await withThrowingTaskGroup(of: [Int].self) { group in
+            let table = Self.file(1, "table", "CREATE TABLE m (id int); INSERT INTO m VALUES (1);")
+            let first = Migrations(owner: "test", files: [table])
+            let applied = try await withThrowingTaskGroup(of: [String].self) { group in
                 for _ in 0..<2 { group.addTask { try await first.apply(on: client) } }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(applied == [1])
+            #expect(applied == ["table"])
             let broken = Migrations(
-                owner: "test", files: [(1, "table", ""), (2, "more", "ALTER TABLE m ADD x int; SELECT 1/0;")])
+                owner: "test", files: [table, Self.file(2, "more", "ALTER TABLE m ADD x int; SELECT 1/0;")])
             await #expect(throws: PostgresError.self) { try await broken.apply(on: client) }
-            let second = Migrations(owner: "test", files: [(1, "table", ""), (2, "more", "ALTER TABLE m ADD x int;")])
-            #expect(try await second.apply(on: client) == [2])
+            let second = Migrations(owner: "test", files: [table, Self.file(2, "more", "ALTER TABLE m ADD x int;")])
+            #expect(try await second.apply(on: client) == ["more"])
             #expect(try await second.apply(on: client) == [])
             #expect(try await client.query("SELECT id, x FROM m").count == 1)
-            let renamed = Migrations(owner: "test", files: [(1, "other", "")])
+            let renamed = Migrations(owner: "test", files: [Self.file(1, "other", "")])
             await #expect { try await renamed.apply(on: client) } throws: { ($0 as? PostgresError)?.code == .migration }
         }
     }

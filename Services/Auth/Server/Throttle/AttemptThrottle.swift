@@ -87,30 +87,8 @@ struct AttemptThrottle: Sendable {
 
     private static func digest(_ text: String) -> String { hexadecimal(Array(Sodium.digest(text).prefix(16))) }
 
-    /// Each key holds `n`, the attempts, and `u`, the moment (Redis' clock, milliseconds) until which the next is refused.
-    private static let script = ThrottleScript(
-        redis: RedisScript(
-            """
-            local time = redis.call('TIME')
-            local now = time[1] * 1000 + math.floor(time[2] / 1000)
-            local wait = 0
-            for i = 1, #KEYS do
-              local until_ = tonumber(redis.call('HGET', KEYS[i], 'u') or '0')
-              if until_ - now > wait then wait = until_ - now end
-            end
-            if wait > 0 then return wait end
-            for i = 1, #KEYS do
-              local free, longest, memory = tonumber(ARGV[i * 3 - 2]), tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
-              local n = redis.call('HINCRBY', KEYS[i], 'n', 1)
-              if n >= free then
-                local pause = math.min(2 ^ math.min(n - free, 20), longest) * 1000
-                redis.call('HSET', KEYS[i], 'u', string.format('%d', now + pause))
-              end
-              redis.call('EXPIRE', KEYS[i], memory)
-            end
-            return 0
-            """)
-    ) { counts, keys, arguments in
+    private static let script = ThrottleScript(redis: RedisScript(PackageResources.attempt_lua)) {
+        counts, keys, arguments in
         let now = counts.now
         let wait = keys.map { counts[$0].until - now }.max() ?? 0
         if wait > 0 { return Int64(wait.rounded(.up)) }
@@ -126,20 +104,8 @@ struct AttemptThrottle: Sendable {
         return 0
     }
 
-    /// The first count is the caller's own and is cleared; of the others only this attempt is taken back.
-    private static let successScript = ThrottleScript(
-        redis: RedisScript(
-            """
-            redis.call('DEL', KEYS[1])
-            for i = 2, #KEYS do
-              if tonumber(redis.call('HGET', KEYS[i], 'n') or '0') > 0 then
-                redis.call('HINCRBY', KEYS[i], 'n', -1)
-                redis.call('HDEL', KEYS[i], 'u')
-              end
-            end
-            return 0
-            """)
-    ) { counts, keys, _ in
+    private static let successScript = ThrottleScript(redis: RedisScript(PackageResources.success_lua)) {
+        counts, keys, _ in
         if let own = keys.first { counts.remove(own) }
         for key in keys.dropFirst() {
             counts.change(key) { entry in
@@ -151,9 +117,8 @@ struct AttemptThrottle: Sendable {
         return 0
     }
 
-    private static let forgiveScript = ThrottleScript(
-        redis: RedisScript("redis.call('DEL', KEYS[1]) return 0")
-    ) { counts, keys, _ in
+    private static let forgiveScript = ThrottleScript(redis: RedisScript(PackageResources.forgive_lua)) {
+        counts, keys, _ in
         for key in keys { counts.remove(key) }
         return 0
     }

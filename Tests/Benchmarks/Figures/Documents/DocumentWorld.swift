@@ -25,7 +25,7 @@ struct DocumentWorld: Sendable {
         configuration.statementTimeout = .seconds(120)
         let loops = LoopGroup(1, name: "documents")
         let measurements = try await PostgresClient.withClient(configuration, on: loops) { client in
-            try await DocumentStoreMigrations.migrations.apply(on: client)
+            try await DocumentStore.migrations.apply(on: client)
             try await DumpMigrations.migrations.apply(on: client)
             let store = DocumentStore(client: client)
             let synced = ["messages"] + (0..<1000).flatMap { ["ours\($0)", "copied\($0)"] }

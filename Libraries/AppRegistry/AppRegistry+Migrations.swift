@@ -1,0 +1,10 @@
+import Postgres
+
+extension AppRegistry {
+    /// The tables of deployed apps.
+    static let migrations = Migrations(
+        owner: "app-registry",
+        files: [
+            (1, "apps", PackageResources._001_apps_sql), (2, "secrets", PackageResources._002_secrets_sql),
+        ])
+}

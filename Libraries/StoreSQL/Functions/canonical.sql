@@ -1,0 +1,331 @@
+-- Fails the statement and names the path of what can't be told.
+create or replace function partita.ambiguous(path text, why text) returns text language plpgsql as $$
+begin
+    raise exception using errcode = '22023', message = format('%s: %s', coalesce(nullif(path, ''), 'the document'), why),
+        hint = 'Write the value in Extended JSON, e.g. {"$numberLong": "5"}, {"$date": "2026-01-31T12:00:00Z"}, {"$oid": "…"}.';
+end $$;
+
+-- Which BSON type a canonical value that isn't plain JSON has: its first key if that begins with "$", else null.
+create or replace function partita.wrapper(value json) returns text language plpgsql immutable as $$
+declare
+    key text;
+begin
+    if value is null or json_typeof(value) <> 'object' then return null; end if;
+    key := (select k from json_object_keys(value) k limit 1);
+    if key like '$%' and key not in ('$ref', '$id', '$db') then return key; end if;
+    return null;
+end $$;
+
+create or replace function partita.canonical_date(moment text, path text) returns text language plpgsql as $$
+begin
+    return '{"$date":{"$numberLong":"' || trunc(extract(epoch from moment::timestamptz) * 1000)::bigint || '"}}';
+exception when data_exception then
+    return partita.ambiguous(path, 'is no date');
+end $$;
+
+create or replace function partita.canonical_double(number numeric, path text) returns text language plpgsql as $$
+declare
+    double float8;
+begin
+    double := number::float8;
+    return '{"$numberDouble":"' || double::text
+        || case when double::text ~ '[.e]' then '' else '.0' end || '"}';
+exception when numeric_value_out_of_range then
+    return partita.ambiguous(path, 'is a number beyond the range of a double');
+end $$;
+
+-- A number as it stands in `document`, given the type that stood at its path.
+create or replace function partita.canonical_number(value json, was text, path text) returns text language plpgsql as $$
+declare
+    number numeric := (value #>> '{}')::numeric;
+    integral boolean := number = trunc(number);
+    written_integral boolean := (value #>> '{}') !~ '[.eE]';
+begin
+    case was
+    when '$date' then
+        if integral and abs(number) < 9223372036854775808 then
+            return '{"$date":{"$numberLong":"' || number::bigint || '"}}';
+        end if;
+        return partita.ambiguous(path, 'is a date there, and a fraction is none');
+    when '$numberDecimal' then return '{"$numberDecimal":"' || number || '"}';
+    when '$numberDouble' then return partita.canonical_double(number, path);
+    when '$numberInt' then
+        if integral and number between -2147483648 and 2147483647 then
+            return '{"$numberInt":"' || number::bigint || '"}';
+        end if;
+    when '$numberLong' then
+        if integral and number between -9223372036854775808 and 9223372036854775807 then
+            return '{"$numberLong":"' || number::bigint || '"}';
+        end if;
+    else
+        if was is not null then
+            return partita.ambiguous(path, format('was a %s, and a plain number is none', was));
+        end if;
+    end case;
+    if not written_integral then return partita.canonical_double(number, path); end if;
+    if number between -2147483648 and 2147483647 then return '{"$numberInt":"' || number::bigint || '"}'; end if;
+    if number between -9223372036854775808 and 9223372036854775807 then
+        return '{"$numberLong":"' || number::bigint || '"}';
+    end if;
+    return partita.ambiguous(path, 'is an integer beyond 64 bits: a double or a decimal?');
+end $$;
+
+create or replace function partita.canonical_string(value json, was text, was_value json, path text) returns text language plpgsql as $$
+declare
+    content text;
+begin
+    if was = '$symbol' then return '{"$symbol":' || value::text || '}'; end if;
+    if was is null or was in ('$numberInt', '$numberLong', '$numberDouble', '$undefined') then
+        return value::text;
+    end if;
+    content := value #>> '{}';
+    if was = '$oid' and content ~ '^[0-9a-fA-F]{24}$' then return '{"$oid":"' || lower(content) || '"}'; end if;
+    if was = '$date' and content ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}' then return partita.canonical_date(content, path); end if;
+    if was = '$binary' and was_value #>> '{$binary,subType}' = '04'
+        and content ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then
+        return partita.canonical_uuid(content);
+    end if;
+    return partita.ambiguous(path, format('was a %s, and this string is none', was));
+end $$;
+
+create or replace function partita.canonical_uuid(uuid text) returns text language sql immutable as $$
+    select '{"$binary":{"base64":"' || encode(decode(replace(uuid, '-', ''), 'hex'), 'base64') || '","subType":"04"}}'
+$$;
+
+-- An Extended JSON wrapper, in any of its forms, in its canonical form.
+create or replace function partita.canonical_wrapper(value json, wrapper text, path text) returns text language plpgsql as $$
+declare
+    content json := value -> wrapper;
+    plain text := value ->> wrapper;
+    fields int := (select count(*) from json_object_keys(value));
+begin
+    if fields = 1 then
+        case wrapper
+        when '$oid' then
+            if plain ~ '^[0-9a-fA-F]{24}$' then return '{"$oid":"' || lower(plain) || '"}'; end if;
+        when '$numberInt' then
+            if plain ~ '^-?[0-9]{1,10}$' and plain::bigint between -2147483648 and 2147483647 then
+                return '{"$numberInt":"' || plain::bigint || '"}';
+            end if;
+        when '$numberLong' then
+            if plain ~ '^-?[0-9]{1,19}$' and plain::numeric between -9223372036854775808 and 9223372036854775807 then
+                return '{"$numberLong":"' || plain::bigint || '"}';
+            end if;
+        when '$numberDouble' then
+            if plain in ('NaN', 'Infinity', '-Infinity') then return '{"$numberDouble":"' || plain || '"}'; end if;
+            if plain ~ '^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]{1,3})?$' then
+                if plain::numeric = 0 and plain like '-%' then return '{"$numberDouble":"-0.0"}'; end if;
+                return partita.canonical_double(plain::numeric, path);
+            end if;
+        when '$numberDecimal' then
+            if plain ~ '^(-?[0-9]*\.?[0-9]+([eE][-+]?[0-9]{1,4})?|NaN|-?Infinity)$' then
+                return '{"$numberDecimal":"' || plain || '"}';
+            end if;
+        when '$date' then
+            if json_typeof(content) = 'number' and plain ~ '^-?[0-9]{1,18}$' then
+                return '{"$date":{"$numberLong":"' || plain::bigint || '"}}';
+            elsif json_typeof(content) = 'string' then
+                return partita.canonical_date(plain, path);
+            elsif content ->> '$numberLong' ~ '^-?[0-9]{1,19}$' then
+                return '{"$date":{"$numberLong":"' || (content ->> '$numberLong')::bigint || '"}}';
+            end if;
+        when '$uuid' then
+            if plain ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$' then return partita.canonical_uuid(plain); end if;
+        when '$text' then
+            if json_typeof(content) = 'string' and plain ~ '\\u0000' then return '{"$text":' || content::text || '}'; end if;
+        when '$binary' then
+            if content ->> 'subType' ~ '^[0-9a-fA-F]{1,2}$' and content ->> 'base64' ~ '^[A-Za-z0-9+/]*={0,2}$' then
+                return '{"$binary":{"base64":"' || (content ->> 'base64') || '","subType":"'
+                    || lpad(lower(content ->> 'subType'), 2, '0') || '"}}';
+            end if;
+        when '$regularExpression' then
+            if json_typeof(content -> 'pattern') = 'string' and json_typeof(content -> 'options') = 'string' then
+                return '{"$regularExpression":{"pattern":' || (content -> 'pattern')::text
+                    || ',"options":' || (content -> 'options')::text || '}}';
+            end if;
+        when '$timestamp' then
+            if content ->> 't' ~ '^[0-9]{1,10}$' and content ->> 'i' ~ '^[0-9]{1,10}$' then
+                return '{"$timestamp":{"t":' || (content ->> 't')::bigint || ',"i":' || (content ->> 'i')::bigint || '}}';
+            end if;
+        when '$minKey', '$maxKey' then return '{"' || wrapper || '":1}';
+        when '$undefined' then return '{"$undefined":true}';
+        when '$symbol', '$code' then
+            if json_typeof(content) = 'string' then return '{"' || wrapper || '":' || content::text || '}'; end if;
+        when '$dbPointer' then
+            if json_typeof(content -> '$ref') = 'string' and content #>> '{$id,$oid}' ~ '^[0-9a-fA-F]{24}$' then
+                return '{"$dbPointer":{"$ref":' || (content -> '$ref')::text || ',"$id":{"$oid":"'
+                    || lower(content #>> '{$id,$oid}') || '"}}}';
+            end if;
+        else null;
+        end case;
+    elsif fields = 2 and value -> '$code' is not null and json_typeof(value -> '$scope') = 'object' then
+        return '{"$code":' || (value -> '$code')::text || ',"$scope":'
+            || partita.canonical(value -> '$scope', null, null, path || '.$scope') || '}';
+    end if;
+    return partita.ambiguous(path, format('%s is no Extended JSON', left(value::text, 100)));
+end $$;
+
+-- The canonical Extended JSON of a value that a hand has written.
+--
+-- `was` is the canonical value that stood at the path, `was_plain` the form of it that stood in `document`. What is equal to
+-- `was_plain` keeps its exact form; what differs takes the old type if it fits, else the type that its form says; what can't
+-- be told fails, naming the path.
+create or replace function partita.canonical(value json, was json, was_plain jsonb, path text) returns text language plpgsql as $$
+declare
+    wrapper text;
+    was_wrapper text;
+    result text;
+begin
+    if was is not null and was_plain is not null then
+        if value::jsonb = was_plain then return was::text; end if;
+    end if;
+    was_wrapper := partita.wrapper(was);
+    case json_typeof(value)
+    when 'null', 'boolean' then return value::text;
+    when 'number' then return partita.canonical_number(value, was_wrapper, path);
+    when 'string' then return partita.canonical_string(value, was_wrapper, was, path);
+    when 'array' then
+        return partita.canonical_array(value, case when json_typeof(was) = 'array' then was end, was_plain, path);
+    else
+        wrapper := partita.wrapper(value);
+        if wrapper is not null then return partita.canonical_wrapper(value, wrapper, path); end if;
+        if was_wrapper is not null or json_typeof(was) <> 'object' then was := null; end if;
+        if exists (select from json_object_keys(value) k group by k having count(*) > 1) then
+            return partita.ambiguous(path, 'repeats a key');
+        end if;
+        -- Old keys keep their places; new ones follow as they came.
+        select string_agg(
+            to_json(k.key)::text || ':'
+                || partita.canonical(value -> k.key, was -> k.key, was_plain -> k.key, ltrim(path || '.' || k.key, '.')),
+            ',' order by k.old is null, k.old, k.new)
+        into result
+        from (
+            select n.key, n.place as new, o.place as old
+            from json_object_keys(value) with ordinality n(key, place)
+            left join json_object_keys(coalesce(was, '{}')) with ordinality o(key, place) on o.key = n.key
+        ) k;
+        return '{' || coalesce(result, '') || '}';
+    end case;
+end $$;
+
+-- Elements are matched with the old ones by equality first (the same place before others); one without a match takes its
+-- type from the old element in its place, if that has no match either.
+create or replace function partita.canonical_array(value json, was json, was_plain jsonb, path text) returns text language plpgsql as $$
+declare
+    count int := json_array_length(value);
+    old_count int := case when was is null then 0 else json_array_length(was) end;
+    used boolean[] := array_fill(false, array[greatest(old_count, 1)]);
+    matches int[] := array_fill(-1, array[greatest(count, 1)]);
+    parts text[] := '{}';
+    element jsonb;
+    hint int;
+begin
+    for i in 0 .. least(count, old_count) - 1 loop
+        if (value -> i)::jsonb = was_plain -> i then
+            matches[i + 1] := i;
+            used[i + 1] := true;
+        end if;
+    end loop;
+    if old_count > 0 then
+        for i in 0 .. count - 1 loop
+            continue when matches[i + 1] >= 0;
+            element := (value -> i)::jsonb;
+            for j in 0 .. old_count - 1 loop
+                if not used[j + 1] and element = was_plain -> j then
+                    matches[i + 1] := j;
+                    used[j + 1] := true;
+                    exit;
+                end if;
+            end loop;
+        end loop;
+    end if;
+    for i in 0 .. count - 1 loop
+        hint := matches[i + 1];
+        if hint >= 0 then
+            parts := parts || (was -> hint)::text;
+        elsif i < old_count and not used[i + 1] then
+            parts := parts || partita.canonical(value -> i, was -> i, was_plain -> i, path || '.' || i);
+        else
+            parts := parts || partita.canonical(value -> i, null, null, path || '.' || i);
+        end if;
+    end loop;
+    return '[' || array_to_string(parts, ',') || ']';
+end $$;
+
+-- The plain form of a canonical value, for `document`.
+create or replace function partita.plain(value json) returns text language plpgsql as $$
+declare
+    wrapper text;
+    content text;
+    result text;
+begin
+    case json_typeof(value)
+    when 'null', 'boolean', 'number', 'string' then return value::text;
+    when 'array' then
+        select string_agg(partita.plain(e.value), ',' order by e.place) into result
+        from json_array_elements(value) with ordinality e(value, place);
+        return '[' || coalesce(result, '') || ']';
+    else
+        wrapper := partita.wrapper(value);
+        if wrapper is null then
+            select string_agg(to_json(e.key)::text || ':' || partita.plain(e.value), ',' order by e.place) into result
+            from json_each(value) with ordinality e(key, value, place);
+            return '{' || coalesce(result, '') || '}';
+        end if;
+        content := value ->> wrapper;
+        case wrapper
+        when '$numberInt' then return content;
+        when '$symbol' then return (value -> '$symbol')::text;
+        when '$numberLong' then
+            if abs(content::numeric) <= 9007199254740992 then return content; end if;
+        when '$numberDouble' then
+            if content not in ('NaN', 'Infinity', '-Infinity') then return content; end if;
+        when '$date' then
+            content := value #>> '{$date,$numberLong}';
+            if abs(content::numeric) <= 9007199254740992 then return '{"$date":' || content || '}'; end if;
+        else null;
+        end case;
+        return value::text;
+    end case;
+end $$;
+
+-- Postgres' json functions refuse U+0000 in strings. Between these two, a string with one is {"$text": its escaped content}.
+create or replace function partita.hide_nul(body text) returns json language plpgsql immutable as $$
+declare
+    result text := '';
+    rest text := body;
+    token text;
+    place int;
+begin
+    if position('\u0000' in body) = 0 then return body::json; end if;
+    for token in select m[1] from regexp_matches(body, '("(?:[^"\\]|\\.)*")', 'g') m loop
+        place := position(token in rest);
+        result := result || left(rest, place - 1);
+        if token ~ '[^\\](\\\\)*\\u0000' then
+            result := result || '{"$text":' || to_json(substr(token, 2, length(token) - 2)) || '}';
+        else
+            result := result || token;
+        end if;
+        rest := substr(rest, place + length(token));
+    end loop;
+    return (result || rest)::json;
+end $$;
+
+create or replace function partita.reveal_nul(body text) returns text language plpgsql immutable as $$
+declare
+    result text := '';
+    rest text := body;
+    token text;
+    content text;
+    place int;
+begin
+    if position('"$text"' in body) = 0 then return body; end if;
+    for token in select m[1] from regexp_matches(body, '(\{"\$text":"(?:[^"\\]|\\.)*"\})', 'g') m loop
+        place := position(token in rest);
+        content := token::json ->> '$text';
+        result := result || left(rest, place - 1)
+            || case when content ~ '(^|[^\\])(\\\\)*\\u0000' then '"' || content || '"' else token end;
+        rest := substr(rest, place + length(token));
+    end loop;
+    return result || rest;
+end $$;

@@ -1,0 +1,227 @@
+-- BEFORE a row is written by another hand: brings both forms of the document together and derives the other columns.
+create or replace function partita.before_write() returns trigger language plpgsql as $$
+declare
+    collection partita.collections;
+    was json;
+    id text;
+begin
+    select * into strict collection from partita.collections where relation = tg_relid;
+    if tg_op = 'UPDATE' then
+        new.epoch := old.epoch;
+        new.revision := old.revision;
+        new.incarnation_epoch := old.incarnation_epoch;
+        new.incarnation := old.incarnation;
+        new.clocks := old.clocks;
+        new.created_at := old.created_at;
+        new.partition := old.partition;
+        if new._id <> old._id then perform partita.ambiguous('_id', 'can''t be changed'); end if;
+        if new.body::text is distinct from old.body::text then
+            was := partita.hide_nul(new.body::text);
+            new.body := partita.reveal_nul(partita.canonical(was, null, null, ''))::json;
+        elsif new.document is distinct from old.document then
+            new.body := partita.reveal_nul(
+                partita.canonical(new.document::json, partita.hide_nul(old.body::text), old.document, ''))::json;
+        else
+            return new;
+        end if;
+        if new.body::text = old.body::text then
+            new.document := old.document;
+            return new;
+        end if;
+    else
+        if new.body is not null then
+            was := partita.hide_nul(new.body::text);
+        elsif new.document is not null then
+            was := case when new.document ? '_id' and new.document <> jsonb_build_object('_id', new.document -> '_id')
+                then ('{"_id":' || (new.document -> '_id')::text || ',' || ltrim((new.document - '_id')::text, '{'))::json
+                else new.document::json end;
+        else
+            perform partita.ambiguous('', 'neither body nor document is given');
+        end if;
+        if was -> '_id' is null then
+            -- An ObjectId as a driver would have made it.
+            was := ('{"_id":{"$oid":"' || lpad(to_hex(extract(epoch from clock_timestamp())::bigint), 8, '0')
+                || left(md5(gen_random_uuid()::text), 16) || '"}' || case when was::text ~ '^\s*\{\s*\}\s*$' then '' else ',' end
+                || regexp_replace(was::text, '^\s*\{', ''))::json;
+        end if;
+        new.body := partita.reveal_nul(partita.canonical(was, null, null, ''))::json;
+        new.epoch := 0;
+        new.revision := 0;
+        new.incarnation_epoch := 0;
+        new.incarnation := 0;
+        new.clocks := null;
+        new.created_at := now();
+    end if;
+    was := partita.hide_nul(new.body::text);
+    if json_typeof(was) <> 'object' then perform partita.ambiguous('', 'is no object'); end if;
+    new.document := partita.plain(was)::jsonb;
+    new.updated_at := now();
+    id := partita.key_text(was -> '_id');
+    if id is null and tg_op = 'UPDATE' and old._id >= 'e:' and old._id < 'e;'
+        and (was -> '_id')::text = (partita.hide_nul(old.body::text) -> '_id')::text
+    then
+        id := old._id;
+    end if;
+    if id is null then perform partita.ambiguous('_id', 'is no string, ObjectId, UUID or integer'); end if;
+    if tg_op = 'UPDATE' then
+        if id <> old._id then perform partita.ambiguous('_id', 'can''t be changed'); end if;
+        new.clocks := partita.raised_clocks(
+            old.clocks, partita.hide_nul(old.body::text), was, old.epoch, old.revision);
+    else
+        new.clocks := partita.raised_clocks(null, null, null, null, null);
+    end if;
+    new._id := id;
+    new.partition := coalesce(
+        partita.key_text(was -> collection.partition_key),
+        partita.internal_partition(collection.database, collection.name, id));
+    return new;
+end $$;
+
+-- AFTER a row was written by another hand: notes what it was before the transaction. Its number comes at the commit.
+create or replace function partita.collect() returns trigger language plpgsql as $$
+declare
+    tx xid8 := pg_current_xact_id();
+begin
+    if tg_op = 'INSERT' then
+        insert into partita.pending (xid, relation, _id) values (tx, tg_relid, new._id) on conflict do nothing;
+    else
+        if tg_op = 'UPDATE' and new.body::text = old.body::text then return null; end if;
+        insert into partita.pending (
+            xid, relation, _id, before, before_partition, before_epoch, before_revision,
+            before_incarnation_epoch, before_incarnation)
+        values (
+            tx, tg_relid, old._id, old.body, old.partition, old.epoch, old.revision,
+            old.incarnation_epoch, old.incarnation)
+        on conflict do nothing;
+    end if;
+    if current_setting('partita.collecting', true) is distinct from tx::text then
+        insert into partita.pending_commits values (tx) on conflict do nothing;
+        perform set_config('partita.collecting', tx::text, true);
+    end if;
+    return null;
+end $$;
+
+create or replace function partita.refuse_truncate() returns trigger language plpgsql as $$
+begin
+    raise exception using errcode = '0A000', message = 'TRUNCATE would take documents away without telling the devices',
+        hint = 'DELETE FROM the table.';
+end $$;
+
+-- At the commit of another hand: locks the partitions in their order, numbers all changes in bulk, writes the change rows.
+create or replace function partita.number_pending() returns trigger language plpgsql as $$
+declare
+    tx xid8 := pg_current_xact_id();
+    present int;
+    place record;
+    woken text;
+begin
+    perform set_config('partita.writer', 'library', true);
+    for place in
+        select c.relation, c.schema_name, c.table_name from partita.collections c
+        where c.relation in (select relation from partita.pending where xid = tx)
+    loop
+        execute format(
+            'update partita.pending p set after = t.body, after_partition = t.partition, epoch = t.epoch
+            from %I.%I t where p.xid = $1 and p.relation = $2 and t._id = p._id', place.schema_name, place.table_name)
+        using tx, place.relation;
+    end loop;
+    -- What came and went, or is again as it was, is no change; a row at epoch 0 has no number yet, whatever it says.
+    delete from partita.pending
+    where xid = tx and before::text is not distinct from after::text and (after is null or epoch <> 0);
+    perform partita.ensure_change_tables(1);
+    present := partita.current_epoch();
+
+    with slots as (
+        select p.relation, p._id, c.app, s.partition, s.leaves, p.ordinal
+        from partita.pending p join partita.collections c using (relation)
+        cross join lateral (values
+            (p.after_partition, false),
+            (case when p.before_partition is distinct from p.after_partition then p.before_partition end, true)
+        ) s(partition, leaves)
+        where p.xid = tx and s.partition is not null
+    ), needs as (
+        select app, partition, count(*) as count from slots group by app, partition
+    ), heads as (
+        insert into partita.partitions as p (app, partition, epoch, head)
+        select app, partition, present, count from needs order by app, partition
+        on conflict (app, partition) do update set
+            head = p.head + excluded.head, epoch = excluded.epoch
+        returning p.app, p.partition, p.head
+    ), numbered as (
+        select s.relation, s._id, s.leaves,
+            h.head - n.count + row_number() over (partition by s.app, s.partition order by s.ordinal, s.leaves) as revision
+        from slots s join needs n using (app, partition) join heads h using (app, partition)
+    )
+    update partita.pending p set
+        epoch = present, revision = n.arriving, left_epoch = present, left_revision = n.leaving
+    from (
+        select relation, _id,
+            max(revision) filter (where not leaves) as arriving, max(revision) filter (where leaves) as leaving
+        from numbered group by relation, _id
+    ) n
+    where p.xid = tx and p.relation = n.relation and p._id = n._id;
+
+    insert into partita.changes (
+        app, partition, epoch, revision, database, collection, _id, operation, incarnation_epoch, incarnation,
+        before, after, moved_partition, moved_epoch, moved_revision)
+    select c.app, p.after_partition, p.epoch, p.revision, c.database, c.name, p._id,
+        case when p.before is null then 'insert' else 'update' end,
+        case when p.before is null or p.left_revision is not null then p.epoch else p.before_incarnation_epoch end,
+        case when p.before is null or p.left_revision is not null then p.revision else p.before_incarnation end,
+        p.before, p.after,
+        case when p.left_revision is not null then p.before_partition end,
+        case when p.left_revision is not null then p.left_epoch end, p.left_revision
+    from partita.pending p join partita.collections c using (relation)
+    where p.xid = tx and p.revision is not null
+    union all
+    select c.app, p.before_partition, p.left_epoch, p.left_revision, c.database, c.name, p._id, 'delete',
+        p.before_incarnation_epoch, p.before_incarnation, p.before, null,
+        case when p.revision is not null then p.before_partition end,
+        case when p.revision is not null then p.left_epoch end,
+        case when p.revision is not null then p.left_revision end
+    from partita.pending p join partita.collections c using (relation)
+    where p.xid = tx and p.left_revision is not null;
+
+    insert into partita.tombstones as t (
+        app, partition, database, collection, _id, epoch, revision, incarnation_epoch, incarnation)
+    select c.app, p.before_partition, c.database, c.name, p._id, p.left_epoch, p.left_revision,
+        p.before_incarnation_epoch, p.before_incarnation
+    from partita.pending p join partita.collections c using (relation)
+    where p.xid = tx and p.left_revision is not null
+    on conflict (app, partition, database, collection, _id) do update set
+        epoch = excluded.epoch, revision = excluded.revision, incarnation_epoch = excluded.incarnation_epoch,
+        incarnation = excluded.incarnation, deleted_at = excluded.deleted_at;
+
+    for place in
+        select c.relation, c.schema_name, c.table_name from partita.collections c
+        where c.relation in (select relation from partita.pending where xid = tx)
+    loop
+        execute format(
+            'update %I.%I t set epoch = p.epoch, revision = p.revision,
+                incarnation_epoch = case when p.before is null or p.left_revision is not null then p.epoch
+                    else p.before_incarnation_epoch end,
+                incarnation = case when p.before is null or p.left_revision is not null then p.revision
+                    else p.before_incarnation end,
+                clocks = case when p.left_revision is not null then partita.raised_clocks(null, null, null, null, null)
+                    else t.clocks end
+            from partita.pending p
+            where p.xid = $1 and p.relation = $2 and p._id = t._id and p.revision is not null',
+            place.schema_name, place.table_name)
+        using tx, place.relation;
+    end loop;
+
+    for woken in
+        select distinct c.app || '/' || x.partition
+        from partita.pending p join partita.collections c using (relation)
+        cross join lateral (values (p.before_partition), (p.after_partition)) x(partition)
+        where p.xid = tx and x.partition is not null
+        limit 64
+    loop
+        perform pg_notify('partita_changes', case when octet_length(woken) < 7000 then woken else '' end);
+    end loop;
+    delete from partita.pending where xid = tx;
+    delete from partita.pending_commits where xid = tx;
+    perform set_config('partita.writer', '', true);
+    perform set_config('partita.collecting', '', true);
+    return null;
+end $$;

@@ -1,0 +1,22 @@
+-- The answer of permissions that a user lives by in a partition now: the user's own before everybody's, and none that has run out. No
+-- row when there is none. The one place that says which grant holds; a grant changes under the lock of its partition's row.
+create or replace function partita.standing_grant(for_app text, for_partition text, for_user text) returns setof partita.grants
+language sql stable rows 1 as $$
+    select g.* from partita.grants g
+    where g.app = for_app and g.partition = for_partition and g.user_id in (for_user, '*')
+        and (g.expires_at is null or g.expires_at > clock_timestamp())
+    order by g.user_id = '*' limit 1
+$$;
+
+-- Fails with PT403 unless each user may write the partition beside them. To be called under the partitions' locks.
+create or replace function partita.require_write(app_id text, partitions text[], users text[]) returns void
+language plpgsql as $$
+begin
+    if exists (
+        select from unnest(partitions, users) k(partition, user_id)
+        where not exists (
+            select from partita.standing_grant(app_id, k.partition, k.user_id) g where g.access = 'write'))
+    then
+        raise exception using errcode = 'PT403', message = 'a grant was taken back meanwhile';
+    end if;
+end $$;

@@ -1,0 +1,92 @@
+-- Lower case without accents.
+create or replace function partita.folded(words text) returns text language plpgsql immutable parallel safe as $$
+begin
+    if words is null or octet_length(words) = length(words) then return lower(words); end if;
+    return lower(regexp_replace(normalize(words, nfkd), U&'[\0300-\036f]', '', 'g') collate "und-x-icu");
+end $$;
+
+-- The text search configuration of a language by MongoDB's name; `otherwise` for one that isn't known.
+create or replace function partita.text_configuration(language text, otherwise text) returns regconfig
+language sql immutable parallel safe as $$
+    select ('pg_catalog.' || case lower(language)
+        when 'none' then 'simple' when 'da' then 'danish' when 'nl' then 'dutch' when 'en' then 'english'
+        when 'fi' then 'finnish' when 'fr' then 'french' when 'de' then 'german' when 'hu' then 'hungarian'
+        when 'it' then 'italian' when 'nb' then 'norwegian' when 'pt' then 'portuguese' when 'ro' then 'romanian'
+        when 'ru' then 'russian' when 'es' then 'spanish' when 'sv' then 'swedish' when 'tr' then 'turkish'
+        else case when lower(language) in (
+            'danish', 'dutch', 'english', 'finnish', 'french', 'german', 'hungarian', 'italian', 'norwegian',
+            'portuguese', 'romanian', 'russian', 'simple', 'spanish', 'swedish', 'turkish')
+            then lower(language) else otherwise end
+        end)::regconfig
+$$;
+
+-- The words of a document: `fields` has the class of words by jsonpath, `override` the field that names the language.
+create or replace function partita.text_vector(document jsonb, fields json, configuration text, override text) returns tsvector
+language plpgsql immutable parallel safe as $$
+declare
+    words tsvector := '';
+    language regconfig := partita.text_configuration(
+        case when jsonb_typeof(document -> override) = 'string' then document ->> override end, configuration);
+    field record;
+    found jsonb;
+begin
+    for field in select key, value from json_each_text(fields) loop
+        for found in select v from jsonb_path_query(document, field.key::jsonpath) v where jsonb_typeof(v) = 'string' loop
+            words := words || setweight(to_tsvector(language, partita.folded(found #>> '{}')), field.value::"char");
+        end loop;
+    end loop;
+    return words;
+end $$;
+
+-- Whether a term occurs in its own case or with its own accents. Its stem tells how much of it has to.
+create or replace function partita.text_has(
+    document jsonb, fields json, configuration regconfig, term text, by_case boolean, by_accents boolean
+) returns boolean language plpgsql immutable parallel safe as $$
+declare
+    field text;
+    found text;
+    word text;
+    stem text;
+    shared int;
+    pattern text;
+begin
+    for word in select w from regexp_split_to_table(term, '[^[:alnum:]]+') w where w <> '' loop
+        stem := (tsvector_to_array(to_tsvector(configuration, partita.folded(word))))[1];
+        continue when stem is null;
+        shared := 0;
+        while shared < least(length(stem), length(word))
+            and left(stem, shared + 1) = left(partita.folded(word), shared + 1)
+        loop
+            shared := shared + 1;
+        end loop;
+        pattern := coalesce(pattern || '.*', '') || '\m' || left(word, shared);
+    end loop;
+    if pattern is null then return false; end if;
+    if not by_accents then pattern := regexp_replace(normalize(pattern, nfkd), U&'[\0300-\036f]', '', 'g'); end if;
+    for field in select json_object_keys(fields) loop
+        for found in select v #>> '{}' from jsonb_path_query(document, field::jsonpath) v loop
+            if not by_accents then found := regexp_replace(normalize(found, nfkd), U&'[\0300-\036f]', '', 'g'); end if;
+            if by_case and found ~ pattern or not by_case and found ~* pattern then return true; end if;
+        end loop;
+    end loop;
+    return false;
+end $$;
+
+-- All texts of a document, or those at some paths.
+create or replace function partita.search_texts(document jsonb, paths jsonpath[]) returns setof text
+language sql immutable parallel safe as $$
+    select v #>> '{}' from unnest(paths) p, lateral jsonb_path_query(document, p) v where jsonb_typeof(v) = 'string'
+$$;
+
+-- Their words, as they are written but for case and accents.
+create or replace function partita.search_vector(document jsonb, paths jsonpath[]) returns tsvector
+language plpgsql immutable parallel safe as $$
+declare
+    words tsvector := '';
+    found text;
+begin
+    for found in select partita.search_texts(document, paths) loop
+        words := words || to_tsvector('pg_catalog.simple'::regconfig, partita.folded(found));
+    end loop;
+    return words;
+end $$;

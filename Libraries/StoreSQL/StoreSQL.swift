@@ -1,0 +1,28 @@
+public import Postgres
+
+/// The tables and functions of the document store, in the schema `partita`, as files of SQL. They are a module of their own because
+/// the compiler takes a fifth of a second for each kilobyte of them.
+///
+/// The table `partita.grants` is made here too, because an upload is checked against it inside the commit; its rows belong to
+/// the service `permissions`.
+public enum StoreSQL {
+    public static let migrations = Migrations(
+        owner: "document-store",
+        files: [(1, "tables", PackageResources._001_tables_sql)],
+        // A function of the language SQL stands behind what it calls.
+        functions: [
+            ("epochs", PackageResources.epochs_sql),
+            ("change_tables", PackageResources.change_tables_sql),
+            ("keys", PackageResources.keys_sql),
+            ("grants", PackageResources.grants_sql),
+            ("uploads", PackageResources.uploads_sql),
+            ("canonical", PackageResources.canonical_sql),
+            ("field_clocks", PackageResources.field_clocks_sql),
+            ("external_writes", PackageResources.external_writes_sql),
+            ("collections", PackageResources.collections_sql),
+            ("index_keys", PackageResources.index_keys_sql),
+            ("text_search", PackageResources.text_search_sql),
+            ("schemas", PackageResources.schemas_sql),
+            ("triggers", PackageResources.triggers_sql),
+        ])
+}

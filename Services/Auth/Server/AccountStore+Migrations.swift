@@ -1,0 +1,11 @@
+import Postgres
+
+extension AccountStore {
+    /// The tables of auth. Nobody else reads or writes them.
+    static let migrations = Migrations(
+        owner: "auth",
+        files: [
+            (1, "accounts", PackageResources._001_accounts_sql),
+            (2, "session-origins", PackageResources._002_session_origins_sql),
+        ])
+}

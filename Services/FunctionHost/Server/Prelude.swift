@@ -1,0 +1,14 @@
+/// The JavaScript that every context starts with. It runs in one closure, and leaves behind what App Services' functions had as
+/// globals, and `__run`, `__answer` and `__fire`, which the host calls.
+enum Prelude {
+    /// What stacks call it: no function of an app has such a name.
+    static let name = "(partita)"
+
+    static let source: String = {
+        let files = [
+            PackageResources.bson_js, PackageResources.context_js, PackageResources.utils_js,
+            PackageResources.globals_js,
+        ].map { String(decoding: $0, as: UTF8.self) }
+        return "(function () {\n\"use strict\";\n" + files.joined(separator: "\n") + "\n})()"
+    }()
+}

@@ -1,0 +1,155 @@
+// `context`: what a function sees of its app. Whatever leaves JavaScript is an effect: a promise here, a frame to the parent.
+let ordinal = 0;
+const pending = new Map();
+// What a function asks of the outside, in its name.
+const asking = name => (service, action, args) => new Promise((resolve, reject) => {
+  const text = JSON.stringify(toEJSON(args));
+  // Of the call: when the answer comes, the function isn't on the stack.
+  pending.set(ordinal, { resolve, reject, stack: new Error().stack });
+  host.effect(String(ordinal++), service, action, text, name);
+});
+function answer(number, value, error) {
+  const waiting = pending.get(Number(number));
+  pending.delete(Number(number));
+  if (!waiting) return;
+  if (!error) return waiting.resolve(fromEJSON(JSON.parse(value)));
+  const { name, message, code, details = {} } = fromEJSON(JSON.parse(error));
+  const thrown = Object.assign(new Error(message), details, { name, stack: waiting.stack }, code === undefined ? {} : { code });
+  Object.defineProperty(thrown, "hasErrorLabel", { value: label => (details.errorLabels ?? []).includes(label) });
+  waiting.reject(thrown);
+}
+
+class Cursor {
+  #load; #explain; #options = {}; #documents = null; #at = 0;
+  constructor(load, explain) { this.#load = load; this.#explain = explain; }
+  #with(option, value) { this.#options[option] = value; return this; }
+  sort(order) { return this.#with("sort", order); }
+  limit(count) { return this.#with("limit", count); }
+  skip(count) { return this.#with("skip", count); }
+  project(fields) { return this.#with("projection", fields); }
+  projection(fields) { return this.#with("projection", fields); }
+  hint(index) { return this.#with("hint", index); }
+  explain() { return this.#explain(this.#options); }
+  async #all() { return this.#documents ??= await this.#load(this.#options); }
+  async toArray() { const all = await this.#all(); const rest = all.slice(this.#at); this.#at = all.length; return rest; }
+  async next() { const all = await this.#all(); return this.#at < all.length ? all[this.#at++] : null; }
+  async hasNext() { return this.#at < (await this.#all()).length; }
+  async forEach(body) { for (const document of await this.toArray()) await body(document); }
+  async map(body) { return (await this.toArray()).map(body); }
+  async count() { return (await this.#all()).length; }
+  async *[Symbol.asyncIterator]() { while (await this.hasNext()) yield await this.next(); }
+  close() { this.#documents = []; return Promise.resolve(); }
+}
+
+// A cursor or promise that a function returns without awaiting it counts as its result, also inside objects and arrays.
+async function settled(value, depth = 0) {
+  if (typeof value !== "object" || value === null || depth > 100) return value;
+  if (value instanceof Cursor) return value.toArray();
+  if (typeof value.then === "function") return settled(await value, depth + 1);
+  if (Array.isArray(value)) return Promise.all(value.map(element => settled(element, depth + 1)));
+  if (Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const keys = Object.keys(value), parts = await Promise.all(keys.map(key => settled(value[key], depth + 1)));
+  return Object.fromEntries(keys.map((key, index) => [key, parts[index]]));
+}
+
+// What App Services had and this doesn't says so, instead of being "not a function".
+const missing = (target, path, names) => {
+  for (const name of names) target[name] = () => { throw new Error(`${path}.${name} is not supported`); };
+  return target;
+};
+
+const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new ObjectId(), ...document } : document;
+function collection(effect, service, database, name) {
+  const run = (action, args, { session, ...options } = {}) =>
+    effect(service, action, { database, collection: name, ...args, ...options, session: session?.id });
+  return missing({
+    name,
+    find: (filter = {}, projection, options) =>
+      new Cursor(...["find", "explain"].map(action => cursor => run(action, { filter, projection, ...cursor }, options))),
+    findOne: (filter = {}, projection, options) => run("findOne", { filter, projection }, options),
+    aggregate: (pipeline = [], options) =>
+      new Cursor(...["aggregate", "explain"].map(action => cursor => run(action, { pipeline, ...cursor }, options))),
+    insertOne: (document, options) => run("insertOne", { document: withID(document) }, options),
+    insertMany: (documents, options) => run("insertMany", { documents: documents.map(withID) }, options),
+    updateOne: (filter, update, options) => run("updateOne", { filter, update }, options),
+    updateMany: (filter, update, options) => run("updateMany", { filter, update }, options),
+    replaceOne: (filter, replacement, options) => run("replaceOne", { filter, replacement }, options),
+    deleteOne: (filter, options) => run("deleteOne", { filter }, options),
+    deleteMany: (filter, options) => run("deleteMany", { filter }, options),
+    findOneAndUpdate: (filter, update, options) => run("findOneAndUpdate", { filter, update }, options),
+    findOneAndReplace: (filter, replacement, options) => run("findOneAndReplace", { filter, replacement }, options),
+    findOneAndDelete: (filter, options) => run("findOneAndDelete", { filter }, options),
+    count: (filter = {}, options) => run("count", { filter }, options),
+    countDocuments: (filter = {}, options) => run("countDocuments", { filter }, options),
+    estimatedDocumentCount: options => run("estimatedDocumentCount", {}, options),
+    distinct: (field, filter = {}, options) => run("distinct", { field, filter }, options),
+    bulkWrite: (operations, options) => run("bulkWrite", { operations }, options),
+  }, "collection", ["watch", "initializeOrderedBulkOp", "initializeUnorderedBulkOp", "createIndex", "drop", "rename"]);
+}
+
+let sessions = 0;
+function startSession(effect, service) {
+  const id = sessions++;
+  const session = {
+    id,
+    startTransaction: () => effect(service, "startTransaction", { session: id }),
+    commitTransaction: () => effect(service, "commitTransaction", { session: id }),
+    abortTransaction: () => effect(service, "abortTransaction", { session: id }),
+    endSession: () => effect(service, "endSession", { session: id }),
+    async withTransaction(body) {
+      for (let attempt = 1; ; attempt++) {
+        await session.startTransaction();
+        try {
+          const result = await body(session);
+          await session.commitTransaction();
+          return result;
+        } catch (error) {
+          await session.abortTransaction();
+          if (!error?.errorLabels?.includes("TransientTransactionError") || attempt === 10) throw error;
+        }
+      }
+    },
+  };
+  return session;
+}
+
+const mongodb = (effect, service) => ({
+  db: database => missing(
+    { name: database, collection: name => collection(effect, service, database, name) }, "db",
+    ["aggregate", "runCommand", "listCollections", "createCollection"]),
+  startSession: () => startSession(effect, service),
+});
+// `then` must be missing, or `await` would take such an object for a promise.
+const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
+const remote = (effect, service) =>
+  byName(api => region => byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
+const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
+  [method, request => effect("http", method, typeof request === "string" ? { url: request } : request)]));
+
+// The context of one function: one that always runs as the system does so also when another one calls it.
+function makeContext(given, function_) {
+  const effect = asking(function_), http = makeHTTP(effect);
+  const isSystem = given.runningAsSystem === true || (given.systemFunctions ?? []).includes(function_);
+  return {
+    app: given.app ?? {},
+    environment: { tag: given.environment?.tag ?? "", values: given.environment?.values ?? {} },
+    functions: { execute: (name, ...args) => load(name)(...args) },
+    http,
+    request: given.request,
+    runningAsSystem: () => isSystem,
+    services: {
+      get: name => {
+        const type = given.services?.[name] ?? name;
+        return name === "http" || type === "http" ? http : type === "mongodb-atlas" ? mongodb(effect, name) : remote(effect, name);
+      },
+    },
+    user: given.user ?? {},
+    values: {
+      get: name => {
+        const secret = Object.hasOwn(given.unsetSecrets ?? {}, name) ? given.unsetSecrets[name] : undefined;
+        if (secret !== undefined) throw new Error(`the value '${name}' is the secret '${secret}', which isn't set`);
+        return Object.hasOwn(given.values ?? {}, name) ? given.values[name] : undefined;
+      },
+    },
+  };
+}

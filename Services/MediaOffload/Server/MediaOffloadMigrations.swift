@@ -1,0 +1,6 @@
+import Postgres
+
+/// The tables that media offload owns.
+enum MediaOffloadMigrations {
+    static let all = Migrations(owner: "media-offload", files: [(1, "media", PackageResources._001_media_sql)])
+}

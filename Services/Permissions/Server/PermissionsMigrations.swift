@@ -1,0 +1,15 @@
+import Postgres
+
+/// The tables that permissions owns, beside `partita.grants`, which the document store creates and permissions writes.
+enum PermissionsMigrations {
+    static let all = Migrations(
+        owner: "permissions",
+        files: [
+            (1, "decisions", PackageResources._001_decisions_sql),
+            (2, "fences", PackageResources._002_fences_sql),
+            (3, "dependency-anchors", PackageResources._003_dependency_anchors_sql),
+            (4, "shut-out", PackageResources._004_shut_out_sql),
+            (5, "shut-out-by-auth", PackageResources._005_shut_out_by_auth_sql),
+            (6, "lives", PackageResources._006_lives_sql),
+        ])
+}

@@ -1,0 +1,12 @@
+import Postgres
+
+/// The tables that the trigger workers own.
+enum TriggerWorkersMigrations {
+    static let all = Migrations(
+        owner: "trigger-workers",
+        files: [
+            (1, "triggers", PackageResources._001_triggers_sql),
+            (2, "moments", PackageResources._002_moments_sql),
+            (3, "presence", PackageResources._003_presence_sql),
+        ])
+}
