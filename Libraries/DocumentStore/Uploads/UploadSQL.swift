@@ -9,13 +9,10 @@ enum UploadSQL {
             and u.partition = k.partition and u.user_id = k.user_id
         """
 
-    /// `$1` app, `$2` partitions, `$3` users: who may write where. A grant to the user comes before one to everybody.
+    /// `$1` app, `$2` partitions, `$3` users: who may write where.
     static let grants = """
-        select k.partition, k.user_id, coalesce((
-            select g.access = 'write' from partita.grants g
-            where g.app = $1 and g.partition = k.partition and g.user_id in (k.user_id, '*')
-                and (g.expires_at is null or g.expires_at > clock_timestamp())
-            order by g.user_id = '*' limit 1), false) as may_write
+        select k.partition, k.user_id, exists (
+            select from partita.standing_grant($1, k.partition, k.user_id) g where g.access = 'write') as may_write
         from unnest($2::text[], $3::text[]) k(partition, user_id)
         """
 

@@ -179,14 +179,11 @@ struct MediaTable: Sendable {
         }
     }
 
-    /// Whether the user may read the partition: the user's own grant, else everybody's.
+    /// Whether the user may read the partition.
     func isReadable(_ partition: Partition, app: String, user: String) async throws -> Bool {
         let rows = try await client.query(
-            """
-            select access from partita.grants
-            where app = $1 and partition = $2 and user_id in ($3, '*') and (expires_at is null or expires_at > clock_timestamp())
-            order by user_id = '*' limit 1
-            """, [.text(app), .text(partition.text), .text(user)])
-        return try rows.decode(String.self).first.map { $0 == "read" || $0 == "write" } ?? false
+            "select from partita.standing_grant($1, $2, $3) where access <> 'none'",
+            [.text(app), .text(partition.text), .text(user)])
+        return !rows.isEmpty
     }
 }

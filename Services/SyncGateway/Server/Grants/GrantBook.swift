@@ -106,13 +106,12 @@ final class GrantBook: Sendable {
         }
     }
 
-    /// The grant as it stands; `nil` when there is none that still holds. The user's own comes before everybody's.
+    /// The grant as it stands; `nil` when there is none that still holds.
     func current(app: String, user: String, partition: Partition) async throws -> Grant? {
         let rows = try await client.query(
             """
-            select user_id, access, epoch, version, (extract(epoch from expires_at) * 1000)::bigint from partita.grants
-            where app = $1 and partition = $2 and user_id in ($3, '*') and (expires_at is null or expires_at > clock_timestamp())
-            order by user_id = '*' limit 1
+            select user_id, access, epoch, version, (extract(epoch from expires_at) * 1000)::bigint
+            from partita.standing_grant($1, $2, $3)
             """, [.text(app), .text(partition.text), .text(user)])
         return try rows.first.map { row in
             let (user, access, epoch, version, expires) = try row.decode((String, String, Int32, Int64, Int64?).self)

@@ -35,17 +35,13 @@ struct WatchRights: Sendable {
         return allowed
     }
 
-    /// A user's own answer comes before everybody's. The watcher's has to hold now; that of who is watched may have run out, since it is
-    /// renewed only while somebody of that user is connected, and going offline is to be heard of as well.
+    /// The watcher's grant has to hold now; that of who is watched may have run out, since it is renewed only while somebody of that
+    /// user is connected, and going offline is to be heard of as well.
     private static let sharing = """
         select k.place from unnest($1::text[], $2::text[], $3::text[]) with ordinality k(app, watcher, user_id, place)
         where exists (
-            select from partita.grants w
-            where w.app = k.app and w.user_id in (k.watcher, '*') and w.access <> 'none'
-                and (w.expires_at is null or w.expires_at > clock_timestamp())
-                and (w.user_id = k.watcher or not exists (
-                    select from partita.grants o where (o.app, o.partition, o.user_id) = (w.app, w.partition, k.watcher)
-                        and (o.expires_at is null or o.expires_at > clock_timestamp())))
+            select from partita.grants w cross join lateral partita.standing_grant(w.app, w.partition, k.watcher) s
+            where w.app = k.app and w.user_id in (k.watcher, '*') and s.access <> 'none'
                 and (
                     select u.access <> 'none' from partita.grants u
                     where u.app = w.app and u.partition = w.partition and u.user_id in (k.user_id, '*')
