@@ -19,6 +19,11 @@ test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd python3-venv rados
 # What the benchmarks compare with, beside nginx, redis-benchmark and pgbench, which the above bring along.
 # shellcheck disable=SC2034  # used by Deploy/bench
 benchmark_packages=(wrk libbson-dev)
+# What checks functions of Postgres, for the version that is installed.
+function_check_package() {
+    local versions=(/usr/lib/postgresql/*/)
+    echo "postgresql-$(basename "${versions[-1]}")-plpgsql-check"
+}
 # Some systems have only the newer name.
 java_package() { apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 && echo openjdk-17-jre-headless || echo default-jre-headless; }
 

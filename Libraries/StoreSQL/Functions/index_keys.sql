@@ -98,7 +98,7 @@ begin
     end if;
     if get_byte(key, 0) = 241 then
         return key || convert_to(left(trim_scale(coalesce(
-            document #>> (path || '$numberDecimal'), document #>> (path || '$numberLong'))::numeric)::text, 180), 'UTF8');
+            document #>> (path || array['$numberDecimal']), document #>> (path || array['$numberLong']))::numeric)::text, 180), 'UTF8');
     end if;
     return key;
 end $$;

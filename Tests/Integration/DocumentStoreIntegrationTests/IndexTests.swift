@@ -206,6 +206,23 @@ import Testing
         }
     }
 
+    @Test func `numbers that no double holds are unique as well`() async throws {
+        try await StoreFixture.with { fixture in
+            let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
+            try await users.createIndex(IndexModel(["key": ["price": 1], "unique": true]))
+            func insert(_ price: String) async throws {
+                try await users.insertOne([
+                    "_id": .string(price), "price": .decimal128(try #require(Decimal128(price))),
+                ])
+            }
+            for price in ["0.1", "0.2", "0.1000000000000000000000000000000001", "3"] { try await insert(price) }
+            for price in ["0.10", "0.2000", "3.0"] {
+                let error = await #expect(throws: DocumentStoreError.self) { try await insert(price) }
+                #expect(error?.mongoCode == 11000, "\(price)")
+            }
+        }
+    }
+
     @Test func `an array under a unique index is refused by name`() async throws {
         try await StoreFixture.with { fixture in
             let users = try await users(fixture)
