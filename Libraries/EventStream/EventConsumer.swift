@@ -33,6 +33,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private let logger: Logger
     private let topic: String
     private let lagGauge: Gauge
+    private let readCounter: Counter
     private let handledCounter: Counter
     private let retryCounter: Counter
     private let deadLetterCounter: Counter
@@ -77,6 +78,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             eventLimit: options.pendingEvents, byteLimit: options.pendingBytes, canSpill: backlog != nil)
         let labels = [Payload.topic.name, group]
         lagGauge = EventStreamMetrics.lag.handle(labels)
+        readCounter = EventStreamMetrics.read[Payload.topic.name]
         handledCounter = EventStreamMetrics.handled.handle(labels)
         retryCounter = EventStreamMetrics.retries.handle(labels)
         deadLetterCounter = EventStreamMetrics.deadLetters.handle(labels)
@@ -164,6 +166,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             do {
                 // Partitions move within `next` only, and so not before its messages are accepted.
                 let messages = try await consumer.next(timeout: wait).messages
+                readCounter.increment(by: messages.count)
                 accept(messages, passedOver: messages.isEmpty ? [] : await handler.passedOver(messages))
             } catch {
                 stop(error)

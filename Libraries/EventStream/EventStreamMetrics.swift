@@ -23,6 +23,9 @@ enum EventStreamMetrics {
     static let behind = MetricFamily<Gauge>(
         label: "event_stream_behind_partitions", help: "Partitions of apps whose changes are read from Postgres.",
         dimensions: ["group"])
+    /// Messages that came, by whatever kind of reader. A topic is there as soon as somebody reads it.
+    static let read = MetricFamily<Counter>(
+        label: "event_stream_read_total", help: "Messages that came from the broker.", dimensions: ["topic"])
     /// Events sent and acknowledged.
     static let produced = MetricFamily<Counter>(
         label: "event_stream_produced_total", help: "Events acknowledged by the broker.", dimensions: ["topic"])

@@ -31,8 +31,7 @@ public final class EventTail<Payload: EventPayload>: Service {
         self.onPositioned = onPositioned
         self.handle = handle
         self.loop = loop
-        reader = TopicReader(
-            topic: Payload.topic.fullName(pool: pool), start: .end, client: kafka, logger: logger)
+        reader = TopicReader(Payload.topic.contract, pool: pool, from: .end, through: kafka, logger: logger)
     }
 
     /// Whether the place from which it reads is fixed.

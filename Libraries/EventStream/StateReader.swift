@@ -34,8 +34,7 @@ public final class StateReader<Payload: EventPayload>: Service {
         logger[metadataKey: "kafka.topic"] = "\(Payload.topic.fullName(pool: pool))"
         self.logger = logger
         self.apply = apply
-        reader = TopicReader(
-            topic: Payload.topic.fullName(pool: pool), start: .beginning, client: kafka, logger: logger)
+        reader = TopicReader(Payload.topic.contract, pool: pool, from: .beginning, through: kafka, logger: logger)
     }
 
     /// Whether everything was read that was there when the reader began.

@@ -6,10 +6,19 @@ import Logging
 struct TopicReader: Sendable {
     enum Start { case beginning, end }
 
-    let topic: String
-    let start: Start
-    let client: KafkaClient
-    let logger: Logger
+    private let contract: TopicContract
+    private let topic: String
+    private let start: Start
+    private let client: KafkaClient
+    private let logger: Logger
+
+    init(_ contract: TopicContract, pool: String, from start: Start, through client: KafkaClient, logger: Logger) {
+        topic = contract.fullName(pool: pool)
+        self.start = start
+        self.client = client
+        self.logger = logger
+        self.contract = contract
+    }
 
     /// Reads until cancelled.
     /// - Parameters:
@@ -22,6 +31,7 @@ struct TopicReader: Sendable {
         onBatch: @Sendable ([KafkaMessage]) async throws -> Void
     ) async throws {
         let consumer = try KafkaConsumer(sharing: client, logger: logger)
+        let readCounter = EventStreamMetrics.read[contract.name]
         let result: Result<Void, any Error>
         do {
             let partitions = try await position(consumer)
@@ -30,7 +40,10 @@ struct TopicReader: Sendable {
             if unread.isEmpty { await onCaughtUp() }
             while !Task.isCancelled {
                 let batch = try await consumer.next(timeout: .seconds(5))
-                if !batch.messages.isEmpty { try await onBatch(batch.messages) }
+                if !batch.messages.isEmpty {
+                    readCounter.increment(by: batch.messages.count)
+                    try await onBatch(batch.messages)
+                }
                 guard !unread.isEmpty, !batch.ends.isEmpty else { continue }
                 unread.subtract(batch.ends)
                 if unread.isEmpty { await onCaughtUp() }

@@ -56,7 +56,7 @@ extension TriggerFailure: EventPayload {
     public static let topic = Topic<TriggerFailure>(
         "trigger-failures", "The dead letters of triggers.", partitions: 4,
         cleanup: .delete(after: .seconds(14 * 86_400)),
-        key: "{app}/{trigger}", types: [failedType], writers: [.triggerWorkers], readers: [.tool])
+        key: "{app}/{trigger}", types: [failedType], writers: [.triggerWorkers], readers: [])
 
     public var key: String { EventKey.text(app, trigger) }
     public var type: String { Self.failedType }

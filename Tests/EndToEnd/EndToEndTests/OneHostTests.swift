@@ -35,7 +35,7 @@ extension EndToEnd {
         @Test func `somebody signs up, calls a function and signs in again at one address`() async throws {
             let system = try await RunningSystem.shared()
             try await deploy(system)
-            let client = Client(root: system.publicURL + "/api/client/v2.0/app/onehost", system: system)
+            let client = HTTPCaller(root: system.publicURL + "/api/client/v2.0/app/onehost", system: system)
             let location = try await eventually("the app is known", within: .seconds(20)) {
                 let answer = try await client.get("/location")
                 return answer.status == 200 ? try ExtendedJSON.parse(answer.body) : nil
@@ -58,7 +58,7 @@ extension EndToEnd {
             #expect(sum["sum"]?.intValue == 3)
             #expect(sum["user"] == session["user_id"])
 
-            let data = Client(root: system.publicURL + "/app/onehost/endpoint/data/v1/action", system: system)
+            let data = HTTPCaller(root: system.publicURL + "/app/onehost/endpoint/data/v1/action", system: system)
             let find = #"{"dataSource": "mongodb-atlas", "database": "d", "collection": "c"}"#
             let found = try await data.post("/findOne", find, token: token)
             #expect(try ExtendedJSON.parse(found.body)["error_code"] == "NoMatchingRuleFound", "\(found.text)")
@@ -72,23 +72,12 @@ extension EndToEnd {
             let picture = [UInt8](repeating: 7, count: 300_000)
             // What is escaped in its URL must come to the service as it was.
             let id = "a photo/ö \(UUID().uuidString)"
-            try await talk.write {
-                $0.insert(
-                    "ChatMessage",
-                    [
-                        "_id": .string(id), "partition": talk.partition.value ?? .null, "text": "look",
-                        "author": .string(ada.email), "timestamp": .date(0),
-                        "image": [
-                            "_id": "photo", "date": .date(0), "picture": .binary(Binary(picture)),
-                            "thumbNail": .binary(Binary([1])),
-                        ],
-                    ])
-            }
+            _ = try await ada.send(picture, id: id, to: talk)
             let link = try await eventually("the photo is a link", within: .seconds(30)) {
-                try await talk.document("ChatMessage", id: .string(id))?["image"]?["pictureURL"]?.stringValue
+                try await ada.link(ofPicture: id, in: talk)
             }
             #expect(link.hasPrefix(system.publicURL + "/v1/apps/rchat/media/"))
-            let client = Client(root: "", system: system)
+            let client = HTTPCaller(root: "", system: system)
             let opened = try await client.get(link, token: try await ada.accessToken(on: system))
             #expect(opened.status == 200 && opened.body == picture)
             #expect(try await client.get(link).status == 401)
@@ -103,7 +92,7 @@ extension EndToEnd {
             async throws
         {
             let system = try await RunningSystem.shared()
-            let client = Client(root: system.publicURL, system: system)
+            let client = HTTPCaller(root: system.publicURL, system: system)
             for path in ["/metrics", "/health/live"] { #expect(try await client.get(path).status == 404) }
 
             // In the 200 ms until it is started again, nobody listens.
@@ -165,7 +154,7 @@ extension EndToEnd {
         ) async throws {
             let system = try await RunningSystem.shared()
             for root in [system.publicURL, system.url(of: service)] {
-                let client = Client(root: root, system: system)
+                let client = HTTPCaller(root: root, system: system)
                 let most = try await client.send("POST", path, [UInt8](repeating: 0x20, count: limit))
                 #expect(most.status != 413, "\(root): \(most.text)")
                 // The proxy takes what comes before it hangs up; a service may not.
@@ -180,8 +169,8 @@ extension EndToEnd {
         @Test(arguments: ["auth", "sync-gateway", "trigger-workers", "media-offload"])
         func `each operation that is described is answered there by its own service`(_ service: String) async throws {
             let system = try await RunningSystem.shared()
-            let here = Client(root: system.publicURL, system: system)
-            let direct = Client(root: system.url(of: service), system: system)
+            let here = HTTPCaller(root: system.publicURL, system: system)
+            let direct = HTTPCaller(root: system.url(of: service), system: system)
             let operations = try OpenAPIPaths.read(tag: service)
             #expect(!operations.isEmpty)
             for operation in operations {
@@ -197,7 +186,7 @@ extension EndToEnd {
 
         @Test func `clients on other machines are told the name that up was given`() async throws {
             let system = try await RunningSystem.start("partita-e2e-host-\(getpid())", ["--host", "localhost"])
-            let client = Client(root: system.publicURL + "/api/client/v2.0/app/rchat", system: system)
+            let client = HTTPCaller(root: system.publicURL + "/api/client/v2.0/app/rchat", system: system)
             let location = try ExtendedJSON.parse(try await client.get("/location").body)
             let port = system.publicURL.split(separator: ":").last ?? ""
             #expect(location["hostname"]?.stringValue == "http://localhost:\(port)")
@@ -208,45 +197,10 @@ extension EndToEnd {
         }
 
         private func deploy(_ system: RunningSystem) async throws {
-            let folder = system.directory + "/onehost"
-            for (file, text) in Self.app {
-                let url = URL(fileURLWithPath: "\(folder)/\(file)")
-                try FileManager.default.createDirectory(
-                    at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-                try text.write(to: url, atomically: true, encoding: .utf8)
-            }
-            let run = try await CapturedRun.run(
-                CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory])
-            guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
-            #expect(run.output.contains("d.shared is synced"), "\(run.output)")
+            let output = try await TestApp.deploy("onehost", Self.app, on: system)
+            #expect(output.contains("d.shared is synced"), "\(output)")
             let reason = "its schema has no property 'team', the partition key"
-            #expect(run.output.contains("d.c is not synced: \(reason)"), "\(run.output)")
-        }
-
-        private struct Client {
-            let root: String
-            let system: RunningSystem
-
-            func get(_ path: String, token: String? = nil) async throws -> HTTPClient.Response {
-                try await send("GET", path, nil, token)
-            }
-
-            func post(_ path: String, _ body: String, token: String? = nil) async throws -> HTTPClient.Response {
-                try await send("POST", path, Array(body.utf8), token)
-            }
-
-            func send(
-                _ method: String, _ path: String, _ body: [UInt8]?, _ token: String? = nil, waits: Bool = false
-            ) async throws -> HTTPClient.Response {
-                let http = HTTPClient(loop: system.loop)
-                var headers = [HTTPClient.Header("Content-Type", "application/json")]
-                if waits { headers.append(.init("Expect", "100-continue")) }
-                if let token { headers.append(.init("Authorization", "Bearer \(token)")) }
-                let answer = try await http.send(
-                    .init(method: method, url: root + path, headers: headers, body: body))
-                await http.shutDown()
-                return answer
-            }
+            #expect(output.contains("d.c is not synced: \(reason)"), "\(output)")
         }
     }
 }

@@ -29,7 +29,7 @@ extension EndToEnd {
             rogue.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
             try await rogue.wait("the answer to subscribe") { if case .subscribed = $0 { true } else { false } }
 
-            try await remove(ben, from: conversation, by: ada)
+            try await ada.remove(ben, from: conversation)
             for await state in try await benTalk.states() where state.revoked != nil { break }
             try await rogue.wait("the other connection's revocation") { if case .revoked = $0 { true } else { false } }
 
@@ -117,7 +117,7 @@ extension EndToEnd {
                 let adaTalk = try await ada.open(conversation)
                 ordinary.append(try await Self.wayOfAMessage(from: ada, adaTalk, to: talk))
                 let start = ContinuousClock.now
-                try await remove(ben, from: conversation, by: ada)
+                try await ada.remove(ben, from: conversation)
                 for await state in try await talk.states() where state.revoked != nil { break }
                 times.append(ContinuousClock.now - start)
             }
@@ -182,17 +182,6 @@ extension EndToEnd {
             #expect(await second.terminate(grace: .seconds(30)) == .exited(0))
             try await system.waitUntilReady()
             for device in [ada, ben] { try await device.close() }
-        }
-
-        private func remove(_ member: TestDevice, from conversation: TestConversation, by device: TestDevice)
-            async throws
-        {
-            try await device.own.write {
-                $0.update(
-                    "User", id: .string(device.session.userId),
-                    ["$pull": ["conversations.$[c].members": ["userName": .string(member.email)]]],
-                    arrayFilters: [["c.id": .string(conversation.id)]])
-            }
         }
 
         /// An upload that the gateway must refuse.

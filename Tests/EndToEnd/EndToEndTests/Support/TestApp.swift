@@ -1,3 +1,4 @@
+import ChildProcesses
 import Foundation
 
 /// App folders.
@@ -15,5 +16,21 @@ enum TestApp {
         let text = change(try String(contentsOfFile: "\(copy)/\(file)", encoding: .utf8))
         try text.write(toFile: "\(copy)/\(file)", atomically: true, encoding: .utf8)
         return copy
+    }
+
+    /// Deploys an app of these files.
+    /// - Returns: what the tool said.
+    static func deploy(_ name: String, _ files: [String: String], on system: RunningSystem) async throws -> String {
+        let folder = "\(system.directory)/\(name)"
+        for (file, text) in files {
+            let url = URL(fileURLWithPath: "\(folder)/\(file)")
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try text.write(to: url, atomically: true, encoding: .utf8)
+        }
+        let run = try await CapturedRun.run(
+            CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory])
+        guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
+        return run.output
     }
 }

@@ -126,4 +126,36 @@ final class TestDevice: Sendable {
         try await handle.write { $0.insert("ChatMessage", message) }
         return id
     }
+
+    /// Writes a message with a picture; returns its id.
+    func send(_ picture: [UInt8], id: String = UUID().uuidString, to handle: PartitionHandle) async throws -> String {
+        try await handle.write {
+            $0.insert(
+                "ChatMessage",
+                [
+                    "_id": .string(id), "partition": handle.partition.value ?? .null, "text": "look",
+                    "author": .string(self.email), "timestamp": .date(0),
+                    "image": [
+                        "_id": "photo", "date": .date(0), "picture": .binary(Binary(picture)),
+                        "thumbNail": .binary(Binary([1])),
+                    ],
+                ])
+        }
+        return id
+    }
+
+    /// The link that media offload has put in place of a message's picture.
+    func link(ofPicture id: String, in handle: PartitionHandle) async throws -> String? {
+        try await handle.document("ChatMessage", id: .string(id))?["image"]?["pictureURL"]?.stringValue
+    }
+
+    /// Takes somebody out of a conversation.
+    func remove(_ member: TestDevice, from conversation: TestConversation) async throws {
+        try await own.write {
+            $0.update(
+                "User", id: .string(self.session.userId),
+                ["$pull": ["conversations.$[c].members": ["userName": .string(member.email)]]],
+                arrayFilters: [["c.id": .string(conversation.id)]])
+        }
+    }
 }
