@@ -345,10 +345,16 @@ struct SimulatedWorld {
     private mutating func write(_ index: Int) {
         if devices[index].isRevoked { return }
         time += 1  // no two changesets of copies of a device are of the same moment
-        var operations: [Operation] = []
-        for _ in 0...Int.random(in: 0...2, using: &generator) { operations.append(randomOperation()) }
+        // Often one that looks like any other of its kind, also like those of a copy of the device.
+        var operations = Int.random(in: 0..<3, using: &generator) == 0 ? [Self.tallied] : []
+        if operations.isEmpty {
+            for _ in 0...Int.random(in: 0...2, using: &generator) { operations.append(randomOperation()) }
+        }
         devices[index].write(operations, milliseconds: time * 16 + Int64(index))
     }
+
+    private static let tallied = Operation(
+        collection: "Counter", id: "tally", kind: .update(operators: ["$inc": ["total": .int64(1)]], arrayFilters: []))
 
     private mutating func randomOperation() -> Operation {
         let key = randomKey()
@@ -367,10 +373,7 @@ struct SimulatedWorld {
                 collection: "Counter", id: "counter",
                 kind: .update(
                     operators: ["$inc": ["total": .int64(1)], "$push": ["log": .string(token)]], arrayFilters: []))
-        case 6..<8:
-            return Operation(
-                collection: "Counter", id: "tally",
-                kind: .update(operators: ["$inc": ["total": .int64(1)]], arrayFilters: []))
+        case 6..<8: return Self.tallied
         case 8..<9:
             return Operation(
                 collection: "Note", id: id, kind: .insert(Self.member(["_id": id, "a": value, "c": ["x": value]])))
