@@ -6,7 +6,7 @@ public struct ValueBounds: Sendable {
     public var maximumBytes: Int
 
     /// Bounds; depth 100 and 16 MiB unless told otherwise, MongoDB's limit for documents.
-    public init(maximumDepth: Int = 100, maximumBytes: Int = 16 << 20) {
+    public init(maximumDepth: Int = Document.maximumDepth, maximumBytes: Int = 16 << 20) {
         self.maximumDepth = maximumDepth
         self.maximumBytes = maximumBytes
     }

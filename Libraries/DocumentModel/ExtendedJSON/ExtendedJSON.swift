@@ -25,9 +25,10 @@ public enum ExtendedJSON {
         /// Refuse a key that a document has already; otherwise its last value stays in the place of the first.
         public var rejectDuplicateKeys: Bool
 
-        /// Limits; depth 100 and 48 MB unless told otherwise, as MongoDB has them for documents and messages.
+        /// Limits; 48 MB unless told otherwise, as MongoDB has it for messages, and a depth of 120: a document's 100 levels, and what stands
+        /// around it in an event, a frame or a request.
         public init(
-            maximumDepth: Int = 100, maximumBytes: Int = 48_000_000, maximumValues: Int = .max,
+            maximumDepth: Int = Document.maximumDepth + 20, maximumBytes: Int = 48_000_000, maximumValues: Int = .max,
             rejectDuplicateKeys: Bool = false
         ) {
             self.maximumDepth = min(max(maximumDepth, 1), 1000)

@@ -1,5 +1,12 @@
 /// An object whose first key begins with `$`: perhaps the text form of a BSON type. Knows all forms of Extended JSON v1 and v2.
 struct TypeWrapper {
+    /// Names that stand for a type and nothing else.
+    static let names: Set<ExactText> = Set(
+        [
+            "$oid", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal", "$date", "$binary", "$uuid",
+            "$timestamp", "$regularExpression", "$symbol", "$code", "$dbPointer", "$minKey", "$maxKey", "$undefined",
+        ].map { ExactText($0) })
+
     let fields: [Document.Field]
     /// Where the object begins.
     let offset: Int

@@ -52,6 +52,8 @@ extension DocumentStoreError {
     init(_ refusal: StorageRefusal) {
         switch refusal {
         case .tooLarge: self.init(.documentTooLarge, refusal.message, mongoCode: 10334)
+        case .tooDeep: self.init(.badValue, refusal.message, mongoCode: 15, path: refusal.path)
+        case .isMisread: self.init(.badValue, refusal.message, mongoCode: 52, path: refusal.path)
         case .holdsNUL: self.init(.badValue, refusal.message, mongoCode: 2, path: refusal.path)
         }
     }

@@ -31,6 +31,7 @@ struct WriteBatch {
             guard document["_id"]?.idText.map(key.idText.hasSameBytes) == true else {
                 throw PartitaError(code: .badWrite, message: "a document is inserted with its _id")
             }
+            try Self.require { () throws(StorageRefusal) in _ = try document.storedBody() }
             shown[key] = document
         case .update(let operators, let arrayFilters):
             guard var updated = present else {
@@ -42,11 +43,27 @@ struct WriteBatch {
             } catch {
                 throw PartitaError(code: .badWrite, message: error.message)
             }
+            let written = updated
+            try Self.require { () throws(StorageRefusal) in
+                for part in [operators] + arrayFilters {
+                    if let unreadable = part.unreadable(levels: 5) { throw unreadable }
+                }
+                _ = try written.storedBody()
+            }
             shown[key] = updated
         case .delete:
             if present == nil { return }  // nothing to do
             shown[key] = .some(nil)
         }
         operations.append(stamped)
+    }
+
+    /// What the server would refuse, or couldn't even read, is refused before it stands at the head of a queue.
+    private static func require(_ check: () throws(StorageRefusal) -> Void) throws(PartitaError) {
+        do {
+            try check()
+        } catch {
+            throw PartitaError(code: .badWrite, message: error.message)
+        }
     }
 }

@@ -38,8 +38,8 @@ public struct UpdateOperation: Sendable {
         self.operator = `operator`
         self.path = path
         self.value = value
-        // An array around the value, as `$push` makes one, is a level more.
-        guard ValueBounds(maximumDepth: max(1, 99 - path.steps.count), maximumBytes: 16 << 20).excess(of: value) == nil
+        // Whether the document that comes of it is too deep, is said of that.
+        guard ValueBounds(maximumDepth: max(1, Document.maximumDepth - path.steps.count), maximumBytes: 16 << 20).excess(of: value) == nil
         else {
             throw QueryError(
                 code: 15, message: "The value at '\(path)' is nested too deeply or too large for a document")

@@ -180,6 +180,10 @@ begin
         if value::jsonb = was_plain then return was::text; end if;
     end if;
     was_wrapper := partita.wrapper(was);
+    -- The document itself is a level, and has no path.
+    if json_typeof(value) in ('object', 'array') and length(path) - length(replace(path, '.', '')) >= 99 then
+        return partita.ambiguous(path, 'is nested deeper than 100 levels');
+    end if;
     case json_typeof(value)
     when 'null', 'boolean' then return value::text;
     when 'number' then return partita.canonical_number(value, was_wrapper, path);
@@ -189,6 +193,13 @@ begin
     else
         wrapper := partita.wrapper(value);
         if wrapper is not null then return partita.canonical_wrapper(value, wrapper, path); end if;
+        -- When what stands before it is gone, it would be the first (DocumentModel: Document.misreadField).
+        if exists (select from json_object_keys(value) k where k in (
+            '$oid', '$numberInt', '$numberLong', '$numberDouble', '$numberDecimal', '$date', '$binary', '$uuid', '$timestamp',
+            '$regularExpression', '$symbol', '$code', '$dbPointer', '$minKey', '$maxKey', '$undefined'))
+        then
+            return partita.ambiguous(path, 'has a field with the name of a type of Extended JSON');
+        end if;
         if was_wrapper is not null or json_typeof(was) <> 'object' then was := null; end if;
         if exists (select from json_object_keys(value) k group by k having count(*) > 1) then
             return partita.ambiguous(path, 'repeats a key');

@@ -2,9 +2,6 @@ import DocumentModel
 
 /// From bytes to the object of a frame.
 enum FrameParser {
-    /// A document may be 100 deep, and stands five levels deep in an upload.
-    private static let depth = 105
-
     /// - Throws: `badFrame` or `frameTooLarge`.
     static func parse(
         _ bytes: UnsafeRawBufferPointer, limit: Int
@@ -15,7 +12,7 @@ enum FrameParser {
         }
         let document: Document
         do throws(ExtendedJSONError) {
-            let limits = ExtendedJSON.Limits(maximumDepth: depth, maximumBytes: limit, rejectDuplicateKeys: true)
+            let limits = ExtendedJSON.Limits(maximumBytes: limit, rejectDuplicateKeys: true)
             document = try ExtendedJSON.parseDocument(bytes, limits: limits)
         } catch {
             throw SyncProtocolError(code: .badFrame, message: error.message, offset: error.offset)

@@ -128,11 +128,20 @@ final class FunctionRun {
     /// the function that was called.
     private func placed(_ failure: FunctionFailure) -> FunctionFailure {
         var failure = failure
+        failure.message = Self.cut(failure.message)
+        failure.stack = failure.stack.map(Self.cut)
         let place = failure.stack.flatMap { SourcePlace(stack: $0, sources: sources) }
         failure.function = place?.function ?? call.function
         failure.line = place?.line
         return failure
     }
+
+    /// An error's text goes into answers, logs and topics: it has a length that those can bear.
+    private static func cut(_ text: String) -> String {
+        text.utf8.count <= maximumFailureBytes ? text : String(decoding: text.utf8.prefix(maximumFailureBytes), as: UTF8.self) + "…"
+    }
+
+    private static let maximumFailureBytes = 8192
 
     private func log(_ words: [String]) {
         guard words.count == 3, loggedBytes <= Self.maximumLogBytes else { return }

@@ -32,6 +32,30 @@ import Testing
         #expect(try await app.auth(.get, "api_keys/\(id)", token: tokens.refresh).code == "APIKeyNotFound")
     }
 
+    @Test(arguments: ["disabled", "deleted"])
+    func `a key that is gone takes with it what was made with it`(_ end: String) async throws {
+        let app = try await AuthFixture.shared().app()
+        let owner = try await app.newUser("keys@example.org")
+        func make(_ name: String, _ token: String) async throws -> (id: String, key: String) {
+            let made = try await app.auth(.post, "api_keys", ["name": .string(name)], token: token)
+            return (try #require(made.json["_id"]?.stringValue), try #require(made.json["key"]?.stringValue))
+        }
+        let leaked = try await make("leaked", owner.refresh), other = try await make("other", owner.refresh)
+        let thief = try AppClient.tokens(try await login(app, leaked.key))
+        let child = try await make("child", thief.refresh)
+        let grandchild = try await make("grandchild", try AppClient.tokens(try await login(app, child.key)).refresh)
+        let session = try AppClient.tokens(try await login(app, grandchild.key))
+        let ended =
+            end == "deleted"
+            ? try await app.auth(.delete, "api_keys/\(leaked.id)", token: owner.refresh)
+            : try await app.auth(.put, "api_keys/\(leaked.id)/disable", token: owner.refresh)
+        #expect(ended.status == 204)
+        for key in [leaked, child, grandchild] { #expect(try await login(app, key.key).code == "APIKeyNotFound") }
+        #expect(try await app.auth(.get, "api_keys", token: session.refresh).code == "InvalidSession")
+        #expect(try await login(app, other.key).status == 200)
+        #expect(try await app.auth(.get, "api_keys", token: owner.refresh).status == 200)
+    }
+
     @Test func `names of keys are unique, and keys are managed with the refresh token only`() async throws {
         let app = try await AuthFixture.shared().app()
         let tokens = try await app.newUser("keys@example.org")

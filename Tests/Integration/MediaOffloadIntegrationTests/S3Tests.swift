@@ -99,7 +99,7 @@ import Testing
         let id = try await fixture.insert(picture)
         let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
         try await fixture.grant("read", to: "amy", on: id)
-        #expect(try await fixture.open(link, token: fixture.token("eve")).status == 403)
+        #expect(try await fixture.open(link, token: fixture.token("eve")).status == 404)
         let redirect = try await fixture.open(link, token: fixture.token("amy"))
         #expect(redirect.status == 302)
         let location = try #require(redirect[header: "location"])

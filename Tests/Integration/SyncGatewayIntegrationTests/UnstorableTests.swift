@@ -45,6 +45,37 @@ import Testing
         #expect(try await client.call("find", "Task", ["filter": [:]]).body == ["documents": []])
     }
 
+    @Test func `no way of writing makes a document that nobody can read`() async throws {
+        let client = try await client()
+        let hidden: Value = ["b": 1, "c": ["$literal": 2]]
+        #expect(
+            try await client.call("insertOne", "Task", ["document": ["_id": 1, "x": hidden, "y": "never"]]).status
+                == 201)
+        let name: Value = ["$literal": "$date"]
+        for update: Value in [
+            [["$set": ["x": ["$arrayToObject": [[["k": name, "v": "$y"]]]]]]],
+            [["$set": ["x": ["$setField": ["field": name, "input": [:], "value": "$y"]]]]],
+            [["$replaceWith": ["$setField": ["field": name, "input": "$$ROOT", "value": "$y"]]]],
+            ["$set": ["x.$date": "never"]], ["$rename": ["y": "x.$date"]], ["$rename": ["y": "$numberInt"]],
+        ] {
+            let answer = try await client.call("updateOne", "Task", ["filter": ["_id": 1], "update": update])
+            #expect(answer.status == 400, "\(update): \(answer.status) \(answer.text)")
+        }
+        let stages: [Value] = [
+            ["$set": ["x": ["$setField": ["field": name, "input": [:], "value": "$y"]]]], ["$merge": ["into": "Task"]],
+        ]
+        let merged = try await client.call("aggregate", "Task", ["pipeline": .array(stages)])
+        #expect((400..<500).contains(merged.status), "\(merged.status) \(merged.text)")
+        let all = try await client.call("find", "Task", ["filter": [:]])
+        #expect(all.status == 200 && all.body["documents"]?.arrayValue?.count == 1, "\(all.text)")
+        let deepest = (0..<98).reduce(Value.document(["a": 1])) { inner, _ in ["a": inner] }
+        for (id, value, status) in [(2, deepest, 201), (3, ["a": deepest] as Value, 400)] {
+            let document: Document = ["_id": .int32(Int32(id)), "x": value]
+            let answer = try await client.call("insertOne", "Task", ["document": .document(document)])
+            #expect(answer.status == status, "\(id): \(answer.text)")
+        }
+    }
+
     @Test func `a string's value may have U+0000, and comes back as it went`() async throws {
         let client = try await client()
         let document: Document = ["_id": 1, "text": .string(Self.nul), "list": [.string("\0")], "x": .symbol(Self.nul)]
@@ -180,6 +211,45 @@ import Testing
     }
 
     // MARK: Devices
+
+    @Test func `a device is told which of its changesets nobody could read`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let device = try await fixture.device("ann")
+        _ = try await device.open(partition)
+        let id = "deep-\(partition.text)"
+        let deepest = (0..<98).reduce(Value.document(["a": 1])) { inner, _ in ["a": inner] }
+        try await device.upload(1, insert: id, into: partition, ["x": ["b": 1, "c": "never"], "deep": deepest])
+        guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack for 100 levels") }
+        var version: Int64 = 1
+        for (operators, isStored) in [
+            (["$set": ["deep": ["a": deepest]]], false), (["$set": ["deep": deepest]], true),
+            (["$rename": ["x.c": "x.$date"]], false), (["$set": ["x.$oid": "no"]], false), (["$set": ["y": 1]], true),
+        ] as [(Document, Bool)] {
+            version += 1
+            try await device.send(
+                .upload(
+                    .init(
+                        partition: partition, sentAt: 0,
+                        changesets: [
+                            Changeset(
+                                version: version, clock: HybridTime(milliseconds: version),
+                                operations: [
+                                    .init(
+                                        collection: "ChatMessage", id: .string(id),
+                                        kind: .update(operators: operators, arrayFilters: []))
+                                ])
+                        ])))
+            let answer = try await device.answer()
+            switch answer {
+            case .ack: #expect(isStored, "\(operators)")
+            case .rejected(let rejection):
+                #expect(!isStored && [.notStorable, .badUpdate].contains(rejection.reason.code), "\(rejection)")
+            default: throw Device.Unexpected(what: "\(operators): \(answer)")
+            }
+        }
+    }
 
     @Test func `a device's changeset that can't be stored is rejected, and the next one isn't`() async throws {
         let fixture = try await GatewayFixture.shared()

@@ -115,9 +115,9 @@ import Testing
 
     @Test func `depth is limited and type wrappers do not count`() throws {
         let deep =
-            String(repeating: "[", count: 100) + #"{"$date":{"$numberLong":"1"}}"# + String(repeating: "]", count: 100)
+            String(repeating: "[", count: 120) + #"{"$date":{"$numberLong":"1"}}"# + String(repeating: "]", count: 120)
         #expect(ExtendedJSON.print(try ExtendedJSON.parse(deep)) == deep)
-        let deeper = String(repeating: #"{"$a":"#, count: 101) + "1" + String(repeating: "}", count: 101)
+        let deeper = String(repeating: #"{"$a":"#, count: 121) + "1" + String(repeating: "}", count: 121)
         #expect(throws: ExtendedJSONError.self) { try ExtendedJSON.parse(deeper) }
         #expect(throws: ExtendedJSONError.self) { try ExtendedJSON.parse(String(repeating: "[", count: 100_000)) }
         #expect(throws: ExtendedJSONError.self) {

@@ -243,4 +243,32 @@ struct SyncTests {
             #expect(try await room.pending().isEmpty)
         }
     }
+
+    @Test func `a write that the server couldn't read is refused at once`() async throws {
+        try await ClientFixture.with { fixture in
+            let room = try await fixture.session("phone").openPartition("room=1")
+            let deep = (0..<99).reduce(Value.document(["a": 1])) { inner, _ in ["a": inner] }
+            try await room.write {
+                $0.insert("Message", ["_id": "m", "room": "room=1", "x": ["b": 1, "c": "never"], "list": []])
+            }
+            for document: Document in [["x": ["$date": "never"]], ["x": ["b": 1, "$oid": 1]], ["x": deep]] {
+                let error = await #expect(throws: PartitaError.self) {
+                    try await room.write {
+                        $0.insert("Message", Document(fields: [.init("_id", "n"), .init("room", "room=1")] + document.fields))
+                    }
+                }
+                #expect(error?.code == .badWrite, "\(document)")
+            }
+            for update: Document in [
+                ["$set": ["x.$date": 1]], ["$rename": ["x.c": "x.$numberInt"]], ["$push": ["list": ["$minKey": 1]]],
+                ["$pull": ["list": ["$date": "never"]]], ["$set": ["x.y": deep]],
+            ] {
+                let error = await #expect(throws: PartitaError.self) {
+                    try await room.write { $0.update("Message", id: "m", update) }
+                }
+                #expect(error?.code == .badWrite, "\(update)")
+            }
+            #expect(try await room.find("Message").count == 1)
+        }
+    }
 }

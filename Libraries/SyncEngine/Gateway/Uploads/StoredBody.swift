@@ -5,6 +5,11 @@ import Foundation
 public enum StorageRefusal: Error, Hashable, Sendable {
     /// It is larger than `Document.maximumBodyBytes`.
     case tooLarge
+    /// It is nested deeper than `Document.maximumDepth`.
+    case tooDeep(path: String)
+    /// The field at this dotted path has a name by which Extended JSON tells types: its document would be read as another value, or by
+    /// nobody.
+    case isMisread(path: String)
     /// U+0000 stands where only a string may have it: at this dotted path.
     case holdsNUL(path: String)
 
@@ -12,12 +17,20 @@ public enum StorageRefusal: Error, Hashable, Sendable {
     public var message: String {
         switch self {
         case .tooLarge: "a document has at most 16 MiB"
+        case .tooDeep: "a document is at most \(Document.maximumDepth) levels deep"
+        case .isMisread(let path):
+            "'\(path)' is a name by which Extended JSON tells types: the value around it would be read as another one"
         case .holdsNUL: "U+0000 can stand in strings only: not in a name, in code, or in a regular expression"
         }
     }
 
     /// The dotted path that it is about.
-    public var path: String? { if case .holdsNUL(let path) = self { path } else { nil } }
+    public var path: String? {
+        switch self {
+        case .tooLarge: nil
+        case .tooDeep(let path), .isMisread(let path), .holdsNUL(let path): path
+        }
+    }
 
     /// What a device is told.
     var rejection: OperationRejection {
@@ -31,11 +44,25 @@ extension Document {
 
     /// The text that is stored: canonical Extended JSON.
     public func storedBody() throws(StorageRefusal) -> [UInt8] {
+        if let unreadable = unreadable() { throw unreadable }
         var body: [UInt8] = []
         ExtendedJSON.append(self, mode: .exact, to: &body)
         if body.count > Self.maximumBodyBytes { throw .tooLarge }
         if Self.mayHoldNUL(body), let path = Value.document(self).pathOfNUL() { throw .holdsNUL(path: path) }
         return body
+    }
+
+    /// Why the text of this document couldn't be read again by everybody: its nesting or its names.
+    /// - Parameter levels: how much deeper than a document it may be, as update operators are.
+    public func unreadable(levels: Int = 0) -> StorageRefusal? { refusal(depth: 1 - levels)?.named }
+
+    fileprivate func refusal(depth: Int) -> UnreadablePart? {
+        if depth > Self.maximumDepth { return UnreadablePart(refusal: StorageRefusal.tooDeep) }
+        if let misreadField { return UnreadablePart(refusal: StorageRefusal.isMisread, names: [misreadField]) }
+        for field in fields {
+            if let found = field.value.refusal(depth: depth + 1) { return found.below(field.key) }
+        }
+        return nil
     }
 
     /// Whether there is an escape of U+0000 in the text; few documents have one, and only those are looked through.
@@ -52,7 +79,36 @@ extension Document {
     }
 }
 
+/// What makes a document unreadable, and its path as far as it is known on the way back from it.
+private struct UnreadablePart {
+    let refusal: (String) -> StorageRefusal
+    var names: [String] = []
+
+    func below(_ name: String) -> UnreadablePart {
+        var part = self
+        part.names.append(name)
+        return part
+    }
+
+    var named: StorageRefusal { refusal(names.reversed().joined(separator: ".")) }
+}
+
 extension Value {
+    fileprivate func refusal(depth: Int) -> UnreadablePart? {
+        switch self {
+        case .document(let document): return document.refusal(depth: depth)
+        case .array(let elements):
+            if depth > Document.maximumDepth { return UnreadablePart(refusal: StorageRefusal.tooDeep) }
+            for (index, element) in elements.enumerated() {
+                if let found = element.refusal(depth: depth + 1) { return found.below("\(index)") }
+            }
+            return nil
+        // A level for `$scope`.
+        case .code(let code): return code.scope?.refusal(depth: depth + 1)
+        default: return nil
+        }
+    }
+
     /// The dotted path of the first U+0000 where `jsonb` has no place for it: everywhere but in strings.
     fileprivate func pathOfNUL(below path: String = "") -> String? {
         func join(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }

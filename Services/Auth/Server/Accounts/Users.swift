@@ -54,8 +54,9 @@ struct Users: Sendable {
 
     /// Makes a key; it can't be shown again later.
     ///
+    /// - Parameter session: that of the user who makes it. When it began with a key, the new key ends with that one.
     /// - Throws: `apiKeyAlreadyExists` for a name that the user has used, `badRequest` beyond 20 keys.
-    func makeAPIKey(named name: String, user: User) async throws -> (row: APIKeyRow, key: String) {
+    func makeAPIKey(named name: String, user: User, session: String) async throws -> (row: APIKeyRow, key: String) {
         guard !name.isEmpty, name.utf8.count <= 128,
             name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else { throw AuthError(.invalidParameter, "a key's name has 1 to 128 characters of ASCII without spaces") }
@@ -68,7 +69,8 @@ struct Users: Sendable {
                 throw AuthError(.badRequest, "a user has at most \(Self.apiKeyLimit) API keys")
             }
             guard
-                try await tables.insertAPIKey(row, hash: Sodium.digest(key), user: user.id, of: user.app, now: now)
+                try await tables.insertAPIKey(
+                    row, hash: Sodium.digest(key), user: user.id, of: user.app, session: session, now: now)
             else { throw AuthError(.apiKeyAlreadyExists, "a key of that name exists") }
         }
         return (row, key)
@@ -86,26 +88,31 @@ struct Users: Sendable {
         return row
     }
 
-    /// Keeps a key from signing in, which ends the sessions that began with it; or lets it sign in again.
+    /// Keeps a key, and those that it made, from signing in, which ends the sessions that began with them; or lets it sign in again.
     ///
     /// - Throws: `apiKeyNotFound`.
     func setAPIKey(_ id: String, isDisabled: Bool, user: User) async throws {
         try await change(user) { tables in
-            guard try await tables.setAPIKey(id, disabled: isDisabled, user: user.id, of: user.app) else {
-                throw Self.keyNotFound
+            guard isDisabled else {
+                guard try await tables.enableAPIKey(id, user: user.id, of: user.app) else { throw Self.keyNotFound }
+                return
             }
-            if isDisabled { try await Sessions(service: service).endAll(ofAPIKey: id, of: user, in: tables) }
+            try await end(tables.disableAPIKey(id, user: user.id, of: user.app), of: user, in: tables)
         }
     }
 
-    /// Deletes a key, which ends the sessions that began with it.
+    /// Deletes a key, and those that it made, which ends the sessions that began with them.
     ///
     /// - Throws: `apiKeyNotFound`.
     func deleteAPIKey(_ id: String, user: User) async throws {
         try await change(user) { tables in
-            guard try await tables.deleteAPIKey(id, user: user.id, of: user.app) else { throw Self.keyNotFound }
-            try await Sessions(service: service).endAll(ofAPIKey: id, of: user, in: tables)
+            try await end(tables.deleteAPIKey(id, user: user.id, of: user.app), of: user, in: tables)
         }
+    }
+
+    private func end(_ keys: [String], of user: User, in tables: AccountTables) async throws {
+        if keys.isEmpty { throw Self.keyNotFound }
+        for key in keys { try await Sessions(service: service).endAll(ofAPIKey: key, of: user, in: tables) }
     }
 
     private static let keyNotFound = AuthError(.apiKeyNotFound, "API key not found")

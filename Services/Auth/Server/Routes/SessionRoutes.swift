@@ -116,7 +116,8 @@ struct SessionRoutes: Sendable {
     private func makeKey(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
         let name = try support.body(request).requiredString("name")
-        let made = try await Users(service: service).makeAPIKey(named: name, user: user)
+        let made = try await Users(service: service).makeAPIKey(
+            named: name, user: user, session: try support.claims(request, .refresh).session)
         var document = Self.document(made.row)
         document["key"] = .string(made.key)
         return RouteSupport.json(document, status: 201)

@@ -44,11 +44,11 @@ struct MediaRoute: Sendable {
         // An `img` element has to put the token into the URL.
         let user = try request.caller(of: link.app, access: access, parameter: "baas_at").id
         // What isn't there and what the user may not know of aren't told apart.
-        guard let partition = try await partition(of: link), let object = try await table.object(of: link) else {
-            throw HTTPError(404, code: "MediaNotFound", "no document refers to this")
-        }
-        guard !partition.isInternal, try await table.isReadable(partition, app: link.app, user: user) else {
-            throw HTTPError(403, code: "notPermitted", "the user may not read the document's partition")
+        guard let partition = try await partition(of: link), !partition.isInternal,
+            try await table.isReadable(partition, app: link.app, user: user),
+            let object = try await table.object(of: link)
+        else {
+            throw HTTPError(404, code: "MediaNotFound", "no document that the user may read refers to this")
         }
         let tag = "\"\(link.digest)\""
         if request.headers.contains("if-none-match", tag) {
