@@ -8,5 +8,6 @@ enum TriggerWorkersMigrations {
             (1, "triggers", PackageResources._001_triggers_sql),
             (2, "moments", PackageResources._002_moments_sql),
             (3, "presence", PackageResources._003_presence_sql),
+            (4, "presence-unwritten", PackageResources._004_presence_unwritten_sql),
         ])
 }

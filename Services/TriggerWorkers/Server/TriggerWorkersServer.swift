@@ -46,6 +46,8 @@ public enum TriggerWorkersServer {
         let runner = TriggerRunner(
             client: engines.postgres, store: engines.store, turns: turns, functions: functions, effects: effects,
             logs: logs, events: engines.events, logger: logger)
+        let flips = PresenceFlips(
+            apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: ShutOutTable(engines.postgres))
         let call = FunctionCallRoute(
             apps: engines.apps, access: engines.access, store: engines.store,
             functions: ClientFunctions(
@@ -66,7 +68,8 @@ public enum TriggerWorkersServer {
                     ChangeConsumer(
                         pool: engines.pool, name: "trigger-workers", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres), options: options,
-                        handler: DatabaseTriggersHandler(apps: engines.apps, runner: runner, logger: logger),
+                        handler: DatabaseTriggersHandler(
+                            apps: engines.apps, runner: runner, flips: flips, logger: logger),
                         logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-accounts", kafka: engines.kafka, options: options,
@@ -74,9 +77,7 @@ public enum TriggerWorkersServer {
                         logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "trigger-workers-presence", kafka: engines.kafka,
-                        handler: PresenceWriter(
-                            apps: engines.apps, store: engines.store, shutOut: ShutOutTable(engines.postgres),
-                            logger: logger),
+                        handler: PresenceWriter(flips: flips, logger: logger),
                         logger: logger),
                     PresenceWatcher(leases: leases, events: engines.events, logger: logger),
                     PresenceRepair(

@@ -7,10 +7,12 @@ import FunctionProtocol
 import Logging
 import QueryLanguage
 
-/// Runs database triggers: the events of one document in their order, those of different documents beside each other.
+/// Runs database triggers, and writes the presence of users who get a document: the events of one document in their order, those of
+/// different documents beside each other.
 struct DatabaseTriggersHandler: ChangeHandler {
     let apps: AppDirectory
     let runner: TriggerRunner
+    let flips: PresenceFlips
     let logger: Logger
 
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
@@ -18,6 +20,9 @@ struct DatabaseTriggersHandler: ChangeHandler {
         try await self.apps.refresh()
         var concerned = ConcernedCollections()
         for app in apps.map(\.text) {
+            if let presence = self.apps.app(app)?.definition.presence {
+                concerned.add(app, database: presence.database, collection: presence.collection)
+            }
             for trigger in self.apps.app(app)?.definition.triggers ?? [] where !trigger.isDisabled {
                 guard case .database(let condition) = trigger.event else { continue }
                 concerned.add(app, database: condition.database, collection: condition.collection)
@@ -41,6 +46,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
         try await apps.refresh()
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
+            try await flips.write(forDocumentOf: change)
             for trigger in app.definition.triggers {
                 guard !trigger.isDisabled, case .database(let condition) = trigger.event, condition.concerns(change)
                 else { continue }

@@ -1,0 +1,131 @@
+import AppDefinition
+import AppRegistry
+import DocumentModel
+import DocumentStore
+import EventTopics
+import Postgres
+import ServiceEngines
+
+/// Writes flips to the app's presence field. Which flip is in it is counted in the same transaction, so that an older one writes nothing.
+///
+/// A user may have no document, for now or for ever: the flip is noted then, and written when a document of the user's comes. Nobody
+/// waits for it.
+struct PresenceFlips: Sendable {
+    let apps: AppDirectory
+    let store: DocumentStore
+    let client: PostgresClient
+    let shutOut: ShutOutTable
+
+    /// What is to be written.
+    private struct Flip {
+        let app: String
+        let user: String
+        let version: Int64
+        /// `nil` when the user is offline.
+        let device: String?
+        let lastSeen: Int64
+
+        var parameters: [PostgresValue] {
+            [.text(app), .text(user), .int(version), PostgresValue(device), .int(lastSeen)]
+        }
+    }
+
+    private struct Stale: Error {}
+    private struct NoDocument: Error {}
+
+    /// Writes a flip, or notes it.
+    /// - Throws: what Postgres throws.
+    func write(_ event: PresenceEvent) async throws {
+        guard let field = apps.app(event.app)?.definition.presence else { return }
+        let flip = Flip(
+            app: event.app, user: event.user, version: event.version, device: event.isUserOnline ? event.device : nil,
+            lastSeen: event.lastSeen)
+        if try await write(flip, to: field, counting: Self.count) { return }
+        // With a deleted account the document went as well.
+        if try await shutOut.isDeleted(flip.user, app: flip.app) { return }
+        TriggerMetrics.presenceWithoutDocument.increment()
+        guard try await !client.query(Self.note, flip.parameters).isEmpty else { return }
+        // A document that came meanwhile was seen before there was a note.
+        _ = try await write(flip, to: field, counting: Self.settle)
+    }
+
+    /// Writes what was noted for the user whose document this change has made.
+    func write(forDocumentOf change: ChangeEvent) async throws {
+        guard let field = apps.app(change.app)?.definition.presence, field.isMade(by: change),
+            let document = change.fullDocument, let user = document.value(at: Path(field.userField))?.stringValue
+        else { return }
+        let rows = try await client.query(
+            """
+            select version, online_device, last_seen from partita.presence_written
+            where app = $1 and user_id = $2 and is_unwritten
+            """, [.text(change.app), .text(user)])
+        for (version, device, lastSeen) in try rows.decode((Int64, String?, Int64).self) {
+            let flip = Flip(app: change.app, user: user, version: version, device: device, lastSeen: lastSeen)
+            _ = try await write(flip, to: field, counting: Self.settle)
+        }
+    }
+
+    /// - Parameter statement: gives a row when the flip is to be written.
+    /// - Returns: `false` when there is no document.
+    private func write(_ flip: Flip, to field: PresenceField, counting statement: String) async throws -> Bool {
+        var set: Document = [field.field: .string(flip.device != nil ? field.online : field.offline)]
+        if let lastSeen = field.lastSeenField, flip.device == nil { set[lastSeen] = .date(flip.lastSeen) }
+        let update: Document = ["$set": .document(set)]
+        do {
+            try await store.withTransaction(
+                app: flip.app,
+                beforeCommit: { transaction in
+                    if try await transaction.query(statement, flip.parameters).isEmpty { throw Stale() }
+                }
+            ) { session in
+                let result = try await session.collection(field.collection, database: field.database).updateOne(
+                    [field.userField: .string(flip.user)], .document(update))
+                if result.matchedCount == 0 { throw NoDocument() }
+            }
+        } catch is Stale {
+            return true
+        } catch is NoDocument {
+            return false
+        }
+        return true
+    }
+
+    private static func upsert(isUnwritten: Bool) -> String {
+        """
+        insert into partita.presence_written as p (app, user_id, version, online_device, last_seen, is_unwritten)
+        values ($1, $2, $3, $4, $5, \(isUnwritten))
+        on conflict (app, user_id) do update set
+            version = excluded.version, online_device = excluded.online_device, last_seen = excluded.last_seen,
+            is_unwritten = excluded.is_unwritten
+        where p.version < excluded.version
+        returning version
+        """
+    }
+
+    private static let count = upsert(isUnwritten: false)
+    private static let note = upsert(isUnwritten: true)
+    private static let settle = """
+        update partita.presence_written set is_unwritten = false
+        where app = $1 and user_id = $2 and version = $3 and is_unwritten
+            and online_device is not distinct from $4 and last_seen = $5
+        returning version
+        """
+}
+
+extension PresenceField {
+    /// Whether a change may have given a user a document: it was inserted, or says now whose it is.
+    fileprivate func isMade(by change: ChangeEvent) -> Bool {
+        guard change.namespace.database.hasSameBytes(as: database),
+            change.namespace.collection.hasSameBytes(as: collection)
+        else { return false }
+        switch change.operationType {
+        case .insert, .replace: return true
+        case .update:
+            let own = userField.prefix { $0 != "." }
+            return change.updateDescription?.updatedFields.fields.contains {
+                $0.key.prefix { $0 != "." }.utf8.elementsEqual(own.utf8)
+            } ?? false
+        default: return false
+        }
+    }
+}
