@@ -247,12 +247,8 @@ final class DeviceSession: @unchecked Sendable {
         fail(report)
     }
 
-    /// An upload has no answer, and so those behind it have none: the device connects again and sends them anew.
-    func notCommitted(_ partition: Partition) {
-        machine.answered(partition)
-        guard socket.isOpen else { return }
-        fail(.init(code: .unavailable, message: "a changeset was not committed; send it again"))
-    }
+    /// After which time a device asks again for what can't be had now: each after another one, so that they don't all come together.
+    static func pause() -> Duration { .milliseconds(Int64.random(in: 1000...5000)) }
 
     // MARK: The gateway speaks
 

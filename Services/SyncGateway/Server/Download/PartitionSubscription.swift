@@ -72,10 +72,6 @@ final class PartitionSubscription: @unchecked Sendable {
         if !holds { session.whenDrained {} }
     }
 
-    /// Milliseconds after which a question that nobody answered is of use again, each at its own: what came all at once and was too much
-    /// mustn't come back so.
-    private static let askedAgain: ClosedRange<Int64> = 1000...5000
-
     /// Milliseconds since 1970.
     var wallTime: Int64 { context.wallTime }
 
@@ -103,7 +99,7 @@ final class PartitionSubscription: @unchecked Sendable {
                 session.fail(
                     .init(
                         code: .permissionsUnavailable, message: "it can't be decided now who may open the partition",
-                        partition: partition, retryAfter: .milliseconds(Int64.random(in: Self.askedAgain))))
+                        partition: partition, retryAfter: DeviceSession.pause()))
             case .attach:
                 session.shard.attach(self, to: key)
                 perform(machine?.attached() ?? [])

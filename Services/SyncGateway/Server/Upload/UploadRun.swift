@@ -20,19 +20,26 @@ struct UploadRun {
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
                 answer(result)
             } catch let error as DocumentStoreError where error.code == .unavailable {
-                // Of this changeset alone; the store has said why. The device opens the partition again after a pause.
-                session.closed(
-                    upload.partition,
-                    .init(code: .unavailable, message: error.message, partition: upload.partition))
+                // Of this changeset alone; the store has said why.
+                refuse(error.message)
             } catch {
                 // Of a database that takes nothing each device hears again and again.
                 let isNew = context.uploadFailures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
                 context.logger.log(
                     level: isNew ? .warning : .debug, "an upload was not committed",
                     metadata: ["device.id": "\(upload.device)", "error": "\(error)"])
-                session.notCommitted(upload.partition)
+                refuse("a changeset was not committed; send it again")
             }
         }
+    }
+
+    /// The changeset has no answer, and so those behind it in its partition have none. The device opens the partition again after a
+    /// pause, and sends them anew; what is open beside it goes on.
+    private func refuse(_ message: String) {
+        session.closed(
+            upload.partition,
+            .init(
+                code: .unavailable, message: message, partition: upload.partition, retryAfter: DeviceSession.pause()))
     }
 
     private func answer(_ result: UploadResult) {
