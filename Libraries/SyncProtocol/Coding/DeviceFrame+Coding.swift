@@ -4,12 +4,14 @@ import SyncEngine
 extension DeviceFrame {
     /// Reads a frame.
     ///
-    /// - Parameter limit: The largest frame in bytes.
+    /// - Parameter limit: The largest frame in bytes; `FrameLimits.controlBytes` for all but uploads.
     /// - Throws: `badFrame`, `frameTooLarge`, `unknownPartition` or `unsupportedProtocol`; whatever the bytes are.
     public init(
         _ bytes: UnsafeRawBufferPointer, limit: Int = FrameLimits.defaultBytes
     ) throws(SyncProtocolError) {
-        let (type, fields) = try FrameParser.parse(bytes, limit: limit)
+        let isUpload = bytes.count <= FrameLimits.controlBytes || FrameParser.begins(bytes, as: "upload")
+        let (type, fields) = try FrameParser.parse(
+            bytes, limit: isUpload ? limit : min(limit, FrameLimits.controlBytes))
         switch type {
         case "hello": self = .hello(try Hello(fields))
         case "subscribe":

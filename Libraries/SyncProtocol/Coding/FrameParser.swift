@@ -12,7 +12,8 @@ enum FrameParser {
         }
         let document: Document
         do throws(ExtendedJSONError) {
-            let limits = ExtendedJSON.Limits(maximumBytes: limit, rejectDuplicateKeys: true)
+            let limits = ExtendedJSON.Limits(
+                maximumBytes: limit, maximumValues: FrameLimits.values, rejectDuplicateKeys: true)
             document = try ExtendedJSON.parseDocument(bytes, limits: limits)
         } catch {
             throw SyncProtocolError(code: .badFrame, message: error.message, offset: error.offset)
@@ -21,6 +22,17 @@ enum FrameParser {
             throw SyncProtocolError(code: .badFrame, message: "the first field of a frame is its type")
         }
         return (type, FrameReader(document, place: type))
+    }
+
+    /// Whether a text begins as a frame of a type does, whose name is written without escapes.
+    static func begins(_ bytes: UnsafeRawBufferPointer, as type: String) -> Bool {
+        var rest = bytes[...]
+        for token in ["{", "\"type\"", ":", "\"\(type)\""] {
+            rest = rest.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+            guard rest.starts(with: token.utf8) else { return false }
+            rest = rest.dropFirst(token.utf8.count)
+        }
+        return true
     }
 
     static func unknown() -> SyncProtocolError {
@@ -32,4 +44,9 @@ enum FrameParser {
 public enum FrameLimits {
     /// 16 MiB, as MongoDB has it for a document.
     public static let defaultBytes = 16 << 20
+    /// The largest frame of a device that is no `upload`. It costs a few bytes on a compressed connection, and nobody's turn comes while
+    /// it is read.
+    public static let controlBytes = 512 << 10
+    /// The most values in a frame, at all depths: what a document of 16 MiB has in canonical text, with room.
+    public static let values = 1_000_000
 }

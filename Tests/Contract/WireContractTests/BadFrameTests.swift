@@ -95,4 +95,32 @@ struct BadFrameTests {
         _ = try? DeviceFrame(bytes)
         _ = try? GatewayFrame(bytes)
     }
+
+    @Test func `only an upload may be large, and it has so many values`() throws {
+        let filling = String(repeating: "x", count: FrameLimits.controlBytes)
+        let upload =
+            #"{"type":"upload","partition":"s:a","sentAt":1,"changesets":[{"version":1,"clock":"1.0","operations":"#
+        func insert(_ text: String) -> [UInt8] {
+            Array((upload + #"[{"op":"insert","collection":"c","_id":1,"document":{"_id":1,"x":\#(text)}}]}]}"#).utf8)
+        }
+        guard case .upload = try DeviceFrame(insert("\"\(filling)\"")) else { throw NotAnUpload() }
+        guard case .upload = try DeviceFrame(insert("[" + String(repeating: "0,", count: 900_000) + "0]")) else {
+            throw NotAnUpload()
+        }
+        for (frame, code) in [
+            (#"{"type":"ping","x":"\#(filling)"}"#, .frameTooLarge),
+            (#" { "type" : "presence","state":"\#(filling)"}"#, .frameTooLarge),
+            (#"{"type":"uploads","x":"\#(filling)"}"#, .frameTooLarge),
+            (#"{"x":"\#(filling)","type":"upload"}"#, .frameTooLarge),
+            (
+                String(decoding: insert("[" + String(repeating: "0,", count: 1_000_000) + "0]"), as: UTF8.self),
+                .badFrame
+            ),
+        ] as [(String, SyncErrorCode)] {
+            let error = #expect(throws: SyncProtocolError.self) { try DeviceFrame(Array(frame.utf8)) }
+            #expect(error?.code == code, "\(frame.prefix(40)): \(String(describing: error))")
+        }
+    }
+
+    private struct NotAnUpload: Error {}
 }
