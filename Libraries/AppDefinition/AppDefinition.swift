@@ -103,6 +103,7 @@ extension AppDefinition {
         var definition = DefinitionReader(files: files, log: log).read()
         DefinitionCheck(log: log, syntaxCheck: syntaxCheck).check(&definition)
         UnservedFeatures(definition, log: log).report()
+        log.noteMisspellings()
         return Inspection(definition: definition, problems: log.sorted)
     }
 }

@@ -10,6 +10,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case fieldMissing = "field-missing"
         case fieldType = "field-type"
         case fieldValue = "field-value"
+        /// A name that nobody reads, and that is almost one that somebody does.
+        case fieldUnknown = "field-unknown"
         case nameDuplicate = "name-duplicate"
         case functionUnknown = "function-unknown"
         case functionSourceMissing = "function-source-missing"

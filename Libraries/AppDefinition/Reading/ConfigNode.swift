@@ -17,7 +17,9 @@ struct ConfigNode {
 
     /// The field of an object; `nil` when it is absent or null.
     func child(_ key: String) -> ConfigNode? {
-        guard case .document(let document) = value, let child = document[key] else { return nil }
+        guard case .document(let document) = value else { return nil }
+        log.asked(for: key, of: document, file: file, pointer: pointer)
+        guard let child = document[key] else { return nil }
         if case .null = child { return nil }
         return ConfigNode(value: child, file: file, pointer: pointer + "/" + JSONPointer.escape(key), log: log)
     }

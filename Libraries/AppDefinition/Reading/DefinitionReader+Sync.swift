@@ -37,10 +37,20 @@ extension DefinitionReader {
                 .fieldMissing, severity: .warning, "permissions.\(kind) is missing: nobody may \(kind) any partition")
         }
         return SyncConfiguration(
-            isEnabled: (node.string("state") ?? "enabled") == "enabled", service: service, database: database,
+            isEnabled: isEnabled(node), service: service, database: database,
             partitionKey: key, partitionType: partitionType(partition), isPartitionRequired: partition.bool("required"),
             read: permissions?.rule("read") ?? .never, write: permissions?.rule("write") ?? .never,
             isDevelopmentMode: node.bool("development_mode_enabled"))
+    }
+
+    private func isEnabled(_ node: ConfigNode) -> Bool {
+        switch node.string("state") {
+        case nil, "enabled"?: return true
+        case "disabled"?, ""?: return false
+        case let state?:
+            node.problem(.fieldValue, at: "state", "'\(state)' is no state: enabled or disabled")
+            return false
+        }
     }
 
     private func partitionType(_ node: ConfigNode) -> SyncConfiguration.PartitionType {

@@ -1,7 +1,10 @@
+import DocumentModel
+
 /// Collects what is wrong with an app's folder while it is read. Used by one reading, on one thread.
 final class ProblemLog {
     private let files: AppFiles
     private(set) var problems: [DefinitionProblem] = []
+    private var misspellings = Misspellings()
 
     init(files: AppFiles) { self.files = files }
 
@@ -14,6 +17,21 @@ final class ProblemLog {
         if line == nil, !pointer.isEmpty, let text = files[file] { line = JSONPointer.line(of: pointer, in: text) }
         problems.append(
             DefinitionProblem(code, severity: severity, file: file, pointer: pointer, line: line, message))
+    }
+
+    /// Somebody reads a field of an object.
+    func asked(for name: String, of object: Document, file: String, pointer: String) {
+        misspellings.asked(for: name, of: object, file: file, pointer: pointer)
+    }
+
+    /// Warns of names that nobody has read and that look like what was asked for. To be called when everything is read.
+    func noteMisspellings() {
+        for found in misspellings.found {
+            add(
+                .fieldUnknown, severity: .warning, file: found.file,
+                pointer: found.pointer + "/" + JSONPointer.escape(found.name),
+                "'\(found.name)' is read by nobody: is '\(found.meant)' meant?")
+        }
     }
 
     func text(_ file: String) -> String? { files[file] }

@@ -7,6 +7,29 @@ import Testing
         #expect(AppDefinition.inspect(AppFixture.files).problems.map(\.description) == [])
     }
 
+    /// File, what is replaced in it, by what, and what the warning names.
+    @Test(arguments: [
+        ("sync/config.json", "\"state\"", "\"stat\"", "'stat' is read by nobody: is 'state' meant?"),
+        ("functions/config.json", "\"private\"", "\"privat\"", "'private'"),
+        ("triggers/", "\"disabled\"", "\"disabeld\"", "'disabled'"),
+        ("data_sources/", "\"apply_when\"", "\"applyWhen\"", "'apply_when'"),
+    ])
+    func `a name that is almost another one is warned of`(
+        _ path: String, _ name: String, _ misspelled: String, _ warning: String
+    ) throws {
+        let file = try #require(
+            AppFixture.files.texts.first { $0.key.text.hasPrefix(path) && $0.value.contains(name) },
+            "no file of \(path) has \(name)")
+        let problems = AppFixture.problems(file.key.text, file.value.replacing(name, with: misspelled))
+        #expect(problems.contains { $0.description.contains(warning) && $0.file == file.key.text }, "\(problems)")
+    }
+
+    @Test func `a state that is none is an error`() throws {
+        let text = try #require(AppFixture.files.texts["sync/config.json"])
+        let problems = AppFixture.problems("sync/config.json", text.replacing("\"enabled\"", with: "\"enabeld\""))
+        #expect(problems.contains { $0.severity == .error && $0.description.contains("/state") }, "\(problems)")
+    }
+
     @Test func `an endpoint that isn't served is a warning`() {
         let text = "[{\"route\": \"/hello\", \"function_name\": \"greet\"}]"
         #expect(
