@@ -42,6 +42,40 @@ extension EndToEnd {
             #expect(try await deployedVersion(system) == version)
         }
 
+        @Test func `a partition key that would take documents off devices needs a word`() async throws {
+            let system = try await RunningSystem.shared()
+            func files(key: String) -> [String: String] {
+                [
+                    "realm_config.json": #"{"config_version": 20210101, "app_id": "moved", "name": "Moved"}"#,
+                    "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#,
+                    "sync/config.json": """
+                    {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
+                     "partition": {"key": "\(key)", "type": "string", "permissions": {"read": false, "write": false}}}
+                    """,
+                    "data_sources/mongodb-atlas/d/c/schema.json":
+                        #"{"title": "c", "bsonType": "object", "properties": {"team": {"bsonType": "string"}}}"#,
+                ]
+            }
+            _ = try await TestApp.deploy("moved", files(key: "team"), on: system)
+            // Nothing is lost while there is nothing.
+            _ = try await TestApp.deploy("moved", files(key: "taem"), on: system)
+            _ = try await TestApp.deploy("moved", files(key: "team"), on: system)
+            _ = try await system.query("select partita.ensure_collection('moved', 'd', 'c', 'team')")
+            _ = try await system.query(#"insert into "moved/d".c (document) values ('{"_id": "a", "team": "t"}')"#)
+            let refusal = await #expect(throws: SystemFailure.self) {
+                _ = try await TestApp.deploy("moved", files(key: "taem"), on: system)
+            }
+            #expect(
+                refusal?.description.contains("1 documents of d.c: not synced any more") == true,
+                "\(String(describing: refusal))")
+            #expect(refusal?.description.contains("--repartition") == true)
+            let partition = try await system.query(#"select partition from "moved/d".c"#).decode(String.self)
+            #expect(partition == ["s:t"])
+            _ = try await TestApp.deploy("moved", files(key: "taem"), on: system, ["--repartition"])
+            #expect(
+                try await system.query(#"select partition from "moved/d".c"#).decode(String.self)[0].hasPrefix("i:"))
+        }
+
         private func deployedVersion(_ system: RunningSystem) async throws -> String {
             let run = try await CapturedRun.run(
                 CurrentEnvironment.sibling("partita"), ["app", "list", "--data", system.directory])

@@ -20,7 +20,9 @@ enum TestApp {
 
     /// Deploys an app of these files.
     /// - Returns: what the tool said.
-    static func deploy(_ name: String, _ files: [String: String], on system: RunningSystem) async throws -> String {
+    static func deploy(
+        _ name: String, _ files: [String: String], on system: RunningSystem, _ options: [String] = []
+    ) async throws -> String {
         let folder = "\(system.directory)/\(name)"
         for (file, text) in files {
             let url = URL(fileURLWithPath: "\(folder)/\(file)")
@@ -29,7 +31,7 @@ enum TestApp {
             try text.write(to: url, atomically: true, encoding: .utf8)
         }
         let run = try await CapturedRun.run(
-            CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory])
+            CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory] + options)
         guard run.status.isSuccess else { throw SystemFailure(description: run.output) }
         return run.output
     }
