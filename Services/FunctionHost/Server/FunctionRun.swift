@@ -138,7 +138,8 @@ final class FunctionRun {
 
     /// An error's text goes into answers, logs and topics: it has a length that those can bear.
     private static func cut(_ text: String) -> String {
-        text.utf8.count <= maximumFailureBytes ? text : String(decoding: text.utf8.prefix(maximumFailureBytes), as: UTF8.self) + "…"
+        text.utf8.count <= maximumFailureBytes
+            ? text : String(decoding: text.utf8.prefix(maximumFailureBytes), as: UTF8.self) + "…"
     }
 
     private static let maximumFailureBytes = 8192

@@ -61,7 +61,8 @@ import Testing
         count("event_stream_\(what)_total{topic=\"presence-events\",group=\"trigger-workers-presence\"}")
     }
 
-    @Test func `users without a document hold nobody up, and a document that comes gets the newest flip`() async throws {
+    @Test func `users without a document hold nobody up, and a document that comes gets the newest flip`() async throws
+    {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(hasPresence: true)
         try await fixture.deploy(app)

@@ -254,7 +254,8 @@ struct SyncTests {
             for document: Document in [["x": ["$date": "never"]], ["x": ["b": 1, "$oid": 1]], ["x": deep]] {
                 let error = await #expect(throws: PartitaError.self) {
                     try await room.write {
-                        $0.insert("Message", Document(fields: [.init("_id", "n"), .init("room", "room=1")] + document.fields))
+                        $0.insert(
+                            "Message", Document(fields: [.init("_id", "n"), .init("room", "room=1")] + document.fields))
                     }
                 }
                 #expect(error?.code == .badWrite, "\(document)")
