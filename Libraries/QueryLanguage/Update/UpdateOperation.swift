@@ -39,7 +39,7 @@ public struct UpdateOperation: Sendable {
         self.path = path
         self.value = value
         // Whether the document that comes of it is too deep, is said of that.
-        guard ValueBounds(maximumDepth: max(1, Document.maximumDepth - path.steps.count), maximumBytes: 16 << 20).excess(of: value) == nil
+        guard ValueBounds(maximumDepth: max(1, Document.maximumDepth - path.steps.count)).excess(of: value) == nil
         else {
             throw QueryError(
                 code: 15, message: "The value at '\(path)' is nested too deeply or too large for a document")
