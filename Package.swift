@@ -138,7 +138,7 @@ let libraries: [Target] = [
         ]),
     library("Gateways", ["Postgres"], embedding: ["Migrations"]),
     library("Presence", ["Redis", "Texts"], embedding: ["Scripts"]),
-    library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics"]),
+    library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Texts"]),
     library(
         "ServiceEngines",
         [

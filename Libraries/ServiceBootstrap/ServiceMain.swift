@@ -91,6 +91,9 @@ public struct ServiceMain: Sendable {
         context.http.trustedProxies = settings.trustedProxies
         context.http.drainTimeout = settings.shutdownTimeout * 0.8  // what it left is still to be written
         context.router.addHealthRoutes(context.readiness, registry)
+        for (variable, meant) in configuration.misspelled {
+            logger.warning("a variable is read by nobody", metadata: ["variable": "\(variable)", "meant": "\(meant)"])
+        }
         logger.notice(
             "starting",
             metadata: [

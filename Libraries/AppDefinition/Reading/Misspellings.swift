@@ -18,7 +18,7 @@ struct Misspellings {
         guard asked.insert(Place(file: file, pointer: pointer, name: name)).inserted, object[name] == nil else {
             return
         }
-        for field in object.fields where Self.isNear(field.key, name) {
+        for field in object.fields where field.key.isAlmost(name) {
             candidates.append((Place(file: file, pointer: pointer, name: field.key), name))
         }
     }
@@ -29,23 +29,4 @@ struct Misspellings {
             ($0.place.file, $0.place.pointer, $0.place.name, $0.meant)
         }
     }
-
-    /// Whether one letter too many, too few or wrong, or two that are swapped, make one of the other; also for two words that differ in
-    /// case or in `_` only.
-    static func isNear(_ a: String, _ b: String) -> Bool {
-        let (a, b) = (plain(a), plain(b))
-        if a == b { return true }
-        guard abs(a.count - b.count) <= 1, min(a.count, b.count) >= 3 else { return false }
-        let start = zip(a, b).prefix { $0 == $1 }.count
-        let (restA, restB) = (a[start...], b[start...])
-        let same = { (x: ArraySlice<UInt8>, y: ArraySlice<UInt8>) in x.elementsEqual(y) }
-        if restA.count == restB.count {
-            let isSwapped = restA.count >= 2 && same(restA.prefix(2), ArraySlice(restB.prefix(2).reversed()))
-            return same(restA.dropFirst(), restB.dropFirst())
-                || isSwapped && same(restA.dropFirst(2), restB.dropFirst(2))
-        }
-        return restA.count > restB.count ? same(restA.dropFirst(), restB) : same(restA, restB.dropFirst())
-    }
-
-    private static func plain(_ name: String) -> [UInt8] { name.lowercased().utf8.filter { $0 != UInt8(ascii: "_") } }
 }

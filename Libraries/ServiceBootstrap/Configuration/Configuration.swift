@@ -1,3 +1,5 @@
+import Texts
+
 /// The values of all keys of a program: environment over file over default.
 ///
 /// Read and checked as a whole when it is made; what is read from it afterwards can't fail.
@@ -22,7 +24,7 @@ public struct Configuration: Sendable {
     /// - Parameters:
     ///   - keys: All keys of the program. Two of one name are a mistake in the code.
     ///   - file: The path of the configuration file, if there is one.
-    ///   - environment: The environment's variables. Those that no key stands for are ignored: they are for others.
+    ///   - environment: The environment's variables. Those that no key stands for are for others, but see `misspelled`.
     /// - Throws: `ConfigurationError` with everything that is wrong.
     public init(
         keys: [ConfigurationKeyDescription], file: String? = nil, environment: [String: String]
@@ -74,7 +76,14 @@ public struct Configuration: Sendable {
             }
         }
         if !problems.isEmpty { throw ConfigurationError(problems) }
+        let variables = keys.map(\.environmentName)
+        for name in environment.keys.sorted() where name.hasPrefix("PARTITA_") && !variables.contains(name) {
+            if let meant = variables.first(where: name.isAlmost) { misspelled.append((name, meant)) }
+        }
     }
+
+    /// Variables of the environment that no key stands for, with those that they were perhaps meant to be.
+    public private(set) var misspelled: [(variable: String, meant: String)] = []
 
     /// The value of a key. Reading one that wasn't among `keys` is a mistake in the code.
     public subscript<Value>(key: ConfigurationKey<Value>) -> Value {

@@ -109,6 +109,20 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
         #expect(!text.contains("\n"))
     }
 
+    @Test func `a variable that is almost one of ours is named, and no other`() throws {
+        let configuration = try Configuration(
+            keys: keys, fileValues: [:],
+            environment: [
+                "PARTITA_POSTGRES_URL": "postgres://a", "PARTITA_RELAY_TIMEOT": "5s", "PARTITA_HTTPPORT": "1",
+                "PARTITA_MEDIA_DIRECTORY": "of another service", "PARTITA_MOED": "fast", "RELAY_TIMEOUT": "5s",
+            ])
+        #expect(
+            configuration.misspelled.map { "\($0.variable) \($0.meant)" } == [
+                "PARTITA_HTTPPORT PARTITA_HTTP_PORT", "PARTITA_MOED PARTITA_MODE",
+                "PARTITA_RELAY_TIMEOT PARTITA_RELAY_TIMEOUT",
+            ])
+    }
+
     @Test func `a secret is shown in no message and in no log`() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration(keys: keys, fileValues: ["postgres.url": "mysql://user:hush@db"])
