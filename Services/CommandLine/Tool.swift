@@ -8,6 +8,7 @@ import Lifecycle
 import Logging
 import Postgres
 import ServiceEngines
+import SyncEngine
 
 /// The tool's own way to the engines: who can reach Postgres is the administrator.
 struct Tool: Sendable {
@@ -62,14 +63,26 @@ struct Tool: Sendable {
         }
     }
 
-    /// The app of this id.
+    /// The app of this id, or without one the only app.
     /// - Throws: `ToolError` that names those that are deployed.
-    func app(_ id: String) async throws -> DeployedApp {
-        if let app = try await registry.load(id) { return app }
-        let ids = try await registry.versions().keys.sorted().map(\.text)
+    func app(_ id: String?) async throws -> DeployedApp {
+        let versions = try await registry.versions()
+        if let id = id ?? (versions.count == 1 ? versions.keys.first?.text : nil), let app = try await registry.load(id)
+        {
+            return app
+        }
+        let ids = versions.keys.sorted().map(\.text)
         throw ToolError(
-            "no app \(id) is deployed"
+            (id.map { "no app \($0) is deployed" } ?? (ids.isEmpty ? "no app is deployed" : "--app is missing"))
                 + (ids.isEmpty ? "; `partita app deploy` deploys one" : "; there are: \(ids.joined(separator: ", "))"))
+    }
+
+    /// The document store with an app's collections; which app, as in `app(_:)`.
+    func store(of id: String?) async throws -> (store: DocumentStore, app: DeployedApp) {
+        let app = try await app(id)
+        let store = DocumentStore(client: postgres)
+        store.define(AppStorage(app.definition))
+        return (store, app)
     }
 
     /// Sends events with a producer that is closed afterwards.

@@ -1,13 +1,10 @@
-import AppRegistry
 import DocumentModel
 import DocumentStore
-import ServiceEngines
-import SyncEngine
 
 /// `partita index list|create|drop`.
 enum IndexCommands {
     private static let options: [Command.Option] = [
-        .init("app", value: "ID", "the app (default: rchat)"),
+        Command.appOption,
         .init("database", value: "NAME", "the database (default: the app's synced one)"), LocalConfiguration.option,
     ]
 
@@ -47,16 +44,13 @@ enum IndexCommands {
         _ arguments: Arguments, _ body: @Sendable @escaping (DocumentCollection) async throws -> Void
     ) async throws {
         let name = try arguments.required("COLLECTION")
-        let id = arguments.value("app") ?? "rchat"
         let given = arguments.value("database")
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            guard let app = try await tool.registry.load(id) else { throw UsageError("no app \(id) is deployed") }
+            let (store, app) = try await tool.store(of: arguments.app)
             guard let database = given ?? app.definition.sync?.database else {
                 throw UsageError("the app syncs no database: --database names one")
             }
-            let store = DocumentStore(client: tool.postgres)
-            store.define(AppStorage(app.definition))
-            try await body(store.collection(name, database: database, app: id))
+            try await body(store.collection(name, database: database, app: app.id))
         }
     }
 }

@@ -46,8 +46,8 @@ struct Arguments: Sendable {
         return value
     }
 
-    /// The app that is meant: `--app`, or `rchat`.
-    var app: String { values["app"] ?? "rchat" }
+    /// The app that is named. Without a name `Tool.app` takes the only one.
+    var app: String? { values["app"] }
 
     func has(_ option: String) -> Bool { values[option] != nil }
 

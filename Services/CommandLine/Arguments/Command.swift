@@ -25,7 +25,7 @@ struct Command: Sendable {
     }
 
     /// `--app`, of every command that is about one app.
-    static let appOption = Option("app", value: "ID", "the app (default: rchat)")
+    static let appOption = Option("app", value: "ID", "the app; needed where several are deployed")
 
     /// `partita app deploy DIRECTORY [--app ID]`.
     var usage: String {

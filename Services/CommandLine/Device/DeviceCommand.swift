@@ -27,9 +27,10 @@ enum DeviceCommand {
             store
             ?? FileManager.default.temporaryDirectory.appendingPathComponent("partita-device-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        let deployed = try await deployed(arguments)
         let app = try await PartitaApp(
             PartitaConfiguration(
-                appId: arguments.app, baseURL: auth, directory: directory,
+                appId: deployed.id, baseURL: auth, directory: directory,
                 loop: EventLoop(name: "device")))
         let session = try await signIn(app, user, arguments.value("password") ?? "correct horse battery staple")
         Output.line("signed in as \(session.userId), device \(await session.deviceId())")
@@ -38,19 +39,19 @@ enum DeviceCommand {
             await StopSignals().wait()
         } else {
             Output.line(DeviceConsole.help)
-            let key = try await partitionKey(arguments)
-            try await DeviceConsole(session: session, first: own, partitionKey: key).run()
+            try await DeviceConsole(session: session, first: own, partitionKey: deployed.partitionKey).run()
         }
         try await app.close()
         if store == nil { try FileManager.default.removeItem(atPath: directory) }
     }
 
-    /// Only who is beside the system can ask it.
-    private static func partitionKey(_ arguments: Arguments) async throws -> String {
-        if let given = arguments.value("partition-key") { return given }
-        guard arguments.value("auth") == nil else { return "partition" }
+    /// The app, and the field that holds the partition. Only who is beside the system can ask it.
+    private static func deployed(_ arguments: Arguments) async throws -> (id: String, partitionKey: String) {
+        let key = arguments.value("partition-key")
+        if arguments.value("auth") != nil { return (try arguments.requiredValue("app"), key ?? "partition") }
         return try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            try await tool.app(arguments.app).definition.sync?.partitionKey ?? "partition"
+            let app = try await tool.app(arguments.app)
+            return (app.id, key ?? app.definition.sync?.partitionKey ?? "partition")
         }
     }
 

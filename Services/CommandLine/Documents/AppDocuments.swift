@@ -3,8 +3,6 @@ import DocumentStore
 import Foundation
 import FunctionProtocol
 import Functions
-import ServiceEngines
-import SyncEngine
 
 /// The documents of an app, as the commands `documents …` reach them: as the administrator, whom no rule concerns.
 ///
@@ -16,7 +14,7 @@ struct AppDocuments: Sendable {
 
     static let namespaceParameter = "DATABASE.COLLECTION"
     static let options: [Command.Option] = [
-        .init("app", value: "ID", "the app (default: rchat)"), LocalConfiguration.option,
+        Command.appOption, LocalConfiguration.option,
     ]
 
     static let hintOption = Command.Option(
@@ -33,18 +31,13 @@ struct AppDocuments: Sendable {
 
     /// Runs `body` with the documents that the command's words name.
     static func with(_ arguments: Arguments, _ body: @Sendable (AppDocuments) async throws -> Void) async throws {
-        let app = arguments.value("app") ?? "rchat"
         let name = try arguments.required(namespaceParameter)
         let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
         guard parts.count == 2 else { throw UsageError("\(name) is no DATABASE.COLLECTION") }
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            guard let deployed = try await tool.registry.load(app) else {
-                throw UsageError("no app \(app) is deployed; `partita app list` lists those that are")
-            }
-            let store = DocumentStore(client: tool.postgres)
-            store.define(AppStorage(deployed.definition))
+            let (store, app) = try await tool.store(of: arguments.app)
             let documents = AppDocuments(
-                app: app, namespace: .init(database: parts[0], collection: parts[1]), store: store)
+                app: app.id, namespace: .init(database: parts[0], collection: parts[1]), store: store)
             try await body(documents)
         }
     }

@@ -6,7 +6,7 @@ enum ExportDumpCommand {
         name: "export-dump", summary: "Export an app's documents as mongodump would, for mongorestore or import-dump",
         parameters: ["DIRECTORY"],
         options: [
-            .init("app", value: "ID", "the app (default: rchat)"),
+            Command.appOption,
             .init("database", value: "NAME", "only this database"),
             .init("collection", value: "NAME", "only this collection"),
             LocalConfiguration.option,
@@ -14,8 +14,8 @@ enum ExportDumpCommand {
     ) { arguments in
         let directory = try arguments.required("DIRECTORY")
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let store = try await tool.store(of: arguments.value("app") ?? "rchat")
-            try await DumpExport(store: store.store, app: store.app).run(
+            let store = try await tool.store(of: arguments.app)
+            try await DumpExport(store: store.store, app: store.app.id).run(
                 to: directory, database: arguments.value("database"), collection: arguments.value("collection")
             ) { status in
                 if status.isComplete {

@@ -1,9 +1,6 @@
-import AppRegistry
 import DocumentModel
 import DocumentStore
 import Dumps
-import ServiceEngines
-import SyncEngine
 
 /// `partita import-dump DIRECTORY`.
 enum ImportDumpCommand {
@@ -11,7 +8,7 @@ enum ImportDumpCommand {
         name: "import-dump", summary: "Import what mongodump wrote; stopped, it goes on where it was when run again",
         parameters: ["DIRECTORY"],
         options: [
-            .init("app", value: "ID", "the app (default: rchat)"),
+            Command.appOption,
             .init("database", value: "NAME", "only this database; the name, where DIRECTORY is one database's folder"),
             .init("collection", value: "NAME", "only this collection"),
             .init("drop", "delete the collections' documents first"),
@@ -33,10 +30,10 @@ enum ImportDumpCommand {
         options.rejections = arguments.value("rejected") ?? "."
         let chosen = options
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
-            let store = try await tool.store(of: arguments.value("app") ?? "rchat")
+            let store = try await tool.store(of: arguments.app)
             try await DumpMigrations.migrations.apply(on: tool.postgres)
             try await run(
-                dumped, with: DumpImport(store: store.store, client: tool.postgres, app: store.app, options: chosen))
+                dumped, with: DumpImport(store: store.store, client: tool.postgres, app: store.app.id, options: chosen))
         }
     }
 
@@ -61,14 +58,4 @@ enum ImportDumpCommand {
 private struct DumpFailure: Error, CustomStringConvertible {
     let collections: [String]
     var description: String { "not everything was imported of \(collections.joined(separator: ", "))" }
-}
-
-extension Tool {
-    /// The documents of an app that is deployed.
-    func store(of id: String) async throws -> (store: DocumentStore, app: String) {
-        guard let app = try await registry.load(id) else { throw UsageError("no app \(id) is deployed") }
-        let store = DocumentStore(client: postgres)
-        store.define(AppStorage(app.definition))
-        return (store, app.id)
-    }
 }

@@ -15,7 +15,7 @@ enum PartitionAnewCommand {
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let documents = try await tool.store(of: arguments.app)
             let count = try await documents.store.serveAnew(
-                app: documents.app, partition: text.map { Partition(text: $0) })
+                app: documents.app.id, partition: text.map { Partition(text: $0) })
             Output.line("\(count) partitions are served anew; devices that are connected connect again")
         }
     }

@@ -34,12 +34,27 @@ import Testing
         let list = try await run(["app", "list", "--json"] + data)
         let apps = try list.output.split(separator: "\n").map { try ExtendedJSON.parseDocument(String($0)) }
         #expect(apps.contains { $0["app"] == "rchat" && $0["triggers"] == 4 }, "\(list.output)")
-        let triggers = try await run(["triggers", "--json"] + data)
+        let triggers = try await run(["triggers", "--app", "rchat", "--json"] + data)
         #expect(triggers.output.split(separator: "\n").count == 4, "\(triggers.output)")
         for command in [["users"], ["logs"], ["triggers"], ["partition", "show", "x"], ["secret", "list"]] {
             let refused = try await run(command + ["--app", "nope"] + data)
             #expect(refused.status == .exited(1), "\(command)")
             #expect(refused.output.contains("no app nope is deployed; there are: "), "\(refused.output)")
+        }
+    }
+
+    @Test func `no app is taken for another where there are several`() async throws {
+        let system = try await RunningSystem.shared()
+        let data = ["--data", system.directory]
+        _ = try await TestApp.deploy(
+            "second", ["realm_config.json": #"{"config_version": 20210101, "app_id": "second", "name": "Second"}"#],
+            on: system)
+        for command in [
+            ["users"], ["secret", "list"], ["documents", "count", "RChat.User"], ["index", "list", "User"],
+        ] {
+            let refused = try await run(command + data)
+            #expect(refused.status == .exited(1), "\(command)")
+            #expect(refused.output.contains("--app is missing; there are: "), "\(refused.output)")
         }
     }
 
@@ -63,14 +78,14 @@ import Testing
         let system = try await RunningSystem.shared()
         let name = "Tool\(UUID().uuidString.prefix(8))"
         func refused(_ words: [String]) async throws -> String {
-            let run = try await run(words + ["--data", system.directory])
+            let run = try await run(words + ["--app", "rchat", "--data", system.directory])
             #expect(run.status == .exited(1), "\(words)")
             return run.output
         }
         _ = try await run(
             [
-                "documents", "insert", "RChat.\(name)", #"[{"_id": 1, "a": 1}, {"_id": 2, "a": 1}]"#, "--data",
-                system.directory,
+                "documents", "insert", "RChat.\(name)", #"[{"_id": 1, "a": 1}, {"_id": 2, "a": 1}]"#, "--app", "rchat",
+                "--data", system.directory,
             ])
         let hashed = try await refused(["index", "create", name, #"{"key": {"a": "hashed"}}"#])
         #expect(hashed.hasPrefix("partita: MongoDBError (115): "), "\(hashed)")
@@ -87,7 +102,7 @@ import Testing
         let system = try await RunningSystem.shared()
         let script = """
             printf 'open conversation=of others\\nopen all-users=all-the-users\\nfind Chatster\\noffline\\nopen s:l:1\\n' \
-                | "$0" device --user "tool-$1@example.com" --data "$2"
+                | "$0" device --app rchat --user "tool-$1@example.com" --data "$2"
             """
         let run = try await CapturedRun.run(
             "/bin/sh",
@@ -106,11 +121,13 @@ import Testing
             insert into partita.trigger_failures (app, trigger, event_id, event, code, message, attempts)
             values ('rchat', 'userRegistered', 'tool-test', '{"operationType":"CREATE"}', 'E', 'm', 3)
             """)
-        let listed = try await run(["triggers", "--failures", "--json", "--data", system.directory])
+        let listed = try await run(["triggers", "--app", "rchat", "--failures", "--json", "--data", system.directory])
         let letters = try listed.output.split(separator: "\n").map { try ExtendedJSON.parseDocument(String($0)) }
         let number = try #require(letters.first { $0["event"] == "tool-test" }?["number"]?.int64Value)
         for _ in 0..<2 {
-            let refused = try await run(["triggers", "--replay", "\(number)", "--data", system.directory])
+            let refused = try await run([
+                "triggers", "--app", "rchat", "--replay", "\(number)", "--data", system.directory,
+            ])
             #expect(refused.status == .exited(1))
             #expect(refused.output.contains("only events of documents can be replayed"), "\(refused.output)")
         }
