@@ -136,7 +136,10 @@ let libraries: [Target] = [
             "AppDefinition", "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "FunctionProtocol",
             "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
-    library("Gateways", ["Postgres"], embedding: ["Migrations"]),
+    library(
+        "Grants",
+        ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Logging", "Metrics", "Postgres"],
+        embedding: ["Migrations"]),
     library("Presence", ["Redis", "Texts"], embedding: ["Scripts"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Texts"]),
     library(
@@ -175,14 +178,14 @@ let services: [Target] =
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics",
-            "FunctionProtocol", "Functions", "Gateways", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "FunctionProtocol", "Functions", "Grants", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
             "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations"])
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Gateways",
+            "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
             "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis",
             "ServiceBootstrap", "ServiceEngines",
             "SyncEngine", "SyncProtocol", "WebSocket",
@@ -199,7 +202,7 @@ let services: [Target] =
         "MediaOffload", executable: "media-offload",
         [
             "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel",
-            "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Grants",
             "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
             "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations"])
@@ -340,7 +343,7 @@ let testTargets: [Target] = [
         "Integration", "PermissionsIntegrationTests",
         [
             "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
-            "Gateways", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
+            "Grants", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "TestSupport",
         ]),
     tests(

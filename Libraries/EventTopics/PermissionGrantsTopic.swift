@@ -96,7 +96,7 @@ extension GrantsEvent: EventPayload {
         "permission-grants", "Who may read or write which partition, and heartbeats.", partitions: 12,
         cleanup: .compact,
         key: "{app}/{user}/{partition}", types: [grantType, heartbeatType], writers: [.permissions],
-        readers: [.syncGateway])
+        readers: [.syncGateway, .mediaOffload])
 
     public var app: String {
         switch self {

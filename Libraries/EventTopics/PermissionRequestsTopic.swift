@@ -37,7 +37,7 @@ extension PermissionRequest: EventPayload {
     public static let topic = Topic<PermissionRequest>(
         "permission-requests", "Questions whether a user may open a partition.", partitions: 4,
         cleanup: .delete(after: .seconds(600)), key: "{app}/{user}/{partition}", types: [askedType],
-        writers: [.syncGateway], readers: [.permissions])
+        writers: [.syncGateway, .mediaOffload], readers: [.permissions])
 
     public var key: String { EventKey.text(app, user, partition.text) }
     public var type: String { Self.askedType }

@@ -32,9 +32,7 @@ extension HTTPRequest {
         case .deleted: throw HTTPError(401, code: "InvalidSession", "the account is deleted")
         case .sessionEnded: throw HTTPError(401, code: "InvalidSession", "the session has ended")
         }
-        return RuleUser(
-            id: claims.user, type: claims.userType, data: claims.data, customData: claims.customData ?? [:],
-            identities: claims.identities)
+        return RuleUser(claims)
     }
 
     /// The request as `context.request` and `%%request` show it; the caller's token stays out of it.

@@ -1,6 +1,8 @@
 import DocumentStore
 import EventLoop
 import EventStream
+import EventTopics
+import Grants
 import HTTPClient
 import HTTPServer
 public import Lifecycle
@@ -51,9 +53,15 @@ public enum MediaOffloadServer {
         let mover = MediaMover(
             store: engines.store, storage: breaker, table: table, events: engines.events, publicURL: base,
             logger: logger)
+        let grants = GrantBook(
+            client: engines.postgres, producer: engines.events, instance: engines.instance,
+            budget: QuestionBudget(.standard), logger: logger)
+        let answers = EventTail<GrantsEvent>(pool: engines.pool, kafka: engines.reading, logger: logger) {
+            grants.handle($0)
+        }
         let route = MediaRoute(
             apps: engines.apps, access: engines.access, store: engines.store,
-            table: table,
+            table: table, grants: grants,
             storage: breaker, lifetime: configuration[linkLifetime])
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get(MediaRoute.template) { try await route.handle($0) }
@@ -63,6 +71,7 @@ public enum MediaOffloadServer {
         return [
             engines.service(migrations: [MediaOffloadMigrations.all], servesUsers: true) {
                 [
+                    answers,
                     ChangeConsumer(
                         pool: engines.pool, name: "media-offload", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),

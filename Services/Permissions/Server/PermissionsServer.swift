@@ -2,7 +2,7 @@ import DocumentStore
 import EventLoop
 import EventStream
 import Functions
-import Gateways
+import Grants
 public import Lifecycle
 public import ServiceBootstrap
 import ServiceEngines

@@ -9,6 +9,4 @@ enum GatewayMetrics {
         label: "sync_gateway_upload_commit_seconds", help: "Time from a changeset's frame to its commit.")
     static let feedChanges = Counter(
         label: "sync_gateway_feed_changes_total", help: "Changes of partitions that a device here has open.")
-    static let unansweredQuestions = Counter(
-        label: "sync_gateway_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
 }

@@ -3,7 +3,7 @@ import EventLoop
 import EventStream
 import EventTopics
 import Functions
-import Gateways
+import Grants
 import HTTPServer
 public import Lifecycle
 import Presence
@@ -20,9 +20,9 @@ public enum SyncGatewayServer {
         "What may wait in a device's socket; beyond it the device catches up later.")
     static let subscriptions = ConfigurationKey<Int>.int(
         "device.subscriptions", default: 100, range: 1...10_000, "Partitions that a device may have open.")
-    static let deviceQuestions = questions("device", 200, "a device")
-    static let userQuestions = questions("user", 400, "a user's devices together")
-    static let appQuestions = questions("app", 4000, "all devices of an app")
+    static let deviceQuestions = questions("device", QuestionBudget.Limits.standard.device, "a device")
+    static let userQuestions = questions("user", QuestionBudget.Limits.standard.user, "a user's devices together")
+    static let appQuestions = questions("app", QuestionBudget.Limits.standard.app, "all devices of an app")
 
     private static func questions(_ name: String, _ limit: Int, _ who: String) -> ConfigurationKey<Int> {
         .int(

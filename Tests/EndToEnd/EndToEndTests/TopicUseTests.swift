@@ -80,9 +80,15 @@ extension EndToEnd {
             let talk = try await ada.open(conversation)
             let bens = try await ben.open(conversation)
             let picture = try await ada.send([UInt8](repeating: 7, count: 300_000), to: talk)
-            try await eventually("the photo is a link", within: .seconds(30)) {
-                try await ada.link(ofPicture: picture, in: talk) != nil
+            let link = try await eventually("the photo is a link", within: .seconds(30)) {
+                try await ada.link(ofPicture: picture, in: talk)
             }
+            // Nothing is decided about who never had the conversation on a device.
+            let stranger = try await TestDevice.register("eve", on: system)
+            let opened = try await HTTPCaller(root: "", system: system).get(
+                link, token: try await stranger.accessToken(on: system))
+            #expect(opened.status == 404)
+            try await stranger.close()
             try await ada.remove(ben, from: conversation)
             for await state in try await bens.states() where state.revoked != nil { break }
             let client = HTTPCaller(

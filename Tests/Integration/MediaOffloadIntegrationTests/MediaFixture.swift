@@ -87,10 +87,23 @@ final class MediaFixture: Sendable {
                 let decoded = try received.map { try $0.decoded().payload }
                 events.withLock { $0 += decoded }
             }
+            // What permissions does: who is named so may read, and nobody else who has no grant.
+            let questions = EventTail<PermissionRequest>(
+                pool: engines.pool, kafka: KafkaClient(configuration: engines.kafka)
+            ) { received in
+                for question in try received.map({ try $0.decoded().payload }) {
+                    try await engines.events.send(
+                        GrantsEvent.grant(
+                            Grant(
+                                app: question.app, user: question.user, partition: question.partition,
+                                access: question.user.hasPrefix("asked-") ? .read : .none,
+                                version: Revision(epoch: 1, number: 2), reason: "", expires: nil, time: 0)))
+                }
+            }
             return [
                 engines.service {
                     isWorking.withLock { $0 = true }
-                    return [relay, tail]
+                    return [relay, tail, questions]
                 }
             ]
         }

@@ -30,6 +30,17 @@ extension MediaOffloadTests {
             #expect(try await fixture.open(link, token: fixture.token("bob")).status == 404)
         }
 
+        @Test func `a link opens for who may read, and never had the partition on a device`() async throws {
+            let fixture = try await MediaFixture.shared()
+            let picture = Array("asked \(UUID().uuidString)".utf8) + Array(repeating: 8, count: 5000)
+            let id = try await fixture.insert(picture)
+            let link = try #require(try await fixture.movedImage(of: id)["pictureURL"]?.stringValue)
+            let start = ContinuousClock.now
+            #expect(try await fixture.open(link, token: fixture.token("asked-ann")).body == picture)
+            #expect(try await fixture.open(link, token: fixture.token("carl")).status == 404)
+            print("two questions in \(ContinuousClock.now - start)")
+        }
+
         @Test func `a page of an origin that the app allows may read the bytes`() async throws {
             let fixture = try await MediaFixture.shared()
             let id = try await fixture.insert(Array(repeating: 11, count: 5000))

@@ -1,7 +1,7 @@
 import DocumentModel
 import EventTopics
 import Foundation
-import Gateways
+import Grants
 import Postgres
 import TestSupport
 import Testing

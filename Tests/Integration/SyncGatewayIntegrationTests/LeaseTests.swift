@@ -3,6 +3,7 @@ import EventLoop
 import EventStream
 import EventTopics
 import Foundation
+import Grants
 import SyncEngine
 import SyncProtocol
 import TestSupport

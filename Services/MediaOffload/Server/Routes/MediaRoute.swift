@@ -1,8 +1,11 @@
+import AppDefinition
 import AppRegistry
 import DocumentModel
 import DocumentStore
 import EventStream
+import EventTopics
 import Foundation
+import Grants
 import HTTPServer
 import Metrics
 import ServiceEngines
@@ -16,6 +19,7 @@ struct MediaRoute: Sendable {
     let access: AccessCheck
     let store: DocumentStore
     let table: MediaTable
+    let grants: GrantBook
     let storage: any ObjectStorage
     /// How long a redirect's URL opens.
     let lifetime: Duration
@@ -42,10 +46,10 @@ struct MediaRoute: Sendable {
                 collection: try request.parameters.require("collection")),
             id: try request.parameters.require("id"), digest: try request.parameters.require("digest"))
         // An `img` element has to put the token into the URL.
-        let user = try request.caller(of: link.app, access: access, parameter: "baas_at").id
+        let user = try request.caller(of: link.app, access: access, parameter: "baas_at")
         // What isn't there and what the user may not know of aren't told apart.
         guard let partition = try await partition(of: link), !partition.isInternal,
-            try await table.isReadable(partition, app: link.app, user: user),
+            try await mayRead(partition, app: link.app, user: user),
             let object = try await table.object(of: link)
         else {
             throw HTTPError(404, code: "MediaNotFound", "no document that the user may read refers to this")
@@ -67,6 +71,24 @@ struct MediaRoute: Sendable {
                 "Content-Type": object.contentType, "Cache-Control": "private", "ETag": tag,
                 "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
             ], body: bytes)
+    }
+
+    /// Permissions is asked where nothing is decided, as when the user has never opened the partition with a device.
+    /// - Throws: `HTTPError` 429 `TooManyRequests`, 503 `ServiceUnavailable`.
+    private func mayRead(_ partition: Partition, app: String, user: RuleUser) async throws -> Bool {
+        do {
+            let grant = try await grants.resolve(
+                app: app, user: user.id, device: "", partition: partition, claims: user.claims)
+            guard let grant else {
+                throw HTTPError(503, code: "ServiceUnavailable", "it can't be decided now who may read this")
+            }
+            return grant.access != .none
+        } catch let exceeded as QuestionBudget.Exceeded {
+            let seconds = Int((exceeded.wait / .seconds(1)).rounded(.up))
+            throw HTTPError(
+                429, code: "TooManyRequests", exceeded.message,
+                headers: ["Retry-After": "\(seconds)"])
+        }
     }
 
     /// The partition of the document, if one of its media fields has this link now.

@@ -178,12 +178,4 @@ struct MediaTable: Sendable {
             return Object(key: key, contentType: type, isStored: isStored)
         }
     }
-
-    /// Whether the user may read the partition.
-    func isReadable(_ partition: Partition, app: String, user: String) async throws -> Bool {
-        let rows = try await client.query(
-            "select from partita.standing_grant($1, $2, $3) where access <> 'none'",
-            [.text(app), .text(partition.text), .text(user)])
-        return !rows.isEmpty
-    }
 }

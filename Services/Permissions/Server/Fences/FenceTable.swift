@@ -1,7 +1,7 @@
 import DocumentModel
 import EventTopics
 import Foundation
-import Gateways
+import Grants
 import Postgres
 
 /// `partita.fences`: revocations until their receipt.

@@ -1,7 +1,7 @@
 import EventLoop
 import EventStream
 import EventTopics
-import Gateways
+import Grants
 import Lifecycle
 import Logging
 

@@ -3,6 +3,7 @@ import DocumentStore
 import EventLoop
 import EventStream
 import Foundation
+import Grants
 import Logging
 import ServiceEngines
 import SyncEngine

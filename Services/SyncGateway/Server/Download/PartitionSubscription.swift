@@ -1,9 +1,12 @@
+import AppDefinition
 import DocumentModel
 import DocumentStore
 import EventLoop
 import EventTopics
 import Foundation
+import Grants
 import Logging
+import ServiceEngines
 import SyncEngine
 import SyncProtocol
 import WebSocket
@@ -130,7 +133,7 @@ final class PartitionSubscription: @unchecked Sendable {
         run { [self, context, partition] in
             do {
                 let grant = try await context.grants.resolve(
-                    app: app, user: user, device: device, partition: partition, claims: claims.ruleClaims)
+                    app: app, user: user, device: device, partition: partition, claims: RuleUser(claims).claims)
                 if let grant { grantChanged(grant) } else { perform(machine?.grantUnavailable() ?? []) }
             } catch let exceeded as QuestionBudget.Exceeded {
                 refuse(exceeded)
@@ -179,7 +182,7 @@ final class PartitionSubscription: @unchecked Sendable {
         Task { [context, partition] in
             do {
                 try await context.grants.ask(
-                    app: app, user: claims.user, partition: partition, claims: claims.ruleClaims)
+                    app: app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
             } catch {
                 context.logger.debug("a grant can't be asked for", metadata: ["error": "\(error)"])
             }

@@ -1,4 +1,4 @@
-import Gateways
+import Grants
 import Lifecycle
 import Logging
 import ServiceBootstrap

@@ -1,7 +1,7 @@
 import EventLoop
 
 /// Waits until everybody in this gateway who served a revoked pair has stopped.
-final class FenceAnswer: Sendable {
+public final class FenceAnswer: Sendable {
     private let left: Locked<Int>
     private let whenStopped: @Sendable () -> Void
 
@@ -15,7 +15,7 @@ final class FenceAnswer: Sendable {
     }
 
     /// One of them has stopped: what it sent is with the kernel, or its connection is reset.
-    func stopped() {
+    public func stopped() {
         let isLast = left.withLock { left in
             left -= 1
             return left == 0

@@ -1,14 +1,23 @@
-import DocumentModel
+public import DocumentModel
 
-/// How many questions to permissions a device, a user with all devices, and an app may have under way in this gateway, and ask per time.
+/// How many questions to permissions a device, a user with all devices, and an app may have under way in this process, and ask per time.
 ///
 /// Each has as many as its limit at once, and gets as many anew in a minute. Questions that permissions answered already, in the table,
 /// cost nothing: so it is who asks about what isn't decided, or was told no, that comes to the limits. Pure.
-struct QuestionBudget {
-    struct Limits: Hashable, Sendable {
-        var device: Int
-        var user: Int
-        var app: Int
+public struct QuestionBudget: Sendable {
+    public struct Limits: Hashable, Sendable {
+        public var device: Int
+        public var user: Int
+        public var app: Int
+
+        public init(device: Int, user: Int, app: Int) {
+            self.device = device
+            self.user = user
+            self.app = app
+        }
+
+        /// What a service allows unless it is told otherwise.
+        public static let standard = Limits(device: 200, user: 400, app: 4000)
     }
 
     /// On whose behalf a question is asked.
@@ -21,13 +30,13 @@ struct QuestionBudget {
     }
 
     /// A question that may not be asked now.
-    struct Exceeded: Error {
+    public struct Exceeded: Error {
         /// Whose budget it is: `device`, `user` or `app`.
-        let whose: String
+        public let whose: String
         /// For how long, about.
-        let wait: Duration
+        public let wait: Duration
 
-        var message: String {
+        public var message: String {
             "the \(whose) has asked for too many partitions that it may not open or that aren't decided; try again later"
         }
     }
@@ -62,7 +71,7 @@ struct QuestionBudget {
     /// To those who wait for answers that are under way.
     private static let shortWait = Duration.seconds(1)
 
-    init(_ limits: Limits) { self.limits = limits }
+    public init(_ limits: Limits) { self.limits = limits }
 
     /// A question begins; `end` follows.
     /// - Throws: `Exceeded`; then it costs nothing.

@@ -1,5 +1,5 @@
 import EventLoop
-import EventTopics
+public import EventTopics
 import Foundation
 import Synchronization
 
@@ -9,7 +9,7 @@ import Synchronization
 /// by itself, and who waits as long as a heartbeat is valid knows that no gateway serves by a grant that it replaced.
 ///
 /// A deadline counts from when the heartbeat was sent, and runs on a clock that goes on while the machine sleeps.
-final class GrantLease: Sendable {
+public final class GrantLease: Sendable {
     private struct Source {
         /// The deadline that counts.
         var deadline: Duration = .zero
@@ -31,6 +31,9 @@ final class GrantLease: Sendable {
         }
     }
 
+    /// One that nothing was heard of yet.
+    public init() {}
+
     private let state = Locked(State())
     /// Nanoseconds of `now`, read at every flush.
     private let deadline = Atomic<Int64>(0)
@@ -38,25 +41,25 @@ final class GrantLease: Sendable {
     private let alarm = Alarm()
 
     /// Whether the gateway may serve now.
-    var isValid: Bool { Self.nanoseconds < deadline.load(ordering: .acquiring) }
+    public var isValid: Bool { Self.nanoseconds < deadline.load(ordering: .acquiring) }
 
     /// Somebody began without it, and has to be told when it is there.
-    func missed() {
+    public func missed() {
         wasMissed.store(true, ordering: .releasing)
         alarm.set()
     }
 
     /// Whether `missed` was called since the last time.
-    func takeMissed() -> Bool { wasMissed.exchange(false, ordering: .acquiringAndReleasing) }
+    public func takeMissed() -> Bool { wasMissed.exchange(false, ordering: .acquiringAndReleasing) }
 
     /// The gateway stops for good.
-    func end() { change { $0.isEnded = true } }
+    public func end() { change { $0.isEnded = true } }
 
     /// The topic's number of partitions is known: a heartbeat is needed from each.
-    func follow(partitions: Int) { change { $0.sourceCount = partitions } }
+    public func follow(partitions: Int) { change { $0.sourceCount = partitions } }
 
     /// A heartbeat was read.
-    func renew(_ beat: GrantHeartbeat) {
+    public func renew(_ beat: GrantHeartbeat) {
         // The steady clock first: what passes between the two readings makes the lease shorter, not longer.
         let now = Self.now
         let age = Duration.milliseconds(Int64(Date().timeIntervalSince1970 * 1000) - beat.time)
@@ -70,13 +73,13 @@ final class GrantLease: Sendable {
     }
 
     /// The gateway stands in the registry for this long.
-    func registered(for validity: Duration) { change { $0.registered = Self.now + validity } }
+    public func registered(for validity: Duration) { change { $0.registered = Self.now + validity } }
 
     /// A revocation was read, and isn't carried out yet: heartbeats behind it don't count so far.
-    func fenceBegan(on partition: Int32) { change { $0.sources[partition, default: Source()].openFences += 1 } }
+    public func fenceBegan(on partition: Int32) { change { $0.sources[partition, default: Source()].openFences += 1 } }
 
     /// A revocation is carried out.
-    func fenceEnded(on partition: Int32) {
+    public func fenceEnded(on partition: Int32) {
         change { state in
             guard var source = state.sources[partition] else { return }
             source.openFences -= 1
@@ -97,7 +100,7 @@ final class GrantLease: Sendable {
     /// Returns when it is worth looking again. One task at a time.
     /// - Parameter isValid: what it was at the last look.
     /// - Throws: `CancellationError`.
-    func mayHaveChanged(from isValid: Bool) async throws {
+    public func mayHaveChanged(from isValid: Bool) async throws {
         let left = deadline.load(ordering: .acquiring) - Self.nanoseconds
         // It may have run out since that look.
         if isValid { alarm.set(.now + .nanoseconds(max(left, 0))) }

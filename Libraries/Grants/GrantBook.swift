@@ -1,17 +1,18 @@
-import DocumentModel
+public import DocumentModel
 import EventLoop
-import EventStream
-import EventTopics
+public import EventStream
+public import EventTopics
 import Foundation
-import Logging
-import Postgres
+public import Logging
+import Metrics
+public import Postgres
 
-/// The grants that this gateway's devices live by: read from Postgres when a partition is opened, asked for where there is none, and
-/// followed on the topic as long as it stays open.
-final class GrantBook: Sendable {
+/// The grants that a service's users live by: read from Postgres, asked for where there is none, and followed on the topic as long as
+/// somebody serves by them.
+public final class GrantBook: Sendable {
     /// Called on any thread with each grant of the pair that comes while it is followed; `Grant.version` tells which is newer. With a
     /// revocation comes an answer that is due when the follower has stopped.
-    typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
+    public typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
 
     private struct State {
         var observers: [ExactText: [Int: Observer]] = [:]
@@ -21,7 +22,7 @@ final class GrantBook: Sendable {
     private let client: PostgresClient
     private let producer: EventProducer
     private let instance: String
-    private let lease: GrantLease
+    private let lease: GrantLease?
     private let logger: Logger
     private let state = Locked(State())
     private let budget: Locked<QuestionBudget>
@@ -30,9 +31,15 @@ final class GrantBook: Sendable {
     private static let patience = Duration.seconds(2)
     private static let attempts = 4
 
-    init(
-        client: PostgresClient, producer: EventProducer, instance: String, lease: GrantLease, budget: QuestionBudget,
-        logger: Logger
+    private static let unansweredQuestions = Counter(
+        label: "grants_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
+
+    /// - Parameters:
+    ///   - instance: who asks.
+    ///   - lease: of a gateway, which serves as long as it holds, and answers revocations; `nil` for who looks at a grant once.
+    public init(
+        client: PostgresClient, producer: EventProducer, instance: String, lease: GrantLease? = nil,
+        budget: QuestionBudget, logger: Logger
     ) {
         self.client = client
         self.budget = Locked(budget)
@@ -43,14 +50,14 @@ final class GrantBook: Sendable {
     }
 
     /// What ends the following of a pair.
-    struct Following: Sendable {
+    public struct Following: Sendable {
         fileprivate let keys: [String]
         fileprivate let id: Int
     }
 
     /// Follows the grants of a user to a partition, the user's own and everybody's. Begin before the first read, so that nothing
     /// falls between.
-    func follow(app: String, user: String, partition: Partition, _ observer: @escaping Observer) -> Following {
+    public func follow(app: String, user: String, partition: Partition, _ observer: @escaping Observer) -> Following {
         let keys = [user, EventKey.everyone].map { GrantsEvent.key(app: app, user: $0, partition: partition) }
         return state.withLock { state in
             state.nextID += 1
@@ -59,7 +66,7 @@ final class GrantBook: Sendable {
         }
     }
 
-    func stop(_ following: Following) {
+    public func stop(_ following: Following) {
         state.withLock { state in
             for key in following.keys {
                 state.observers[key]?[following.id] = nil
@@ -69,16 +76,18 @@ final class GrantBook: Sendable {
     }
 
     /// Takes what came on the topic.
-    func handle(_ events: [RawEvent<GrantsEvent>]) {
+    public func handle(_ events: [RawEvent<GrantsEvent>]) {
         for event in events where event.message.value != nil {  // removed: nobody lives by it
             do {
                 switch try event.decoded().payload {
-                case .heartbeat(let beat): lease.renew(beat)
+                case .heartbeat(let beat): lease?.renew(beat)
                 case .grant(let grant):
                     let observers = state.withLock { $0.observers[event.key].map { Array($0.values) } ?? [] }
-                    let answer =
+                    let answer = lease.flatMap { lease in
                         grant.isFence
-                        ? self.answer(to: grant, on: event.message.partition, followers: observers.count) : nil
+                            ? self.answer(
+                                to: grant, on: event.message.partition, of: lease, followers: observers.count) : nil
+                    }
                     for observer in observers { observer(grant, answer) }
                 }
             } catch {
@@ -88,7 +97,9 @@ final class GrantBook: Sendable {
     }
 
     /// Tells permissions that this gateway doesn't serve the pair, once none of its followers does.
-    private func answer(to grant: Grant, on partition: Int32, followers: Int) -> FenceAnswer {
+    private func answer(
+        to grant: Grant, on partition: Int32, of lease: GrantLease, followers: Int
+    ) -> FenceAnswer {
         lease.fenceBegan(on: partition)
         return FenceAnswer(count: followers) { [self] in
             lease.fenceEnded(on: partition)
@@ -107,7 +118,7 @@ final class GrantBook: Sendable {
     }
 
     /// The grant as it stands; `nil` when there is none that still holds.
-    func current(app: String, user: String, partition: Partition) async throws -> Grant? {
+    public func current(app: String, user: String, partition: Partition) async throws -> Grant? {
         let rows = try await client.query(
             """
             select user_id, access, epoch, version, (extract(epoch from expires_at) * 1000)::bigint
@@ -122,7 +133,7 @@ final class GrantBook: Sendable {
     }
 
     /// Asks permissions; the answer comes to those who follow the pair.
-    func ask(app: String, user: String, partition: Partition, claims: Document) async throws {
+    public func ask(app: String, user: String, partition: Partition, claims: Document) async throws {
         try await producer.send(
             PermissionRequest(
                 id: UUID().uuidString.lowercased(), app: app, user: user, partition: partition, claims: claims,
@@ -135,7 +146,7 @@ final class GrantBook: Sendable {
     ///   - device: on whose behalf it is asked.
     /// - Returns: `nil` when permissions doesn't answer.
     /// - Throws: `QuestionBudget.Exceeded`, and what Postgres and the broker throw.
-    func resolve(
+    public func resolve(
         app: String, user: String, device: String, partition: Partition, claims: Document
     ) async throws -> Grant? {
         if let grant = try await current(app: app, user: user, partition: partition), grant.access != .none {
@@ -160,7 +171,7 @@ final class GrantBook: Sendable {
             var iterator = answers.makeAsyncIterator()
             if let answer = await iterator.next(), let grant = answer { return grant }
         }
-        GatewayMetrics.unansweredQuestions.increment()
+        Self.unansweredQuestions.increment()
         return nil
     }
 }

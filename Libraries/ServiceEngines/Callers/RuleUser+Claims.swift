@@ -1,0 +1,20 @@
+public import AccessTokens
+public import AppDefinition
+public import DocumentModel
+
+extension RuleUser {
+    /// The user of an access token.
+    public init(_ claims: TokenClaims) {
+        self.init(
+            id: claims.user, type: claims.userType, data: claims.data, customData: claims.customData ?? [:],
+            identities: claims.identities)
+    }
+
+    /// What a question to permissions says of the user.
+    public var claims: Document {
+        [
+            "id": .string(id), "type": .string(type), "data": .document(data), "custom_data": .document(customData),
+            "identities": .array(identities.map { .document($0) }),
+        ]
+    }
+}
