@@ -178,7 +178,7 @@ struct Demo: Sendable {
         }
         ben.say("opens the link: \(bens.body.count) bytes, the same")
         let cleos = try await fetch(link, as: cleo)
-        guard cleos.status == 403 else { throw DemoFailure(description: "the link gave a stranger \(cleos.status)") }
+        guard cleos.status == 404 else { throw DemoFailure(description: "the link gave a stranger \(cleos.status)") }
         cleo.say("can't open it (\(cleos.status))")
     }
 
@@ -236,7 +236,10 @@ struct Demo: Sendable {
         try await waitForPresence(of: cleo, "Off-Line", on: ada)
         let other = try ChildProcess.spawn(
             CurrentEnvironment.sibling("partita"),
-            ["device", "--user", cleo.email, "--password", cleo.password, "--auth", configuration.authURL, "--stay"],
+            [
+                "device", "--app", "rchat", "--user", cleo.email, "--password", cleo.password, "--auth",
+                configuration.authURL, "--stay",
+            ],
             output: .discard)
         try await waitForPresence(of: cleo, "On-Line", on: ada)
         other.signal(SIGKILL)
