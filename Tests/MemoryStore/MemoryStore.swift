@@ -67,7 +67,7 @@ public struct MemoryStore: Sendable {
         for (index, upload) in uploads.enumerated() { offer(upload, at: index, to: &decision, mayWrite) }
         for (index, upload) in uploads.enumerated() { decision.apply(upload, at: index) }
         let (heads, changes) = write(decision.plan)
-        for (key, counter) in decision.counters where !counter.added.isEmpty {
+        for (key, counter) in decision.counters where counter.hasChanged {
             counters[key] = UploadCounter(
                 lastVersion: counter.lastVersion,
                 recent: (counter.staying + counter.added).suffix(UploadCounter.kept).map { entry in
@@ -77,7 +77,7 @@ public struct MemoryStore: Sendable {
                             entry.revision.number, in: Partition(text: key.partition.text), decision.plan)
                     }
                     return entry
-                })
+                }, isClosed: counter.isClosed)
         }
         for (upload, outcome) in decision.newOutcomes {
             outcomes[upload.counter, default: [:]][upload.changeset.version] = outcome

@@ -143,7 +143,11 @@ struct UploadBatch {
 extension UploadDecision {
     fileprivate mutating func take(counter row: PostgresRow) throws {
         let (user, device, partition, version) = try row.decode((String, String, String, Int64?).self)
-        let counter = try version.map { UploadCounter(lastVersion: $0, recent: try row.decode(4, as: [UInt8].self)) }
+        let counter = try version.map {
+            UploadCounter(
+                lastVersion: $0, recent: try row.decode(4, as: [UInt8].self), isClosed: try row.decode(5, as: Bool.self)
+            )
+        }
         take(counter ?? UploadCounter(), of: .init(user: user, device: device, partition: partition))
     }
 

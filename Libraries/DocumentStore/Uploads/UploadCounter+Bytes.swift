@@ -5,7 +5,7 @@ import SyncEngine
 extension UploadCounter {
     private static let entrySize = 20
 
-    init(lastVersion: Int64, recent bytes: [UInt8]) {
+    init(lastVersion: Int64, recent bytes: [UInt8], isClosed: Bool) {
         var recent: [Entry] = []
         for start in stride(from: 0, to: bytes.count - bytes.count % Self.entrySize, by: Self.entrySize) {
             func number(_ range: Range<Int>) -> UInt64 {
@@ -18,7 +18,7 @@ extension UploadCounter {
                         epoch: Int32(truncatingIfNeeded: number(8..<12)),
                         number: Int64(truncatingIfNeeded: number(12..<20)))))
         }
-        self.init(lastVersion: lastVersion, recent: recent)
+        self.init(lastVersion: lastVersion, recent: recent, isClosed: isClosed)
     }
 
     /// The bytes of the entries that stay beside the added ones.

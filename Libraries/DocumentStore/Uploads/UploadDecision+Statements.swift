@@ -35,7 +35,7 @@ extension UploadDecision {
     }
 
     private var counterStatements: [PostgresStatement] {
-        let changed = counters.filter { !$0.value.added.isEmpty }
+        let changed = counters.filter(\.value.hasChanged)
         let updates = CounterColumns(changed.filter(\.value.exists), plan: plan)
         let inserts = CounterColumns(changed.filter { !$0.value.exists }, plan: plan)
         return [
@@ -57,11 +57,13 @@ private struct CounterColumns {
     private var backs: [Int64?] = []
     private var epochs: [Int64?] = []
     private var numbers: [Int64?] = []
+    private var closed: [Bool] = []
 
     init(_ counters: [UploadCounter.Key: UploadCounter], plan: WritePlan) {
         for (key, counter) in counters {
             let added = counter.added.suffix(UploadCounter.kept)
             keys.append(key)
+            closed.append(counter.isClosed)
             versions.append(counter.lastVersion)
             readVersions.append(counter.lastVersion - Int64(counter.added.count))
             kept.append(counter.stayingBytes)
@@ -88,7 +90,7 @@ private struct CounterColumns {
                 .text(app), .textArray(keys.map(\.user.text)), .textArray(keys.map(\.device.text)),
                 .textArray(keys.map(\.partition.text)), .int8Array(versions), .byteaArray(kept), .int8Array(firsts),
                 .int8Array(counts), .int8Array(digests), .int8Array(backs), .int8Array(epochs), .int8Array(numbers),
-                .int8Array(readVersions),
+                .int8Array(readVersions), .boolArray(closed),
             ])
     }
 }

@@ -3,7 +3,7 @@ enum UploadSQL {
     /// `$1` app, `$2` users, `$3` devices, `$4` partitions. They are read without a lock: the statement that writes them fails when
     /// somebody was faster.
     static let counters = """
-        select k.user_id, k.device, k.partition, u.last_version, u.recent
+        select k.user_id, k.device, k.partition, u.last_version, u.recent, u.is_closed
         from unnest($2::text[], $3::text[], $4::text[]) k(user_id, device, partition)
         left join partita.uploads u on u.app = $1 and u.device = k.device
             and u.partition = k.partition and u.user_id = k.user_id
@@ -36,27 +36,30 @@ enum UploadSQL {
 
     /// `$1` app, then arrays by counter: user, device, partition, last version, bytes of the entries that stay, place and number of
     /// those that are added; then arrays by entry: digest, and revision as a distance from the head, or as it is; last, by
-    /// counter, the version that was read. Arrays of numbers are read at any place at once, which arrays of bytes are not.
+    /// counter, the version that was read, and whether it is closed. Arrays of numbers are read at any place at once, which arrays of
+    /// bytes are not.
     private static let entries = """
         counters as (
-            select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.kept || (
+            select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.is_closed, k.kept || coalesce((
                 select string_agg(
                     int8send(($9::bigint[])[i]) || int4send(coalesce(($11::bigint[])[i], p.epoch)::int)
                     || int8send(coalesce(($12::bigint[])[i], p.head - ($10::bigint[])[i])), ''::bytea order by i)
                 from generate_series(k.first, k.first + k.added - 1) i
-            ) as recent
+            ), ''::bytea) as recent
             from unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[], $8::bigint[],
-                $13::bigint[]) k(user_id, device, partition, last_version, kept, first, added, read_version)
+                $13::bigint[], $14::boolean[])
+                k(user_id, device, partition, last_version, kept, first, added, read_version, is_closed)
             left join partita.partitions p on p.app = $1 and p.partition = k.partition
         )
         """
 
     static let updateCounters = """
         with \(entries), updated as (
-            update partita.uploads u set last_version = c.last_version, recent = c.recent, updated_at = now()
+            update partita.uploads u set
+                last_version = c.last_version, recent = c.recent, is_closed = c.is_closed, updated_at = now()
             from counters c
             where u.app = $1 and u.device = c.device and u.partition = c.partition and u.user_id = c.user_id
-                and u.last_version = c.read_version
+                and u.last_version = c.read_version and not u.is_closed
             returning 1
         )
         select partita.require_count(count(*), cardinality($2::text[])) from updated
@@ -65,8 +68,8 @@ enum UploadSQL {
     /// No conflict clause: somebody who was faster makes the whole batch begin anew, and find the row.
     static let insertCounters = """
         with \(entries)
-        insert into partita.uploads (app, user_id, device, partition, last_version, recent)
-        select $1, c.user_id, c.device, c.partition, c.last_version, c.recent from counters c
+        insert into partita.uploads (app, user_id, device, partition, last_version, recent, is_closed)
+        select $1, c.user_id, c.device, c.partition, c.last_version, c.recent, c.is_closed from counters c
         """
 
     static let insertOutcomes = """

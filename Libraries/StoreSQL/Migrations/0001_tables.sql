@@ -110,6 +110,8 @@ create table partita.uploads (
     partition text collate "C" not null,
     last_version bigint not null,
     recent bytea not null,
+    -- Another one has used its versions: nothing new counts (SyncEngine: UploadCounter).
+    is_closed boolean not null default false,
     updated_at timestamptz not null default now(),
     primary key (app, device, partition, user_id)
 ) with (fillfactor = 70);

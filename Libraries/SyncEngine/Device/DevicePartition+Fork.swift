@@ -4,11 +4,14 @@ import DocumentModel
 /// and offers under it what the server doesn't have.
 ///
 /// What the server has already must not be offered again. So a device that is forked first asks, under the id that it has, about
-/// everything that the server may have: the same content under the same version is acknowledged, other content is `foreign`.
+/// everything that the server may have: the same content under the same version is acknowledged, other content is `foreign`. With the
+/// first `foreign` the server takes nothing new under that id any more, so that what an earlier connection has sent, and somebody may
+/// still have in hand, can't be committed behind the device's back: from then on the device asks about all that it has.
 extension DevicePartition {
     /// The server has another's changeset under a version that was uploaded.
     public mutating func foreign(version: Int64) {
         isForked = true
+        isClosed = true
         guard let index = unresolvedIndex(of: version) else { return }
         pending[index].state = .foreign
     }
@@ -23,7 +26,9 @@ extension DevicePartition {
 
     /// Whether nothing is unanswered that the server may have under the present id.
     public var isReadyToFork: Bool {
-        !pending.contains { $0.state == .sent || $0.state == .waiting && $0.changeset.version <= serverVersion }
+        !pending.contains {
+            $0.state == .sent || $0.state == .waiting && (isClosed || $0.changeset.version <= serverVersion)
+        }
     }
 
     /// The device took a new id, under which its versions begin anew.
@@ -34,6 +39,7 @@ extension DevicePartition {
         isSubscribed = false
         serverVersion = 0
         isForked = false
+        isClosed = false
         hasMetGap = false
         containedVersion = 0
         stagedVersion = 0

@@ -71,6 +71,7 @@ extension DevicePartition {
         isSubscribed = false
         serverVersion = 0
         isForked = false
+        isClosed = false
         for index in pending.indices where pending[index].isUnresolved { pending[index].state = .waiting }
     }
 

@@ -66,7 +66,7 @@ extension DevicePartition {
         let isAsking =
             isForked || isForking
             || pending.contains { $0.isUnresolved && $0.changeset.version <= serverVersion }
-        return isAsking && pending[index].changeset.version > serverVersion ? nil : index
+        return isAsking && !isClosed && pending[index].changeset.version > serverVersion ? nil : index
     }
 
     /// The server has committed a changeset.

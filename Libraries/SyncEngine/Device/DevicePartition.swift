@@ -66,6 +66,8 @@ public struct DevicePartition: Sendable {
     /// Whether the server has another's changesets under this device's versions: the device was restored from a backup or
     /// cloned, and takes a new id as soon as `isReadyToFork`.
     public internal(set) var isForked = false
+    /// Whether the server takes nothing new under this id any more, as it has said on the present connection.
+    var isClosed = false
     /// Whether the server missed versions, and has answered nothing since.
     var hasMetGap = false
 

@@ -88,6 +88,40 @@ struct UploadTests {
         }
     }
 
+    @Test func `after a fork nothing that is still on its way counts, and what counted is told again`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let first = Upload.of(1, [.insert("a", in: partition)], in: partition)
+            let late = Upload.of(2, [.insert("late", in: partition)], in: partition)
+            _ = try await fixture.commit(first)
+            // In one batch, and in one that follows.
+            let forked = try await fixture.commit([.of(1, [.insert("b", in: partition)], in: partition), late])
+            #expect(forked.map(\.isForked) == [true, true])
+            #expect(try await fixture.commit(late).isForked)
+            #expect(try await fixture.commit(.of(9, [.insert("c", in: partition)], in: partition)).isForked, "no gap")
+            #expect(try await fixture.commit(first).acknowledgement?.revision.number == 1)
+            #expect(try await fixture.head(of: partition) == 1)
+        }
+    }
+
+    @Test func `what is committed beside a fork is known to who asks afterwards`() async throws {
+        try await StoreFixture.with { fixture in
+            for round in 0..<20 {
+                let partition = Partition(text: "s:fork-\(round)")
+                try await fixture.grant(in: partition)
+                _ = try await fixture.commit(.of(1, [.insert("a\(round)", in: partition)], in: partition))
+                let late = Upload.of(2, [.insert("late\(round)", in: partition)], in: partition)
+                async let stray = fixture.commit(late)
+                async let forked = fixture.commit(.of(1, [.insert("b\(round)", in: partition)], in: partition))
+                let (first, _) = try await (stray, forked)
+                let again = try await fixture.commit(late)
+                #expect(first.isForked == again.isForked, "round \(round)")
+                let isThere = try await fixture.document("late\(round)") != nil
+                #expect(isThere != again.isForked, "round \(round)")
+            }
+        }
+    }
+
     @Test func `a version that skips one is out of order`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

@@ -34,7 +34,7 @@ struct ConvergenceTests {
     }
 
     @Test func `devices that were restored from a backup neither lose nor double a write`() {
-        let events = run(seeds: 100, devices: 3, mishaps: [.deviceRestored]) {
+        let events = run(seeds: 100, devices: 3, mishaps: [.deviceRestored, .straying]) {
             checkTokens($0, seed: $1)
             checkTally($0, seed: $1)
         }
@@ -42,7 +42,7 @@ struct ConvergenceTests {
     }
 
     @Test func `copies of a device neither lose nor double a write, though they write the same`() {
-        let events = run(seeds: 100, devices: 3, mishaps: [.deviceCloned]) {
+        let events = run(seeds: 100, devices: 3, mishaps: [.deviceCloned, .straying]) {
             checkTokens($0, seed: $1)
             checkTally($0, seed: $1)
         }

@@ -165,6 +165,23 @@ struct DevicePartitionTests {
         #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
     }
 
+    @Test func `after a fork everything is asked about, since an earlier connection may have sent it`() throws {
+        var partition = try uploaded(2)
+        partition.disconnected()
+        _ = partition.write([increment()], clock: HybridTime(milliseconds: 9))
+        _ = partition.subscribed(access: .write, lastVersion: 1, retained: [])
+        #expect(partition.takeUploads(window: 100).map(\.version) == [1])
+        partition.foreign(version: 1)
+        #expect(!partition.isReadyToFork)
+        #expect(partition.takeUploads(window: 100).map(\.version) == [2, 3])
+        _ = partition.acknowledge(version: 2, revision: revision(12), lost: [])
+        partition.foreign(version: 3)
+        #expect(partition.isReadyToFork)
+        _ = partition.fork()
+        _ = partition.subscribed(access: .write, lastVersion: 0, retained: [])
+        #expect(partition.takeUploads(window: 100).count == 2, "the acknowledged one isn't offered again")
+    }
+
     @Test func `nothing new is uploaded before what the server may have is settled`() throws {
         var partition = try uploaded(3)
         partition.disconnected()

@@ -53,17 +53,25 @@ public struct UploadCounter: Sendable {
     public private(set) var added: [Entry] = []
     /// Whether it was stored before.
     public let exists: Bool
+    /// Whether another one has used its versions: the device takes a new id, and nothing that is still on its way under this one counts.
+    public private(set) var isClosed: Bool
+    /// As it was stored.
+    private let wasClosed: Bool
 
     /// Of a device that has uploaded nothing to the partition.
     public init() {
         exists = false
+        isClosed = false
+        wasClosed = false
         lastVersion = 0
         recent = []
     }
 
     /// As it was stored.
-    public init(lastVersion: Int64, recent: [Entry]) {
+    public init(lastVersion: Int64, recent: [Entry], isClosed: Bool) {
         exists = true
+        self.isClosed = isClosed
+        wasClosed = isClosed
         self.lastVersion = lastVersion
         self.recent = recent
     }
@@ -71,9 +79,14 @@ public struct UploadCounter: Sendable {
     /// The stored entries that stay beside those that are added.
     public var staying: ArraySlice<Entry> { recent.suffix(max(Self.kept - added.count, 0)) }
 
+    /// Whether it is to be stored.
+    public var hasChanged: Bool { !added.isEmpty || isClosed != wasClosed }
+
     func place(of version: Int64, digest: UInt64) -> Place {
-        if version == lastVersion + 1 { return .next }
-        if version > lastVersion { return .early(expected: lastVersion + 1) }
+        if version > lastVersion {
+            if isClosed { return .foreign }
+            return version == lastVersion + 1 ? .next : .early(expected: lastVersion + 1)
+        }
         guard let entry = entry(of: version) else { return .forgotten }
         return entry.digest == digest ? .again(entry) : .foreign
     }
@@ -84,6 +97,9 @@ public struct UploadCounter: Sendable {
         let index = Int64(all.count) - 1 - (lastVersion - version)
         return index >= 0 && index < all.count ? all[Int(index)] : nil
     }
+
+    /// From now on nothing new counts.
+    mutating func close() { isClosed = true }
 
     mutating func add(_ entry: Entry) {
         lastVersion += 1

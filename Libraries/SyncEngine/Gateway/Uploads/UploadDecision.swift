@@ -30,7 +30,7 @@ public struct UploadDecision: Sendable {
     public let storage: AppStorage
     /// What is to be written of documents.
     public private(set) var plan: WritePlan
-    /// How far the devices' uploads have come; those that have `added` are to be stored.
+    /// How far the devices' uploads have come; those that `hasChanged` are to be stored.
     public private(set) var counters: [UploadCounter.Key: UploadCounter] = [:]
     /// Rights that the changesets need, to be looked at again when all is written.
     public private(set) var requiredGrants: Set<GrantKey> = []
@@ -103,7 +103,10 @@ public struct UploadDecision: Sendable {
         case .again(let entry):
             if let draft = repeated(entry, at: index) { drafts[index] = draft }
             return
-        case .foreign: return drafts[index] = .done(.forked)
+        case .foreign:
+            counter.close()
+            counters[key] = counter
+            return drafts[index] = .done(.forked)
         case .forgotten:
             let reason = "the server has had version \(upload.changeset.version) for too long to tell what it was"
             return drafts[index] = .done(.rejected(OperationRejection(code: .outcomeUnknown, reason: reason)))

@@ -165,7 +165,8 @@ def sync(store, url, token, partition):
         if not is_caught_up or sent:
             continue
         # One at a time. What the server may have is asked about first; nothing new is sent before it is certain whose versions they are.
-        due = [c for c in state["pending"] if c not in foreign and (c["version"] <= last or not is_forked)]
+        # After a `forked` nothing new counts under this device, and an earlier connection may have sent anything: all of it is asked about.
+        due = [c for c in state["pending"] if c not in foreign and (c["version"] <= last or foreign or not is_forked)]
         if due:
             sent = due[0]
             ws.send({"type": "upload", "partition": partition, "sentAt": int(time.time() * 1000), "changesets": [sent]})
