@@ -4,7 +4,7 @@ import SyncEngine
 
 extension DocumentStore {
     /// Says what the documents of an app's collections must look like, for the triggers on their tables, which check what other
-    /// hands write. The library itself checks with ``AppStorage/validate``.
+    /// hands write. The library itself checks with `AppStorage.validate`.
     ///
     /// - Parameter schemas: `schema.json` by collection; of others any document is valid.
     public func setSchemas(_ schemas: [ChangeEvent.Namespace: Document], app: String) async throws {

@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension Changeset {
-    /// Tells whether two changesets of one device under one version are the same: a ``Fingerprint`` of the clock and of the
+    /// Tells whether two changesets of one device under one version are the same: a `Fingerprint` of the clock and of the
     /// operations with their incarnations and bases. A device sends a changeset again exactly as it was; stores that were cloned
     /// or restored make others, if only by their clocks.
     public var digest: UInt64 {
