@@ -25,8 +25,30 @@ struct PresenceFlips: Sendable {
         let device: String?
         let lastSeen: Int64
 
-        var parameters: [PostgresValue] {
-            [.text(app), .text(user), .int(version), PostgresValue(device), .int(lastSeen)]
+        /// Counts the flip, or notes it; gives a row unless a newer one was.
+        func upsert(isUnwritten: Bool) -> PostgresStatement {
+            PostgresStatement(
+                """
+                insert into partita.presence_written as p (app, user_id, version, online_device, last_seen, is_unwritten)
+                values ($1, $2, $3, $4, $5, $6)
+                on conflict (app, user_id) do update set
+                    version = excluded.version, online_device = excluded.online_device, last_seen = excluded.last_seen,
+                    is_unwritten = excluded.is_unwritten
+                where p.version < excluded.version
+                returning version
+                """,
+                [
+                    .text(app), .text(user), .int(version), PostgresValue(device), .int(lastSeen), .bool(isUnwritten),
+                ])
+        }
+
+        /// Counts the flip that was noted; gives a row if it is still to be written.
+        var settlement: PostgresStatement {
+            PostgresStatement(
+                """
+                update partita.presence_written set is_unwritten = false
+                where app = $1 and user_id = $2 and version = $3 and is_unwritten returning version
+                """, [.text(app), .text(user), .int(version)])
         }
     }
 
@@ -40,13 +62,13 @@ struct PresenceFlips: Sendable {
         let flip = Flip(
             app: event.app, user: event.user, version: event.version, device: event.isUserOnline ? event.device : nil,
             lastSeen: event.lastSeen)
-        if try await write(flip, to: field, counting: Self.count) { return }
+        if try await write(flip, to: field, counting: flip.upsert(isUnwritten: false)) { return }
         // With a deleted account the document went as well.
         if try await shutOut.isDeleted(flip.user, app: flip.app) { return }
         TriggerMetrics.presenceWithoutDocument.increment()
-        guard try await !client.query(Self.note, flip.parameters).isEmpty else { return }
+        guard try await !client.query(flip.upsert(isUnwritten: true)).isEmpty else { return }
         // A document that came meanwhile was seen before there was a note.
-        _ = try await write(flip, to: field, counting: Self.settle)
+        _ = try await write(flip, to: field, counting: flip.settlement)
     }
 
     /// Writes what was noted for the user whose document this change has made.
@@ -61,13 +83,15 @@ struct PresenceFlips: Sendable {
             """, [.text(change.app), .text(user)])
         for (version, device, lastSeen) in try rows.decode((Int64, String?, Int64).self) {
             let flip = Flip(app: change.app, user: user, version: version, device: device, lastSeen: lastSeen)
-            _ = try await write(flip, to: field, counting: Self.settle)
+            _ = try await write(flip, to: field, counting: flip.settlement)
         }
     }
 
     /// - Parameter statement: gives a row when the flip is to be written.
     /// - Returns: `false` when there is no document.
-    private func write(_ flip: Flip, to field: PresenceField, counting statement: String) async throws -> Bool {
+    private func write(_ flip: Flip, to field: PresenceField, counting statement: PostgresStatement) async throws
+        -> Bool
+    {
         var set: Document = [field.field: .string(flip.device != nil ? field.online : field.offline)]
         if let lastSeen = field.lastSeenField, flip.device == nil { set[lastSeen] = .date(flip.lastSeen) }
         let update: Document = ["$set": .document(set)]
@@ -75,7 +99,7 @@ struct PresenceFlips: Sendable {
             try await store.withTransaction(
                 app: flip.app,
                 beforeCommit: { transaction in
-                    if try await transaction.query(statement, flip.parameters).isEmpty { throw Stale() }
+                    if try await transaction.query(statement).isEmpty { throw Stale() }
                 }
             ) { session in
                 let result = try await session.collection(field.collection, database: field.database).updateOne(
@@ -89,27 +113,6 @@ struct PresenceFlips: Sendable {
         }
         return true
     }
-
-    private static func upsert(isUnwritten: Bool) -> String {
-        """
-        insert into partita.presence_written as p (app, user_id, version, online_device, last_seen, is_unwritten)
-        values ($1, $2, $3, $4, $5, \(isUnwritten))
-        on conflict (app, user_id) do update set
-            version = excluded.version, online_device = excluded.online_device, last_seen = excluded.last_seen,
-            is_unwritten = excluded.is_unwritten
-        where p.version < excluded.version
-        returning version
-        """
-    }
-
-    private static let count = upsert(isUnwritten: false)
-    private static let note = upsert(isUnwritten: true)
-    private static let settle = """
-        update partita.presence_written set is_unwritten = false
-        where app = $1 and user_id = $2 and version = $3 and is_unwritten
-            and online_device is not distinct from $4 and last_seen = $5
-        returning version
-        """
 }
 
 extension PresenceField {
