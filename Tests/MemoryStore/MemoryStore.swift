@@ -126,8 +126,7 @@ public struct MemoryStore: Sendable {
     }
 
     private func body(of document: Document) -> [UInt8] {
-        var body: [UInt8] = []
-        ExtendedJSON.append(document, mode: .exact, to: &body)
+        guard let body = try? document.storedBody() else { preconditionFailure("\(document) can't be stored") }
         return body
     }
 
