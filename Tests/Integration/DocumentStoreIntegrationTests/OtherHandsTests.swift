@@ -127,7 +127,7 @@ struct OtherHandsTests {
     @Test(arguments: [
         (#"{"at": "yesterday"}"#, "at"), (#"{"a": {"id": 5}}"#, "a.id"), (#"{"list": [{"$unknown": 1}]}"#, "list.0"),
         (#"{"n": 123456789012345678901234567890}"#, "n"), (#"{"_id": "b"}"#, "_id"),
-        (#"{"x": {"b": 1, "$date": "never"}}"#, "x"),
+        (#"{"x": {"b": 1, "$date": "never"}}"#, "x"), (#"{"x": {"b": 1, "$undefined": true}}"#, "x"),
         (
             #"{"x": "# + String(repeating: "[", count: 100) + String(repeating: "]", count: 100) + "}",
             "x" + String(repeating: ".0", count: 99)

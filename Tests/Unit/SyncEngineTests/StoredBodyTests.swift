@@ -20,6 +20,23 @@ struct StoredBodyTests {
         }
     }
 
+    /// The names by which Extended JSON tells types, as its own texts have them, and those of version 1 that are read besides.
+    @Test func `no name of a type is a field's`() throws {
+        let values: [Value] = [
+            .objectId(ObjectId()), .int32(1), .int64(1), .double(1), .decimal128(.nan), .date(1), .binary(Binary([1])),
+            .timestamp(Timestamp(seconds: 1, increment: 1)), .regex(RegularExpression("a")), .symbol("a"),
+            .code(Code("f")), .dbPointer(DBPointer(namespace: "a", id: ObjectId())), .minKey, .maxKey, .undefined,
+        ]
+        let printed = values.map { String(ExtendedJSON.print($0).dropFirst(2).prefix { $0 != "\"" }) }
+        #expect(Set(printed).count == values.count)
+        for name in printed + ["$uuid"] {
+            #expect(throws: StorageRefusal.isMisread(path: "x.\(name)")) {
+                try (["_id": 1, "x": .document(Document(fields: [.init("a", 1), .init(name, 1)]))] as Document)
+                    .storedBody()
+            }
+        }
+    }
+
     @Test func `what has a dollar and reads as it is is stored, and read again`() throws {
         for document: Document in [
             ["_id": 1, "x": ["$ref": "a", "$id": 1, "$db": "b"]], ["_id": 1, "x": ["$regex": "a"]],
