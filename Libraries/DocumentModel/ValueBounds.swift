@@ -1,6 +1,6 @@
 /// Limits on values that were computed, not parsed: parts that share their storage can make a small value in memory endless on paper.
 public struct ValueBounds: Sendable {
-    /// The deepest nesting of documents and arrays; a parser reads no deeper.
+    /// The deepest nesting of documents and arrays.
     public var maximumDepth: Int
     /// About how many bytes a value may take when it is written.
     public var maximumBytes: Int

@@ -77,6 +77,7 @@ struct MediaRoute: Sendable {
     /// - Throws: `HTTPError` 429 `TooManyRequests`, 503 `ServiceUnavailable`.
     private func mayRead(_ partition: Partition, app: String, user: RuleUser) async throws -> Bool {
         do {
+            // A link has no device: all that a user opens count as one.
             let grant = try await grants.resolve(
                 app: app, user: user.id, device: "", partition: partition, claims: user.claims)
             guard let grant else {
