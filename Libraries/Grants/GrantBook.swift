@@ -144,10 +144,12 @@ public final class GrantBook: Sendable {
     /// - Parameters:
     ///   - claims: what the access token says of the user.
     ///   - device: on whose behalf it is asked.
+    ///   - answers: what brings the answer to `handle`; `nil` when the topic is followed anyway.
     /// - Returns: `nil` when permissions doesn't answer.
     /// - Throws: `QuestionBudget.Exceeded`, and what Postgres and the broker throw.
     public func resolve(
-        app: String, user: String, device: String, partition: Partition, claims: Document
+        app: String, user: String, device: String, partition: Partition, claims: Document,
+        answers: OnDemandTail<GrantsEvent>? = nil
     ) async throws -> Grant? {
         if let grant = try await current(app: app, user: user, partition: partition), grant.access != .none {
             return grant
@@ -155,6 +157,14 @@ public final class GrantBook: Sendable {
         let askers = QuestionBudget.Askers(app: app, user: user, device: device)
         try budget.withLock { try $0.begin(askers, now: ContinuousClock.now) }
         defer { budget.withLock { $0.end(askers) } }
+        guard let answers else { return try await answer(app: app, user: user, partition: partition, claims: claims) }
+        return try await answers.whileReading {
+            try await answer(app: app, user: user, partition: partition, claims: claims)
+        }
+    }
+
+    /// Asks until there is an answer.
+    private func answer(app: String, user: String, partition: Partition, claims: Document) async throws -> Grant? {
         let (answers, continuation) = AsyncStream.makeStream(of: Grant?.self, bufferingPolicy: .bufferingNewest(4))
         let following = follow(app: app, user: user, partition: partition) { grant, answer in
             continuation.yield(grant)

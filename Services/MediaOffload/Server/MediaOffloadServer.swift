@@ -56,12 +56,13 @@ public enum MediaOffloadServer {
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance,
             budget: QuestionBudget(.standard), logger: logger)
-        let answers = EventTail<GrantsEvent>(pool: engines.pool, kafka: engines.reading, logger: logger) {
+        // Read for a question's answer only: permissions sends a sign of life on each of its partitions all the time.
+        let answers = OnDemandTail<GrantsEvent>(pool: engines.pool, kafka: engines.reading, logger: logger) {
             grants.handle($0)
         }
         let route = MediaRoute(
             apps: engines.apps, access: engines.access, store: engines.store,
-            table: table, grants: grants,
+            table: table, grants: grants, answers: answers,
             storage: breaker, lifetime: configuration[linkLifetime])
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get(MediaRoute.template) { try await route.handle($0) }

@@ -31,6 +31,15 @@ struct KafkaFixture: Sendable {
         try await run(try await TestEngines.shared().kafka, nil, options, body)
     }
 
+    /// On the embedded broker or on that of the run.
+    static func with(_ isEmbedded: Bool, _ body: (KafkaFixture) async throws -> Void) async throws {
+        if isEmbedded {
+            try await embedded { kafka, _ in try await body(kafka) }
+        } else {
+            try await with(body)
+        }
+    }
+
     /// On the embedded broker, in this process, whose faults the test can choose.
     static func embedded(
         options: KafkaProducerOptions = KafkaProducerOptions(), brokers: Int = 1,

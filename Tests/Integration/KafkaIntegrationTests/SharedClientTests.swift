@@ -35,7 +35,7 @@ import Testing
 
     @Test(arguments: [false, true])
     func `each reader gets what is its own, and nothing of another's`(_ isEmbedded: Bool) async throws {
-        try await with(isEmbedded) { kafka in
+        try await KafkaFixture.with(isEmbedded) { kafka in
             let topics = [try await kafka.topic("a", partitions: 1), try await kafka.topic("b", partitions: 1)]
             try await fill(kafka, topics[0], 0..<10)
             try await fill(kafka, topics[1], 100..<110)
@@ -51,7 +51,7 @@ import Testing
     @Test(arguments: [false, true])
     func `a reader that ends leaves the others theirs, and its topic can be read again`(_ isEmbedded: Bool) async throws
     {
-        try await with(isEmbedded) { kafka in
+        try await KafkaFixture.with(isEmbedded) { kafka in
             let topics = [try await kafka.topic("a", partitions: 1), try await kafka.topic("b", partitions: 1)]
             try await fill(kafka, topics[0], 0..<5)
             try await withReaders(kafka, of: [topics[1]]) { stays in
@@ -118,14 +118,6 @@ import Testing
             #expect(read.count == 2)
             await reader.close()
             await client.close()
-        }
-    }
-
-    private func with(_ isEmbedded: Bool, _ body: (KafkaFixture) async throws -> Void) async throws {
-        if isEmbedded {
-            try await KafkaFixture.embedded { kafka, _ in try await body(kafka) }
-        } else {
-            try await KafkaFixture.with(body)
         }
     }
 }

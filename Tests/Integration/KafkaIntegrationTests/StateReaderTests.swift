@@ -108,4 +108,37 @@ import Testing
             #expect(seen.withLock { $0 }.allSatisfy { $0.hasPrefix("new-") })
         }
     }
+
+    @Test(arguments: [false, true])
+    func `a tail on demand reads while it is used, and once more later`(_ isEmbedded: Bool) async throws {
+        try await KafkaFixture.with(isEmbedded) { kafka in
+            let pool = try await kafka.pool(AppDefinitionEvent.topic.contract)
+            let producer = EventProducer(kafka.producer, pool: pool)
+            let seen = Locked<[String]>([])
+            let tail = OnDemandTail<AppDefinitionEvent>(pool: pool, kafka: kafka.client, linger: .milliseconds(50)) {
+                events in seen.withLock { $0 += events.map(\.key) }
+            }
+            try await self.run(tail) {
+                for round in 1...3 {
+                    try await producer.send(AppDefinitionEvent(app: "missed-\(round)", version: 1, time: 0))
+                    #expect(!tail.isReading)
+                    // Two at once share the reading.
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for user in 1...2 {
+                            group.addTask {
+                                let app = "\(round)-\(user)"
+                                try await tail.whileReading {
+                                    try await producer.send(AppDefinitionEvent(app: app, version: 1, time: 0))
+                                    try await eventually("the answer") { seen.withLock { $0.contains(app) } }
+                                }
+                            }
+                        }
+                        try await group.waitForAll()
+                    }
+                    try await eventually("it stops") { !tail.isReading }
+                }
+            }
+            #expect(seen.withLock { $0.sorted() } == (1...3).flatMap { ["\($0)-1", "\($0)-2"] })
+        }
+    }
 }

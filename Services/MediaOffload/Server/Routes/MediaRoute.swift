@@ -20,6 +20,7 @@ struct MediaRoute: Sendable {
     let store: DocumentStore
     let table: MediaTable
     let grants: GrantBook
+    let answers: OnDemandTail<GrantsEvent>
     let storage: any ObjectStorage
     /// How long a redirect's URL opens.
     let lifetime: Duration
@@ -79,7 +80,8 @@ struct MediaRoute: Sendable {
         do {
             // A link has no device: all that a user opens count as one.
             let grant = try await grants.resolve(
-                app: app, user: user.id, device: "", partition: partition, claims: user.claims)
+                app: app, user: user.id, device: "", partition: partition, claims: user.claims,
+                answers: answers)
             guard let grant else {
                 throw HTTPError(503, code: "ServiceUnavailable", "it can't be decided now who may read this")
             }

@@ -1,0 +1,97 @@
+public import EventLoop
+import EventTopics
+import Kafka
+import Lifecycle
+import Logging
+
+/// Follows a whole topic as an `EventTail` does, but only while somebody waits for something on it: a service that seldom asks isn't
+/// woken by every message in between.
+public final class OnDemandTail<Payload: EventPayload>: Service {
+    private struct State {
+        /// Where the reading that is wanted or under way reports its start; `nil` while nobody wants one.
+        var positioned: Milestone?
+        var users = 0
+        var lastUse = ContinuousClock.now
+    }
+
+    private let makeTail: @Sendable (Milestone) -> EventTail<Payload>
+    private let linger: Duration
+    private let state = Locked(State())
+    private let alarm = Alarm()
+
+    /// Describes the tail; `run` lets it read on demand.
+    /// - Parameters:
+    ///   - kafka: through which nobody else reads this topic.
+    ///   - linger: how long it goes on reading after the last use, so that a run of questions begins to read once.
+    ///   - handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
+    public init(
+        pool: String, kafka: KafkaClient, linger: Duration = .seconds(30), logger: Logger? = nil,
+        handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
+    ) {
+        self.linger = linger
+        makeTail = { positioned in
+            EventTail(
+                pool: pool, kafka: kafka, logger: logger, onPositioned: { _ in positioned.reach() }, handle: handle)
+        }
+    }
+
+    /// Whether it reads, or is about to.
+    public var isReading: Bool { state.withLock { $0.positioned != nil } }
+
+    /// Calls `body` while the topic is read: everything that the brokers store meanwhile will be handled.
+    /// - Throws: `CancellationError`, and what `body` throws.
+    public func whileReading<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
+        let positioned = state.withLock { state in
+            state.users += 1
+            let positioned = state.positioned ?? Milestone()
+            state.positioned = positioned
+            return positioned
+        }
+        defer {
+            state.withLock { state in
+                state.users -= 1
+                state.lastUse = .now
+            }
+        }
+        alarm.set()
+        try await positioned.wait()
+        return try await body()
+    }
+
+    /// Reads whenever somebody wants it, until a graceful shutdown or cancellation.
+    public func run() async throws {
+        try await endingQuietly {
+            while true {
+                try await self.alarm.ring()
+                guard let positioned = self.state.withLock({ $0.positioned }) else { continue }
+                try await self.read(positioned)
+            }
+        }
+    }
+
+    /// Reads until nobody has used it for `linger`.
+    private func read(_ positioned: Milestone) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.makeTail(positioned).run() }
+            group.addTask {
+                while let wait = self.timeLeft() { try await Task.sleep(for: wait) }
+            }
+            try await group.next()
+            group.cancelAll()
+            while let result = await group.nextResult() {
+                if case .failure(let error) = result, !(error is CancellationError) { throw error }
+            }
+        }
+    }
+
+    /// How long it may still be used; `nil` when it ends now.
+    private func timeLeft() -> Duration? {
+        state.withLock { state in
+            if state.users > 0 { return linger }
+            let left = state.lastUse + linger - .now
+            if left > .zero { return left }
+            state.positioned = nil
+            return nil
+        }
+    }
+}
