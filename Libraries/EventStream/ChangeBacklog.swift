@@ -49,6 +49,8 @@ final class ChangeBacklog: EventBacklog {
     /// Yields when there may be something to read, or less is behind.
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
+    /// Rings when partitions of the topic came or went.
+    let moves = Alarm()
     private let state = Locked(State())
 
     init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
@@ -102,9 +104,8 @@ final class ChangeBacklog: EventBacklog {
             state.checked = []
             state.hasMoved = true
         }
+        moves.set()
     }
-
-    var hasMoved: Bool { state.withLock { $0.hasMoved } }
 
     /// Whether partitions of the topic came or went since it was asked last.
     func takeMoved() -> Bool {

@@ -92,11 +92,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
                 } catch let error where !(error is CancellationError) {
                     logger.warning("a gap sweep failed, the next one repeats it", metadata: ["error": "\(error)"])
                 }
-                // In short waits: a look each second is simpler than two waits that race.
-                let next = ContinuousClock.now + sweepInterval
-                while !backlog.hasMoved, ContinuousClock.now < next {
-                    try await Task.sleep(for: min(.seconds(1), next - ContinuousClock.now))
-                }
+                backlog.moves.set(.now + sweepInterval)
+                try await backlog.moves.ring()
             }
         } catch {
             // Cancelled: the consumer has ended.
@@ -218,7 +215,13 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     /// Until cancelled.
     private func recordRepeatedly() async {
         while !Task.isCancelled {
-            do { try await Task.sleep(for: .seconds(1)) } catch { return }
+            do {
+                try await recorder.notes.ring()
+                // What comes within a second is written together.
+                try await Task.sleep(for: .seconds(1))
+            } catch {
+                return
+            }
             await recordNow()
         }
     }

@@ -7,6 +7,8 @@ import Postgres
 final class ChangeRecorder: Sendable {
     private let handled: HandledEvents
     private let client: PostgresClient
+    /// Rings when something is noted that isn't written.
+    let notes = Alarm()
     private let noted = Locked<[(key: HandledEvents.PartitionKey, revision: Revision)]>([])
 
     init(handled: HandledEvents, client: PostgresClient) {
@@ -23,11 +25,13 @@ final class ChangeRecorder: Sendable {
     }
 
     func note(_ changes: [(key: HandledEvents.PartitionKey, revision: Revision)]) {
+        guard !changes.isEmpty else { return }
         noted.withLock { noted in
             noted += changes
             // Without Postgres for long: what is forgotten here is found by the sweep, and handled once more.
             if noted.count > 100_000 { noted.removeFirst(noted.count - 100_000) }
         }
+        notes.set()
     }
 
     /// How far the consumer has come in these partitions, by what is written.
@@ -48,6 +52,7 @@ final class ChangeRecorder: Sendable {
             }
         } catch {
             noted.withLock { $0.insert(contentsOf: changes, at: 0) }
+            notes.set()
             throw error
         }
     }
