@@ -43,7 +43,7 @@ public final class KafkaClient: Sendable {
                 do throws(KafkaError) {
                     let native = try RDKafkaSharedClient(
                         settings: options.settings(for: configuration), plain: configuration.settings([:]),
-                        logger: logger)
+                        logger: configuration.logger(logger))
                     state = .open(native)
                     return .success(native)
                 } catch {

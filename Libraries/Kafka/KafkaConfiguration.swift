@@ -1,3 +1,5 @@
+import Logging
+
 /// How a process reaches its brokers.
 public struct KafkaConfiguration: Sendable {
     /// - `bootstrapServers` (string, required): `host:port` of one or more brokers, separated by commas.
@@ -9,6 +11,8 @@ public struct KafkaConfiguration: Sendable {
     public var embedded: Bool
     /// - `security` (optional, default: none): TLS, and as whom the client signs in.
     public var security = KafkaSecurity()
+    /// - `setting` (string, optional, default: none): Where an operator finds the brokers' addresses; named in what librdkafka logs.
+    public var setting: String?
     /// - `properties` (map, optional, default: none): librdkafka properties that win over everything set here (`debug`, …). An
     ///   unknown name fails the client's start.
     public var properties: [String: String]
@@ -22,6 +26,13 @@ public struct KafkaConfiguration: Sendable {
         self.clientID = clientID
         self.embedded = embedded
         self.properties = properties
+    }
+
+    /// For what librdkafka has to say.
+    func logger(_ logger: Logger) -> Logger {
+        var logger = logger
+        if let setting { logger[metadataKey: "setting"] = "\(setting)" }
+        return logger
     }
 
     /// What every kind of client is started with; `specific` wins over it, and `properties` over both.

@@ -68,7 +68,7 @@ public actor KafkaProducer: LoopActor, Service {
         logger: Logger = Logger(label: "kafka.producer")
     ) {
         self.loop = loop
-        self.logger = logger
+        self.logger = configuration.logger(logger)
         settings = configuration.settings(options.settings)
     }
 

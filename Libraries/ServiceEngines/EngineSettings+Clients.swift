@@ -30,6 +30,7 @@ extension EngineSettings {
     {
         var settings = KafkaConfiguration(
             bootstrapServers: configuration[kafkaBootstrap], clientID: name, embedded: configuration[kafkaEmbedded])
+        settings.setting = kafkaBootstrap.description.environmentName
         settings.security.usesTLS = configuration[kafkaTLS]
         settings.security.authorities = configuration[kafkaAuthorities]
         settings.security.certificate = configuration[kafkaCertificate]
