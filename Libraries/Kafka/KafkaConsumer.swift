@@ -44,7 +44,8 @@ public actor KafkaConsumer {
     ) throws(KafkaError) {
         self.options = options
         self.logger = logger
-        native = try RDKafkaConsumer(settings: options.settings(for: configuration), logger: configuration.logger(logger))
+        native = try RDKafkaConsumer(
+            settings: options.settings(for: configuration), logger: configuration.logger(logger))
     }
 
     /// Reads through a client that others read through as well: what is assigned, from topics that nobody else reads through it. Ends
