@@ -105,11 +105,13 @@ let libraries: [Target] = [
     library("Secrets", ["Csodium"]),
     // Layer 2: the domain, pure.
     library("DocumentModel", ["Texts"]),
-    library("QueryLanguage", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
+    library("RegularExpressions", [.target(name: "Cpcre2", condition: .when(platforms: [.linux])), "DocumentModel"]),
+    library("DocumentSchema", ["DocumentModel", "RegularExpressions"]),
+    library("QueryLanguage", ["DocumentModel", "DocumentSchema", "RegularExpressions"]),
     library("SyncEngine", ["DocumentModel", "QueryLanguage"]),
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
-    library("AppDefinition", ["DocumentModel", "QueryLanguage"]),
+    library("AppDefinition", ["DocumentModel", "DocumentSchema", "QueryLanguage"]),
     library("AccessTokens", ["Ccjose", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
@@ -127,7 +129,7 @@ let libraries: [Target] = [
     library(
         "DocumentStore",
         [
-            "DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging",
+            "DocumentModel", "DocumentSchema", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging",
             "Metrics", "Postgres", "QueryLanguage", "StoreSQL", "SyncEngine",
         ]),
     library(
@@ -251,7 +253,8 @@ let testTargets: [Target] = [
     tests("Unit", "DocumentModelTests", ["DocumentModel"]),
     .target(
         name: "Vectors", dependencies: ["DocumentModel"], path: "Tests/Vectors",
-        exclude: ["Cases", "README.md", "Reference", "operators.json"], swiftSettings: settings),
+        exclude: ["Cases", "README.md", "Reference", "operators.json", "schemas.json"], swiftSettings: settings),
+    tests("Unit", "DocumentSchemaTests", ["DocumentModel", "DocumentSchema", "Vectors"]),
     .target(
         name: "FuzzTargets", dependencies: ["DocumentModel", "QueryLanguage", "SyncProtocol"],
         path: "Tests/Fuzz/Targets", swiftSettings: settings),
@@ -302,9 +305,9 @@ let testTargets: [Target] = [
     tests(
         "Integration", "DocumentStoreIntegrationTests",
         [
-            "ChildProcesses", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka",
-            "Lifecycle", "Logging",
-            "Postgres", "QueryLanguage", "SyncEngine", "TestSupport", "Vectors",
+            "ChildProcesses", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop", "EventStream",
+            "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "QueryLanguage", "RegularExpressions",
+            "SyncEngine", "TestSupport", "Vectors",
         ]),
     .testTarget(
         name: "IndependentEngineIntegrationTests",

@@ -26,6 +26,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case ruleExpansionUnknown = "rule-expansion-unknown"
         case schemaInvalid = "schema-invalid"
         case schemaTypeUnsupported = "schema-type-unsupported"
+        /// A regular expression that what SQL writes can't be compared with.
+        case schemaPatternUncheckable = "schema-pattern-uncheckable"
         case partitionKeyMissing = "partition-key-missing"
         case partitionKeyTypeMismatch = "partition-key-type-mismatch"
         case syncTypeUnsupported = "sync-type-unsupported"

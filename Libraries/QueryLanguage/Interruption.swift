@@ -1,3 +1,5 @@
+public import DocumentModel
+
 /// How callers end work in memory before it is done: they cancel the task, or set a check of their own, such as a limit in time.
 ///
 /// A struct around the closure, not the closure itself: Swift 6.3 with `-O` passes a `@TaskLocal` of an optional closure to the

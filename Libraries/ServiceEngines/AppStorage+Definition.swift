@@ -16,8 +16,9 @@ extension AppStorage {
             app: app.id, syncDatabase: sync?.database ?? "", partitionKey: sync?.partitionKey,
             syncedCollections: app.collections.filter { app.syncVerdict(of: $0) == .synced }.map(\.name),
             validate: { namespace, document in
-                guard let violation = schemas[namespace]?.validate(document).first else { return nil }
-                return SchemaViolation(reason: violation.message, path: violation.path)
+                schemas[namespace]?.firstViolation(in: document).map {
+                    SchemaViolation(reason: $0.message, path: $0.path)
+                }
             })
     }
 }

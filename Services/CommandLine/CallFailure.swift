@@ -1,3 +1,4 @@
+import DocumentModel
 import DocumentStore
 import FunctionProtocol
 import Functions

@@ -1,4 +1,5 @@
 public import DocumentModel
+public import DocumentSchema
 
 /// A service that the app's functions reach by name; of type `mongodb-atlas` it is the document store.
 public struct DataSource: Sendable {
@@ -21,7 +22,7 @@ public struct CollectionDefinition: Sendable {
     @ExactText public var database: String
     public var name: String
     /// `nil` when the app declares none: then any document is valid.
-    public var schema: CollectionSchema?
+    public var schema: DocumentSchema?
     /// `nil` when the app declares none: then the data source's default rules count.
     public var rules: CollectionRules?
     public var relationships: [Relationship]

@@ -33,7 +33,7 @@ extension AppDefinition {
     public func syncVerdict(of collection: CollectionDefinition) -> SyncVerdict {
         guard let sync, sync.isEnabled else { return .syncIsOff }
         guard collection.database.hasSameBytes(as: sync.database) else { return .otherDatabase }
-        guard let schema = collection.schema, !schema.isEmpty else { return .noSchema }
+        guard let schema = collection.schema else { return .noSchema }
         let hasKey = schema.fieldNames.contains { $0.hasSameBytes(as: sync.partitionKey) }
         return hasKey ? .synced : .noPartitionKey(sync.partitionKey)
     }

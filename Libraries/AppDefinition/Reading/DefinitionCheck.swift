@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentSchema
 import Foundation
 
 /// Checks what can only be seen with the whole definition at hand: references between its parts.

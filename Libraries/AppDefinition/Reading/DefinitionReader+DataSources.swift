@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentSchema
 
 extension DefinitionReader {
     /// `data_sources/<name>/config.json` (newer layout) and `services/<name>/config.json` (older; other vendors' services in
@@ -58,17 +59,27 @@ extension DefinitionReader {
             rules: rules(node), relationships: node.child("relationships").map(relationships) ?? [])
     }
 
-    private func schema(_ node: ConfigNode) -> CollectionSchema? {
+    private func schema(_ node: ConfigNode) -> DocumentSchema? {
         guard case .document(let document) = node.value else {
             node.problem(.schemaInvalid, "a schema is an object")
             return nil
         }
         guard !document.fields.isEmpty else { return nil }
         do throws(SchemaSyntaxError) {
-            return try CollectionSchema(document)
+            let schema = try DocumentSchema(document, dialect: .collection)
+            for pattern in schema.patternsBeyondPostgres {
+                log.add(
+                    .schemaPatternUncheckable, severity: .warning, file: node.file,
+                    pointer: node.pointer + pattern.pointer,
+                    "Postgres can't match \(pattern.source) as clients' writes are matched: SQL that writes such a field is refused"
+                )
+            }
+            return schema
         } catch {
             for issue in error.issues {
-                log.add(issue.code, file: node.file, pointer: node.pointer + issue.pointer, issue.message)
+                log.add(
+                    issue.isUnsupportedType ? .schemaTypeUnsupported : .schemaInvalid, file: node.file,
+                    pointer: node.pointer + issue.pointer, issue.message)
             }
             return nil
         }

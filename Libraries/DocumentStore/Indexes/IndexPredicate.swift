@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentSchema
 import QueryLanguage
 
 /// Which documents a partial or sparse index has, as SQL without parameters: a `jsonpath` in its lax mode leads through arrays as

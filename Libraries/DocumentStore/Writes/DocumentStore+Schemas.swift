@@ -1,13 +1,14 @@
-public import DocumentModel
+import DocumentModel
+public import DocumentSchema
 import Postgres
 import SyncEngine
 
 extension DocumentStore {
-    /// Says what the documents of an app's collections must look like, for the triggers on their tables, which check what other
-    /// hands write. The library itself checks with `AppStorage.validate`.
+    /// Says what the documents of an app's collections must look like, for the triggers on their tables, which check what external
+    /// writers write. The library itself checks with `AppStorage.validate`.
     ///
-    /// - Parameter schemas: `schema.json` by collection; of others any document is valid.
-    public func setSchemas(_ schemas: [ChangeEvent.Namespace: Document], app: String) async throws {
+    /// - Parameter schemas: of dialect `collection`; of other collections any document is valid.
+    public func setSchemas(_ schemas: [ChangeEvent.Namespace: DocumentSchema], app: String) async throws {
         try await client.withTransaction { transaction in
             try await transaction.execute("delete from partita.schemas where app = $1", [.text(app)])
             for (namespace, schema) in schemas {
@@ -15,7 +16,7 @@ extension DocumentStore {
                     "insert into partita.schemas (app, database, collection, schema) values ($1, $2, $3, $4)",
                     [
                         .text(app), .text(namespace.database), .text(namespace.collection),
-                        .json(ExtendedJSON.print(.document(schema), mode: .relaxed)),
+                        .json(ExtendedJSON.print(.document(schema.postgresForm), mode: .canonical)),
                     ])
             }
         }

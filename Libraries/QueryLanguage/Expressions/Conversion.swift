@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentSchema
 
 /// Conversions between types, as `$convert` does them.
 enum Conversion {

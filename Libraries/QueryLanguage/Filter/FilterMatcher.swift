@@ -1,4 +1,6 @@
 import DocumentModel
+import DocumentSchema
+import RegularExpressions
 
 /// Evaluates a filter's tree on documents.
 struct FilterMatcher {

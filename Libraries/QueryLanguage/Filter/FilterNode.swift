@@ -1,4 +1,6 @@
 import DocumentModel
+public import DocumentSchema
+import RegularExpressions
 
 /// The parsed tree of a filter, for those who translate it.
 public indirect enum FilterNode: Sendable {
@@ -13,7 +15,7 @@ public indirect enum FilterNode: Sendable {
     /// `$expr`.
     case expression(Expression)
     /// `$jsonSchema`.
-    case schema(JSONSchema)
+    case schema(DocumentSchema)
     /// `$alwaysFalse` (`true`: `$alwaysTrue`).
     case constant(Bool)
 }
@@ -71,47 +73,4 @@ public struct RegexCondition: Sendable {
         self.expression = expression
         compiled = try RegexEngine.compile(expression)
     }
-}
-
-/// The types that `$type` asks for.
-public struct TypeSet: Sendable {
-    /// BSON's codes of the types.
-    public let codes: Set<UInt8>
-
-    /// Reads a code, an alias (`number` stands for four) or an array of them.
-    public init(_ value: Value) throws(QueryError) {
-        var codes: Set<UInt8> = []
-        if case .array(let elements) = value {
-            guard !elements.isEmpty else { throw .failedToParse("a must match at least one type") }
-            for element in elements { codes.formUnion(try Self.codes(of: element)) }
-        } else {
-            codes = try Self.codes(of: value)
-        }
-        self.codes = codes
-    }
-
-    private static func codes(of value: Value) throws(QueryError) -> Set<UInt8> {
-        if case .string(let name) = value {
-            if name == "number" { return [0x01, 0x10, 0x12, 0x13] }
-            guard let code = names[name] else { throw .badValue("Unknown type name alias: \(name)") }
-            return [code]
-        }
-        guard let number = value.int64Value else {
-            throw .typeMismatch("type must be represented as a number or a string")
-        }
-        guard number == -1 || number == 127 || (1...19).contains(number) else {
-            throw .badValue("Invalid numerical type code: \(number)")
-        }
-        return [UInt8(truncatingIfNeeded: number)]
-    }
-
-    private static let names: [String: UInt8] = [
-        "double": 0x01, "string": 0x02, "object": 0x03, "array": 0x04, "binData": 0x05, "undefined": 0x06,
-        "objectId": 0x07, "bool": 0x08,
-        "date": 0x09, "null": 0x0A, "regex": 0x0B, "dbPointer": 0x0C, "javascript": 0x0D, "symbol": 0x0E,
-        "javascriptWithScope": 0x0F,
-        "int": 0x10, "timestamp": 0x11, "long": 0x12, "decimal": 0x13, "minKey": 0xFF, "maxKey": 0x7F,
-    ]
-
-    func contains(_ value: Value) -> Bool { codes.contains(value.typeCode) }
 }

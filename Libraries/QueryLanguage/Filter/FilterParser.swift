@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentSchema
 
 /// Makes a filter's tree from its document.
 struct FilterParser {
@@ -57,7 +58,11 @@ struct FilterParser {
             return .expression(try Expression(value, variables: variables))
         case "$jsonSchema":
             guard case .document(let schema) = value else { throw .typeMismatch("$jsonSchema must be an object") }
-            return .schema(try JSONSchema(schema))
+            do throws(SchemaSyntaxError) {
+                return .schema(try DocumentSchema(schema, dialect: .query))
+            } catch {
+                throw error.issues[0].queryError  // it has one at least
+            }
         case "$comment": return nil
         case "$alwaysTrue", "$alwaysFalse":
             guard value.int64Value == 1 else { throw .failedToParse("\(name) must be an integer value of 1") }

@@ -17,14 +17,15 @@ begin
         else 'object' end;
 end $$;
 
--- The number that a canonical value is; null for what is none, or not finite.
+-- The number that a canonical value is; null for what is none.
 create or replace function partita.bson_number(value json) returns numeric language plpgsql immutable as $$
 declare
     plain text := coalesce(
         value ->> '$numberInt', value ->> '$numberLong', value ->> '$numberDouble', value ->> '$numberDecimal');
 begin
     if json_typeof(value) = 'number' then return (value #>> '{}')::numeric; end if;
-    return case when plain ~ '^-?[0-9]*\.?[0-9]+([eE][-+]?[0-9]{1,4})?$' then plain::numeric end;
+    if json_typeof(value) <> 'object' then return null; end if;
+    return plain::numeric;
 end $$;
 
 -- Whether a value is of a type: a number is of every number type that holds it, since JavaScript doesn't tell them apart.
@@ -33,112 +34,225 @@ declare
     type text := partita.bson_type(value);
     number numeric;
 begin
-    wanted := case wanted when 'boolean' then 'bool' when 'integer' then 'long' when 'objectid' then 'objectId'
-        when 'binary' then 'binData' when 'float' then 'double' else wanted end;
+    wanted := case wanted when 'float' then 'double' else wanted end;
     if wanted = 'mixed' or wanted = type then return true; end if;
     if type not in ('int', 'long', 'double', 'decimal') then return false; end if;
     if wanted = 'number' then return true; end if;
     if type = 'decimal' then return false; end if;
     number := partita.bson_number(value);
-    return coalesce(case wanted
-        when 'int' then number = trunc(number) and number between -2147483648 and 2147483647
-        when 'long' then number = trunc(number) and abs(number) < 9223372036854775808
-        when 'double' then type = 'int' or number::float8::numeric = number
-        else false end, false);
+    case wanted
+    when 'int' then return number = trunc(number) and number between -2147483648 and 2147483647;
+    when 'long' then
+        return number = trunc(number) and number >= -9223372036854775808 and number < 9223372036854775808;
+    when 'double' then
+        -- A double has 53 binary digits: without the zeros at its end, a whole number has to fit into them.
+        return number = 0 or abs(number) / (number::bigint & (-number)::bigint) <= 9007199254740992;
+    else return false;
+    end case;
+exception when numeric_value_out_of_range then
+    return true; -- the lowest long, a power of two
 end $$;
 
--- The form that is equal for canonical values that MongoDB holds equal.
-create or replace function partita.comparable(value json) returns jsonb language sql immutable as $$
-    select coalesce(to_jsonb(trim_scale(partita.bson_number(value))), partita.plain(value)::jsonb)
-$$;
+-- The form that is equal for canonical values that MongoDB holds equal: numbers of any type, and the fields of a document in their order.
+create or replace function partita.comparable(value json) returns jsonb language plpgsql immutable as $$
+declare
+    wrapper text := partita.wrapper(value);
+    number numeric := partita.bson_number(value);
+begin
+    if number is not null then
+        -- JSON has no number that isn't finite.
+        if number in ('NaN', 'Infinity', '-Infinity') then return jsonb_build_object('$number', number::text); end if;
+        return to_jsonb(trim_scale(number));
+    end if;
+    if json_typeof(value) = 'array' then
+        return coalesce(
+            (select jsonb_agg(partita.comparable(e.value) order by e.place)
+            from json_array_elements(value) with ordinality e(value, place)), '[]');
+    end if;
+    if wrapper = '$symbol' then return value -> wrapper; end if;
+    if json_typeof(value) <> 'object' or wrapper is not null then return value; end if;
+    return jsonb_build_object('$fields', coalesce(
+        (select jsonb_agg(jsonb_build_array(e.key, partita.comparable(e.value)) order by e.place)
+        from json_each(value) with ordinality e(key, value, place)), '[]'));
+end $$;
 
--- What keeps a canonical value from being what a schema says, with its path; null when nothing does. It says the same as the
--- services, which read the same schema; they refuse what is no schema when the app is deployed.
+-- The text of a value, with U+F8FF for each NUL, which Postgres can't hold; null for what is none.
+create or replace function partita.bson_text(value json) returns text language plpgsql immutable as $$
+begin
+    if json_typeof(value) = 'string' then return value #>> '{}'; end if;
+    if partita.wrapper(value) is distinct from '$text' then return null; end if;
+    return ('"' || regexp_replace(value ->> '$text', '(?<=(?:^|[^\\])(?:\\\\)*)\\u0000', '\\uf8ff', 'g') || '"')::json #>> '{}';
+end $$;
+
+-- What keeps a text from matching a pattern, which is as it was written and as Postgres matches it.
+create or replace function partita.pattern_violation(subject text, pattern json) returns text language plpgsql immutable as $$
+begin
+    if pattern ->> 1 is null then
+        return format('can''t be compared with the pattern %s by Postgres; write it by a client or a function', pattern ->> 0);
+    end if;
+    if subject ~ (pattern ->> 1) then return null; end if;
+    return format('doesn''t match the pattern %s', pattern ->> 0);
+end $$;
+
+-- What a count says against its bounds.
+create or replace function partita.count_violation(count int, what text, lower json, upper json) returns text language plpgsql immutable as $$
+begin
+    if count < partita.bson_number(lower) then
+        return format('has %s %s, at least %s are asked for', count, what, partita.bson_number(lower));
+    end if;
+    if count > partita.bson_number(upper) then
+        return format('has %s %s, at most %s are allowed', count, what, partita.bson_number(upper));
+    end if;
+    return null;
+end $$;
+
+-- What keeps a document's fields from being what a schema says of them, with the path.
+create or replace function partita.fields_violation(value json, schema json, path text) returns text language plpgsql immutable as $$
+#variable_conflict use_variable
+declare
+    place text := case when path = '' then '' else path || '.' end;
+    key text;
+    part json;
+    entry json;
+    found text;
+    is_free boolean;
+    is_named boolean;
+begin
+    for key in select json_array_elements_text(schema -> 'required') loop
+        if value -> key is null then return place || key || ': is required'; end if;
+    end loop;
+    for key in select json_object_keys(value) loop
+        -- A field that isn't required may be there without a value.
+        is_free := json_typeof(value -> key) = 'null' and not exists (
+            select from json_array_elements_text(schema -> 'required') r where r = key);
+        part := schema -> 'properties' -> key;
+        is_named := part is not null;
+        if is_named and not is_free then
+            found := partita.schema_violation(value -> key, part, place || key);
+            if found is not null then return found; end if;
+        end if;
+        for entry in select json_array_elements(schema -> 'patternProperties') loop
+            found := partita.pattern_violation(key, entry -> 0);
+            if found is not null then
+                continue when entry -> 0 ->> 1 is not null;
+                return place || key || ': ' || found;
+            end if;
+            is_named := true;
+            if not is_free then
+                found := partita.schema_violation(value -> key, entry -> 1, place || key);
+                if found is not null then return found; end if;
+            end if;
+        end loop;
+        continue when is_named;
+        if schema ->> 'additionalProperties' = 'false' then
+            if path <> '' or key <> '_id' then return place || key || ': isn''t declared in the schema'; end if;
+        elsif json_typeof(schema -> 'additionalProperties') = 'object' then
+            found := partita.schema_violation(value -> key, schema -> 'additionalProperties', place || key);
+            if found is not null then return found; end if;
+        end if;
+    end loop;
+    for entry in select json_array_elements(schema -> 'dependencies') loop
+        continue when value -> (entry ->> 0) is null;
+        if json_typeof(entry -> 1) = 'array' then
+            for key in select json_array_elements_text(entry -> 1) loop
+                if value -> key is null then
+                    return place || key || ': is required beside ' || (entry ->> 0);
+                end if;
+            end loop;
+        else
+            found := partita.schema_violation(value, entry -> 1, path);
+            if found is not null then return found; end if;
+        end if;
+    end loop;
+    return null;
+end $$;
+
+-- What keeps a canonical value from being what a schema says, with its path; null when nothing does. It reads the form that the services
+-- make of a schema, and says the same as they do, in the same order and words (DocumentSchema).
 create or replace function partita.schema_violation(value json, schema json, path text) returns text language plpgsql immutable as $$
 #variable_conflict use_variable
 declare
     place text := case when path = '' then '' else path || ': ' end;
-    wanted json := coalesce(schema -> 'bsonType', schema -> 'type');
-    key text;
-    inner_path text;
+    inside text := case when path = '' then '' else path || '.' end;
+    type text := partita.bson_type(value);
+    wanted json := schema -> 'bsonType';
     found text;
     count int;
     number numeric;
+    bound numeric;
     part json;
 begin
     if wanted is not null and not exists (
-        select from json_array_elements_text(
-            case when json_typeof(wanted) = 'array' then wanted else json_build_array(wanted) end) w
-        where partita.is_of_type(value, w))
+        select from json_array_elements_text(wanted) w where partita.is_of_type(value, w))
     then
-        return place || format('is %s, the schema asks for %s', partita.bson_type(value), wanted #>> '{}');
+        return place || format('is %s, the schema asks for %s', case type when 'uuid' then 'binData' else type end,
+            (select string_agg(w, ' or ' order by w collate "C") from json_array_elements_text(wanted) w));
     end if;
     if schema -> 'enum' is not null and not exists (
         select from json_array_elements(schema -> 'enum') e where partita.comparable(e) = partita.comparable(value))
     then
         return place || 'isn''t one of the allowed values';
     end if;
-    if partita.bson_type(value) = 'object' then
-        for key in select json_array_elements_text(schema -> 'required') loop
-            if value -> key is null then return ltrim(path || '.' || key, '.') || ': is required'; end if;
-        end loop;
-        for key in select json_object_keys(value) loop
-            inner_path := ltrim(path || '.' || key, '.');
-            part := schema -> 'properties' -> key;
-            if part is not null then
-                continue when json_typeof(value -> key) = 'null' and not exists (
-                    select from json_array_elements_text(schema -> 'required') r where r = key);
-                found := partita.schema_violation(value -> key, part, inner_path);
-            elsif schema ->> 'additionalProperties' = 'false' then
-                if path <> '' or key <> '_id' then return inner_path || ': isn''t declared in the schema'; end if;
-            elsif json_typeof(schema -> 'additionalProperties') = 'object' then
-                found := partita.schema_violation(value -> key, schema -> 'additionalProperties', inner_path);
-            end if;
-            if found is not null then return found; end if;
-        end loop;
+    if type = 'object' then
+        found := partita.fields_violation(value, schema, path);
+        if found is not null then return found; end if;
         count := (select count(*) from json_object_keys(value));
-        if count < (schema ->> 'minProperties')::int or count > (schema ->> 'maxProperties')::int then
-            return place || format('has %s fields', count);
-        end if;
-    elsif json_typeof(value) = 'array' then
+        found := partita.count_violation(count, 'fields', schema -> 'minProperties', schema -> 'maxProperties');
+        if found is not null then return place || found; end if;
+    elsif type = 'array' then
         count := json_array_length(value);
-        if json_typeof(schema -> 'items') = 'object' then
+        found := partita.count_violation(count, 'elements', schema -> 'minItems', schema -> 'maxItems');
+        if found is not null then return place || found; end if;
+        if schema -> 'items' is not null then
             for i in 0 .. count - 1 loop
-                found := partita.schema_violation(value -> i, schema -> 'items', path || '.' || i);
+                part := case when json_typeof(schema -> 'items') = 'object' then schema -> 'items'
+                    when i < json_array_length(schema -> 'items') then schema -> 'items' -> i
+                    else schema -> 'additionalItems' end;
+                if json_typeof(part) = 'boolean' then
+                    exit when part #>> '{}' = 'true';
+                    return inside || i || ': isn''t declared in the schema';
+                end if;
+                found := partita.schema_violation(value -> i, part, inside || i);
                 if found is not null then return found; end if;
             end loop;
         end if;
-        if count < (schema ->> 'minItems')::int or count > (schema ->> 'maxItems')::int then
-            return place || format('has %s elements', count);
+        if schema ->> 'uniqueItems' = 'true' then
+            select min(numbered.place) - 1 into count from (
+                select e.place, row_number() over (partition by partita.comparable(e.value) order by e.place) as nth
+                from json_array_elements(value) with ordinality e(value, place)) numbered
+            where numbered.nth > 1;
+            if count is not null then return inside || count || ': stands in the list twice'; end if;
         end if;
-        if schema ->> 'uniqueItems' = 'true' and count
-            <> (select count(distinct partita.comparable(e)) from json_array_elements(value) e)
-        then
-            return place || 'has an element twice';
+    elsif type = 'string' and partita.bson_text(value) is not null then
+        found := partita.count_violation(
+            length(partita.bson_text(value)), 'characters', schema -> 'minLength', schema -> 'maxLength');
+        if found is null and schema -> 'pattern' is not null then
+            found := partita.pattern_violation(partita.bson_text(value), schema -> 'pattern');
         end if;
-    elsif json_typeof(value) = 'string' then
-        found := value #>> '{}';
-        if length(found) < (schema ->> 'minLength')::int or length(found) > (schema ->> 'maxLength')::int then
-            return place || format('has %s characters', length(found));
-        end if;
-        if not found ~ (schema ->> 'pattern') then
-            return place || format('doesn''t match the pattern %s', schema ->> 'pattern');
-        end if;
+        if found is not null then return place || found; end if;
     else
         number := partita.bson_number(value);
         if number is not null then
-            if number < partita.bson_number(schema -> 'minimum')
-                or number = partita.bson_number(schema -> 'minimum') and schema ->> 'exclusiveMinimum' = 'true'
+            bound := partita.bson_number(schema -> 'minimum');
+            -- NaN, which is more than all numbers here, is no more than anything.
+            if number < bound or number = 'NaN' and bound is not null
+                or number = bound and schema ->> 'exclusiveMinimum' = 'true'
             then
                 return place || 'is too small';
             end if;
-            if number > partita.bson_number(schema -> 'maximum')
-                or number = partita.bson_number(schema -> 'maximum') and schema ->> 'exclusiveMaximum' = 'true'
-            then
+            bound := partita.bson_number(schema -> 'maximum');
+            if number > bound or number = bound and schema ->> 'exclusiveMaximum' = 'true' then
                 return place || 'is too large';
             end if;
-            if number % partita.bson_number(schema -> 'multipleOf') <> 0 then
-                return place || format('isn''t a multiple of %s', schema ->> 'multipleOf');
+            if schema -> 'multipleOf' is not null then
+                -- Of doubles fifteen digits count, as MongoDB converts them: 0.3 is a multiple of 0.1.
+                if type = 'double' then number := (value ->> '$numberDouble')::float8::numeric; end if;
+                bound := coalesce(
+                    (schema -> 'multipleOf' ->> '$numberDouble')::float8::numeric,
+                    partita.bson_number(schema -> 'multipleOf'));
+                if number % bound <> 0 then
+                    return place || format('isn''t a multiple of %s', partita.plain(schema -> 'multipleOf'));
+                end if;
             end if;
         end if;
     end if;
@@ -162,7 +276,7 @@ begin
     return null;
 end $$;
 
--- AFTER a row was written by another hand: fails the statement unless the document is what its collection's schema says.
+-- AFTER a row was written by an external writer: fails the statement unless the document is what its collection's schema says.
 create or replace function partita.check_schema() returns trigger language plpgsql as $$
 declare
     wanted json;
@@ -172,6 +286,10 @@ begin
     join partita.schemas s on s.app = c.app and s.database = c.database and s.collection = c.name
     where c.relation = tg_relid;
     if wanted is null then return null; end if;
+    if wanted ->> 'form' is distinct from '2' then
+        raise exception using errcode = '23514', schema = tg_table_schema, table = tg_table_name,
+            message = 'the schema of this collection was deployed by an older version: run partita app deploy again';
+    end if;
     found := partita.schema_violation(partita.hide_nul(new.body::text), wanted, '');
     if found is not null then
         raise exception using errcode = '23514', message = found, schema = tg_table_schema, table = tg_table_name;

@@ -52,7 +52,7 @@ struct DeclaredCollections {
         }
         let schemas = definition.collections.compactMap { collection in
             collection.schema.map {
-                (ChangeEvent.Namespace(database: collection.database, collection: collection.name), $0.source)
+                (ChangeEvent.Namespace(database: collection.database, collection: collection.name), $0)
             }
         }
         try await store.setSchemas(Dictionary(schemas, uniquingKeysWith: { first, _ in first }), app: definition.id)

@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentSchema
 import DocumentStore
 import Postgres
 import SyncEngine
@@ -35,22 +36,23 @@ struct OtherHandsTests {
         try await StoreFixture.with { fixture in
             try await fixture.store.setSchemas(
                 [
-                    .init(database: "RChat", collection: "ChatMessage"): [
-                        "bsonType": "object", "required": ["text"],
-                        "properties": [
-                            "text": ["bsonType": "string", "minLength": 2], "n": ["bsonType": "int", "maximum": 9],
-                            "place": [
-                                "bsonType": "object", "additionalProperties": false,
-                                "properties": ["city": ["bsonType": "string"]],
+                    .init(database: "RChat", collection: "ChatMessage"): DocumentSchema(
+                        [
+                            "bsonType": "object", "required": ["text"],
+                            "properties": [
+                                "text": ["bsonType": "string", "minLength": 2], "n": ["bsonType": "int", "maximum": 9],
+                                "place": [
+                                    "bsonType": "object", "additionalProperties": false,
+                                    "properties": ["city": ["bsonType": "string"]],
+                                ],
                             ],
-                        ],
-                    ]
+                        ], dialect: .collection)
                 ], app: StoreFixture.app)
             try await insert(
                 #"{"_id": "a", "partition": "p", "text": "hi", "n": 5, "place": {"city": "Oslo"}}"#, fixture)
             for (change, message) in [
                 (#"{"n": 10}"#, "n: is too large"), (#"{"n": "x"}"#, "n: is string, the schema asks for int"),
-                (#"{"text": "h"}"#, "text: has 1 characters"),
+                (#"{"text": "h"}"#, "text: has 1 characters, at least 2 are asked for"),
                 (#"{"place": {"town": "Oslo"}}"#, "place.town: isn't declared in the schema"),
             ] {
                 let error = await #expect(throws: PostgresError.self) {

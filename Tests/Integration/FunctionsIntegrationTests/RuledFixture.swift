@@ -54,7 +54,7 @@ struct RuledFixture: Sendable {
 
     private static func storage(of app: AppDefinition) -> AppStorage {
         AppStorage(app: app.id, syncDatabase: "", partitionKey: nil) { namespace, document in
-            app.collection(namespace.collection, database: namespace.database)?.schema?.validate(document).first
+            app.collection(namespace.collection, database: namespace.database)?.schema?.firstViolation(in: document)
                 .map { .init(reason: $0.message, path: $0.path) }
         }
     }

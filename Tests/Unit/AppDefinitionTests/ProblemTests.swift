@@ -39,6 +39,16 @@ import Testing
             ])
     }
 
+    @Test func `a pattern that Postgres has no equal for is a warning`() throws {
+        let file = "data_sources/mongodb-atlas/Shop/Customer/schema.json"
+        let problems = AppFixture.problems(
+            file, #"{"properties": {"a": {"pattern": "^\\p{L}+$"}, "b": {"pattern": "^a"}}}"#)
+        #expect(
+            problems.filter { $0.code == .schemaPatternUncheckable }.map(\.description) == [
+                #"\#(file):1 /properties/a/pattern: warning schema-pattern-uncheckable: Postgres can't match ^\p{L}+$ as clients' writes are matched: SQL that writes such a field is refused"#
+            ])
+    }
+
     /// File, its text, and what the warning names: the part, and what to do.
     @Test(arguments: [
         (

@@ -46,8 +46,6 @@ struct KeyedPlacesTests {
         "Libraries/AppDefinition/Parts/PresenceField.swift PresenceField",
         "Libraries/AppDefinition/Parts/PresenceField.swift MediaField",
         "Libraries/AppDefinition/Rules/RuleExpression.swift Issue",
-        "Libraries/AppDefinition/Schema/CollectionSchema.swift SchemaViolation",
-        "Libraries/AppDefinition/Schema/CollectionSchema.swift Issue",
         "Libraries/DocumentModel/Path.swift Component",
         "Libraries/EventTopics/EventPayload.swift EventAttributes",
         "Libraries/EventTopics/PermissionGrantsTopic.swift Grant",

@@ -36,7 +36,7 @@ import Testing
         #expect(throws: QueryError.self) { try Filter(nested(200, { ["$and": [$0]] }, ["a": 1]).documentValue ?? [:]) }
         #expect(throws: QueryError.self) { try Filter(["a": nested(200, { ["$not": $0] }, ["$gt": 1])]) }
         #expect(throws: QueryError.self) { try Expression(nested(200, { ["$abs": $0] })) }
-        #expect(throws: QueryError.self) { try JSONSchema(nested(200, { ["not": $0] }, [:]).documentValue ?? [:]) }
+        #expect(throws: QueryError.self) { try Filter(["$jsonSchema": nested(200, { ["not": $0] }, [:])]) }
         #expect(throws: QueryError.self) {
             try Pipeline(nested(50, { [["$facet": ["a": $0]]] }, []))
         }

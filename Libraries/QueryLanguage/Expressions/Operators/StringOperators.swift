@@ -1,4 +1,5 @@
 import DocumentModel
+import RegularExpressions
 
 /// Operators of strings.
 extension ExpressionOperators {

@@ -32,21 +32,21 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
     ]
 
     /// The code of conversions that fail, which `onError` catches.
-    static let conversionFailure = 241
+    package static let conversionFailure = 241
 
-    static func badValue(_ message: String) -> QueryError { QueryError(code: 2, message: message) }
-    static func failedToParse(_ message: String) -> QueryError { QueryError(code: 9, message: message) }
-    static func missingField(_ name: String) -> QueryError {
+    package static func badValue(_ message: String) -> QueryError { QueryError(code: 2, message: message) }
+    package static func failedToParse(_ message: String) -> QueryError { QueryError(code: 9, message: message) }
+    package static func missingField(_ name: String) -> QueryError {
         QueryError(code: 40414, message: "BSON field '\(name)' is missing but a required field")
     }
-    static func unknownField(_ name: String) -> QueryError {
+    package static func unknownField(_ name: String) -> QueryError {
         QueryError(code: 40415, message: "BSON field '\(name)' is an unknown field.")
     }
-    static func typeMismatch(_ message: String) -> QueryError { QueryError(code: 14, message: message) }
-    static func pathNotViable(_ message: String) -> QueryError { QueryError(code: 28, message: message) }
+    package static func typeMismatch(_ message: String) -> QueryError { QueryError(code: 14, message: message) }
+    package static func pathNotViable(_ message: String) -> QueryError { QueryError(code: 28, message: message) }
 
     /// The answer to an operator that MongoDB has and this engine doesn't.
-    static func notSupported(_ name: String) -> QueryError {
+    package static func notSupported(_ name: String) -> QueryError {
         QueryError(code: 115, message: "\(name) is not supported")
     }
 }

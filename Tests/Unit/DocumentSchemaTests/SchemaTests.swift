@@ -1,11 +1,11 @@
-import AppDefinition
 import DocumentModel
+import DocumentSchema
 import Testing
 
 @Suite struct SchemaTests {
     static func violations(_ schema: String, _ document: String) throws -> [String] {
-        let schema = try CollectionSchema(try ExtendedJSON.parseDocument(schema))
-        return schema.validate(try ExtendedJSON.parseDocument(document)).map(\.path)
+        let schema = try DocumentSchema(try ExtendedJSON.parseDocument(schema), dialect: .collection)
+        return try schema.violations(in: .document(try ExtendedJSON.parseDocument(document))).map(\.path)
     }
 
     @Test(arguments: [
@@ -56,35 +56,58 @@ import Testing
     }
 
     @Test func `types are found by path`() throws {
-        let schema = try CollectionSchema([
-            "title": "Order",
-            "properties": [
-                "when": ["bsonType": "date"],
-                "lines": ["bsonType": "array", "items": ["properties": ["n": ["bsonType": "long"]]]],
-            ],
-        ])
-        #expect(schema.title == "Order")
+        let schema = try DocumentSchema(
+            [
+                "title": "Order",
+                "properties": [
+                    "when": ["bsonType": "date"],
+                    "lines": ["bsonType": "array", "items": ["properties": ["n": ["bsonType": "long"]]]],
+                ],
+            ], dialect: .collection)
         #expect(schema.types(at: ["when"]) == [.date])
         #expect(schema.types(at: ["lines", "3", "n"]) == [.long])
         #expect(schema.types(at: ["elsewhere"]) == nil)
     }
 
     @Test(arguments: [
-        (#"{"bsonType": "text"}"#, "/bsonType", DefinitionProblem.Code.schemaTypeUnsupported),
-        (#"{"properties": {"a": {"bsonType": ["int", "big"]}}}"#, "/properties/a/bsonType", .schemaTypeUnsupported),
-        (#"{"required": "a"}"#, "/required", .schemaInvalid), (#"{"propertys": {}}"#, "/propertys", .schemaInvalid),
-        (#"{"properties": {"a/b": {"pattern": "("}}}"#, "/properties/a~1b/pattern", .schemaInvalid),
+        (#"{"bsonType": "text"}"#, "/bsonType", true),
+        (#"{"properties": {"a": {"bsonType": ["int", "big"]}}}"#, "/properties/a/bsonType", true),
+        (#"{"required": "a"}"#, "/required", false), (#"{"propertys": {}}"#, "/propertys", false),
+        (#"{"properties": {"a/b": {"pattern": "("}}}"#, "/properties/a~1b/pattern", false),
     ])
-    func `a broken schema names what and where`(json: String, pointer: String, code: DefinitionProblem.Code) throws {
+    func `a broken schema names what and where`(json: String, pointer: String, isType: Bool) throws {
         let document = try ExtendedJSON.parseDocument(json)
-        let error = #expect(throws: SchemaSyntaxError.self) { try CollectionSchema(document) }
+        let error = #expect(throws: SchemaSyntaxError.self) { try DocumentSchema(document, dialect: .collection) }
         #expect(error?.issues.first?.pointer == pointer)
-        #expect(error?.issues.first?.code == code)
+        #expect(error?.issues.first?.isUnsupportedType == isType)
     }
 
     @Test func `a hostile document costs no more than twenty violations`() throws {
-        let schema = try CollectionSchema(["properties": ["a": ["items": ["bsonType": "int"]]]])
+        let schema = try DocumentSchema(
+            ["properties": ["a": ["items": ["bsonType": "int"]]]], dialect: .collection)
         let document: Document = ["a": .array([Value](repeating: "x", count: 10_000))]
-        #expect(schema.validate(document).count == 20)
+        #expect(try schema.violations(in: .document(document)).count == 20)
+    }
+
+    @Test func `lists of schemas inside lists are read once`() throws {
+        // Twice at each level would be 2^90 times.
+        var schema: Document = [:]
+        for _ in 0..<90 { schema = ["items": [[:]], "additionalItems": .document(schema)] }
+        #expect(try DocumentSchema(schema, dialect: .query).accepts([1, 2]))
+    }
+
+    @Test func `a pattern that Postgres has no equal for is found`() throws {
+        let schema = try DocumentSchema(
+            [
+                "properties": [
+                    "name": ["pattern": #"^\p{L}+$"#], "pattern": ["pattern": "^(?<year>[0-9]{4})"],
+                    "list": ["items": [["pattern": "(a)\\1"]]], "enum": ["enum": [["pattern": "(?i)a"]]],
+                ],
+                "patternProperties": ["(?>a)/": [:]],
+            ], dialect: .collection)
+        #expect(
+            schema.patternsBeyondPostgres.map(\.pointer) == [
+                "/properties/name/pattern", "/properties/list/items/0/pattern", "/patternProperties/(?>a)~1",
+            ])
     }
 }

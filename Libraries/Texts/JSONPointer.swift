@@ -1,17 +1,18 @@
 /// JSON pointers (RFC 6901), and the line of a text where one leads.
-enum JSONPointer {
-    static func escape(_ key: String) -> String {
+package enum JSONPointer {
+    package static func escape(_ key: String) -> String {
         guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return key }
-        return key.reduce(into: "") { result, character in
-            switch character {
+        // By scalars: a character may be a slash with an accent on it.
+        return key.unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
             case "~": result += "~0"
             case "/": result += "~1"
-            default: result.append(character)
+            default: result.unicodeScalars.append(scalar)
             }
         }
     }
 
-    static func unescape(_ token: Substring) -> String {
+    package static func unescape(_ token: Substring) -> String {
         var result = ""
         var isEscaped = false
         for character in token {
@@ -27,17 +28,17 @@ enum JSONPointer {
         return result
     }
 
-    static func parent(_ pointer: String) -> String {
+    package static func parent(_ pointer: String) -> String {
         pointer.lastIndex(of: "/").map { String(pointer[..<$0]) } ?? ""
     }
 
     /// The line (from 1) of an offset in a text.
-    static func line(atOffset offset: Int, in text: String) -> Int {
+    package static func line(atOffset offset: Int, in text: String) -> Int {
         text.utf8.prefix(max(0, offset)).reduce(1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
     }
 
     /// The line (from 1) on which the value of a pointer begins, as near as the text leads to it; the text is valid JSON.
-    static func line(of pointer: String, in text: String) -> Int {
+    package static func line(of pointer: String, in text: String) -> Int {
         var finder = JSONPlaceFinder(text: text)
         let tokens = pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(unescape)
         return line(atOffset: finder.offset(of: tokens), in: text)

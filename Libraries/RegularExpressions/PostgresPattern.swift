@@ -1,0 +1,294 @@
+/// Writes a regular expression of PCRE2, without options, as one of Postgres (an "advanced regular expression", Postgres manual 9.7.3)
+/// that matches the same texts.
+///
+/// The two differ in what a dot, `$`, `\d`, `\w`, `\s` and `\b` mean, in the names of groups and in escapes. What Postgres has no equal
+/// for isn't written: Unicode properties, back references, atomic groups and possessive quantifiers, options inside the pattern,
+/// recursion, counts above 255.
+public struct PostgresPattern {
+    private struct Unequal: Error {}
+
+    private let scalars: [Unicode.Scalar]
+    private var position = 0
+    private var depth = 0
+
+    private static let wordCharacters = "0-9A-Za-z_"
+    private static let spaceCharacters = #" \t\n\v\f\r"#
+    /// The most that Postgres counts.
+    private static let countLimit = 255
+    private static let depthLimit = 50
+
+    private init(_ pattern: String) { scalars = Array(pattern.unicodeScalars) }
+
+    /// - Parameter pattern: one that PCRE2 compiles.
+    /// - Returns: `nil` when Postgres has no equal.
+    public static func translating(_ pattern: String) -> String? {
+        var translation = PostgresPattern(pattern)
+        guard let text = try? translation.alternatives(), translation.position == translation.scalars.count else {
+            return nil  // that there is no equal is the answer
+        }
+        // In a group, so that nothing at its beginning is one of Postgres' own options.
+        return "(?:\(text))"
+    }
+
+    // MARK: Structure
+
+    private var current: Unicode.Scalar? { position < scalars.count ? scalars[position] : nil }
+
+    private mutating func next() throws(Unequal) -> Unicode.Scalar {
+        guard position < scalars.count else { throw Unequal() }
+        defer { position += 1 }
+        return scalars[position]
+    }
+
+    private mutating func skip(_ text: String) -> Bool {
+        let wanted = Array(text.unicodeScalars)
+        guard scalars[position...].starts(with: wanted) else { return false }
+        position += wanted.count
+        return true
+    }
+
+    private mutating func alternatives() throws(Unequal) -> String {
+        depth += 1
+        defer { depth -= 1 }
+        guard depth <= Self.depthLimit else { throw Unequal() }
+        var branches = [""]
+        while let scalar = current, scalar != ")" {
+            if scalar == "|" {
+                position += 1
+                branches.append("")
+                continue
+            }
+            branches[branches.count - 1] += try piece()
+        }
+        return branches.joined(separator: "|")
+    }
+
+    /// An atom with its quantifier.
+    private mutating func piece() throws(Unequal) -> String {
+        let (text, isAssertion) = try atom()
+        guard let quantifier = try quantifier() else { return text }
+        if isAssertion { throw Unequal() }
+        // Whether it takes much or little first doesn't change whether it matches.
+        _ = skip("?")
+        if current == "+" { throw Unequal() }
+        if try self.quantifier() != nil { throw Unequal() }
+        return "(?:\(text))\(quantifier)"
+    }
+
+    private mutating func quantifier() throws(Unequal) -> String? {
+        switch current {
+        case "*", "+", "?": return String(try next())
+        case "{":
+            let start = position
+            position += 1
+            let least = number()
+            if let least {
+                var most: Int?? = least
+                if skip(",") { most = .some(number()) }
+                if skip("}") {
+                    guard least <= Self.countLimit, (most ?? nil) ?? 0 <= Self.countLimit else { throw Unequal() }
+                    return String(String.UnicodeScalarView(scalars[start..<position]))
+                }
+            }
+            // Later versions of PCRE2 read `{,3}` and spaces, too.
+            if least == nil, current == "," || current == " " { throw Unequal() }
+            position = start
+            return nil
+        default: return nil
+        }
+    }
+
+    private mutating func number() -> Int? {
+        var number: Int?
+        while let digit = current, ("0"..."9").contains(digit), number ?? 0 < 100_000 {
+            number = (number ?? 0) * 10 + Int(digit.value - 0x30)
+            position += 1
+        }
+        return number
+    }
+
+    // MARK: Atoms
+
+    private mutating func atom() throws(Unequal) -> (text: String, isAssertion: Bool) {
+        let scalar = try next()
+        switch scalar {
+        case ".": return (#"[^\n]"#, false)
+        case "^": return ("^", true)
+        case "$": return (#"(?=\n?\Z)"#, true)
+        case "(": return try group()
+        case "[": return (try characterClass(), false)
+        case "\\": return try escape()
+        case "*", "+", "?": throw Unequal()
+        default: return (Self.literal(scalar), false)
+        }
+    }
+
+    private mutating func group() throws(Unequal) -> (String, Bool) {
+        var opening = "(?:"
+        if skip("*") { throw Unequal() }
+        if skip("?") {
+            switch try next() {
+            case ":": break
+            case "=": opening = "(?="
+            case "!": opening = "(?!"
+            case "<":
+                if skip("=") {
+                    opening = "(?<="
+                } else if skip("!") {
+                    opening = "(?<!"
+                } else {
+                    try name(endingWith: ">")
+                }
+            case "P":
+                guard skip("<") else { throw Unequal() }
+                try name(endingWith: ">")
+            case "'": try name(endingWith: "'")
+            default: throw Unequal()
+            }
+        }
+        let text = try alternatives()
+        guard try next() == ")" else { throw Unequal() }
+        return ("\(opening)\(text))", opening != "(?:")
+    }
+
+    private mutating func name(endingWith end: Unicode.Scalar) throws(Unequal) {
+        while try next() != end {}
+    }
+
+    private mutating func escape() throws(Unequal) -> (String, Bool) {
+        let word = "[\(Self.wordCharacters)]"
+        switch try next() {
+        case "d": return ("[0-9]", false)
+        case "D": return ("[^0-9]", false)
+        case "w": return (word, false)
+        case "W": return ("[^\(Self.wordCharacters)]", false)
+        case "s": return ("[\(Self.spaceCharacters)]", false)
+        case "S": return ("[^\(Self.spaceCharacters)]", false)
+        case "b": return ("(?:(?<=\(word))(?!\(word))|(?<!\(word))(?=\(word)))", true)
+        case "B": return ("(?:(?<=\(word))(?=\(word))|(?<!\(word))(?!\(word)))", true)
+        case "A": return ("^", true)
+        case "z": return (#"\Z"#, true)
+        case "Z": return (#"(?=\n?\Z)"#, true)
+        case let scalar: return (Self.literal(try character(escapedAs: scalar)), false)
+        }
+    }
+
+    /// The one character that an escape stands for.
+    private mutating func character(escapedAs scalar: Unicode.Scalar) throws(Unequal) -> Unicode.Scalar {
+        switch scalar {
+        case "t": return "\t"
+        case "n": return "\n"
+        case "r": return "\r"
+        case "f": return "\u{C}"
+        case "e": return "\u{1B}"
+        case "a": return "\u{7}"
+        case "x":
+            var digits = ""
+            if skip("{") {
+                while let digit = current, digit != "}" { digits.unicodeScalars.append(try next()) }
+                guard skip("}") else { throw Unequal() }
+            } else {
+                while digits.utf8.count < 2, let digit = current, digit.properties.isASCIIHexDigit {
+                    digits.unicodeScalars.append(try next())
+                }
+            }
+            guard let code = UInt32(digits, radix: 16), code > 0, let character = Unicode.Scalar(code) else {
+                throw Unequal()
+            }
+            return character
+        default:
+            // Letters and digits have meanings; all else stands for itself.
+            let isPlain = !scalar.isASCII || !(scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+            guard isPlain else { throw Unequal() }
+            return scalar
+        }
+    }
+
+    private static func literal(_ scalar: Unicode.Scalar) -> String {
+        if scalar.value < 0x20 || scalar.value == 0x7F { return code(scalar) }
+        let isSpecial = scalar.isASCII && !scalar.properties.isAlphabetic && !("0"..."9").contains(scalar)
+        return isSpecial && scalar != " " && scalar != "_" ? "\\\(scalar)" : String(scalar)
+    }
+
+    private static func code(_ scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16)
+        return "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    }
+
+    // MARK: Classes
+
+    private mutating func characterClass() throws(Unequal) -> String {
+        let isNegated = skip("^")
+        var text = ""
+        var isFirst = true
+        while true {
+            if current == "]", !isFirst { break }
+            isFirst = false
+            if current == "[", let name = posixName() {
+                text += try Self.posixClass(name)
+                continue
+            }
+            guard let first = try member(&text) else { continue }
+            // A hyphen before the end stands for itself.
+            guard current == "-", position + 1 < scalars.count, scalars[position + 1] != "]" else {
+                text += Self.member(first)
+                continue
+            }
+            position += 1
+            var other = ""
+            // `[a-\d]` and `[a-[:digit:]]` are no ranges.
+            if current == "[", posixName() != nil { throw Unequal() }
+            guard let last = try member(&other), first.value <= last.value else { throw Unequal() }
+            text += "\(Self.member(first))-\(Self.member(last))"
+        }
+        position += 1
+        return (isNegated ? "[^" : "[") + text + "]"
+    }
+
+    /// One character, or `nil` after a class was written.
+    private mutating func member(_ text: inout String) throws(Unequal) -> Unicode.Scalar? {
+        let scalar = try next()
+        guard scalar == "\\" else { return scalar }
+        switch try next() {
+        case "d": text += "0-9"
+        case "w": text += Self.wordCharacters
+        case "s": text += Self.spaceCharacters
+        case "b": return "\u{8}"
+        case let escaped: return try character(escapedAs: escaped)
+        }
+        if current == "-" { throw Unequal() }
+        return nil
+    }
+
+    private static func member(_ scalar: Unicode.Scalar) -> String {
+        if scalar.value < 0x20 || scalar.value == 0x7F { return code(scalar) }
+        return "]^-[\\".unicodeScalars.contains(scalar) ? "\\\(scalar)" : String(scalar)
+    }
+
+    /// The name of a POSIX class at this place, which is read with it.
+    private mutating func posixName() -> String? {
+        let rest = scalars[position...]
+        guard rest.starts(with: "[:".unicodeScalars),
+            let end = rest.dropFirst(2).firstIndex(where: { !$0.properties.isAlphabetic && $0 != "^" }),
+            scalars[end...].starts(with: ":]".unicodeScalars)
+        else { return nil }
+        defer { position = end + 2 }
+        return String(String.UnicodeScalarView(scalars[(position + 2)..<end]))
+    }
+
+    private static func posixClass(_ name: String) throws(Unequal) -> String {
+        switch name {
+        case "alpha": "A-Za-z"
+        case "digit": "0-9"
+        case "alnum": "0-9A-Za-z"
+        case "upper": "A-Z"
+        case "lower": "a-z"
+        case "xdigit": "0-9A-Fa-f"
+        case "word": wordCharacters
+        case "space": spaceCharacters
+        case "blank": #" \t"#
+        case "punct": #"!-/:-@\[-`{-~"#
+        default: throw Unequal()
+        }
+    }
+}
