@@ -25,7 +25,8 @@ struct ImportTests {
         }
         #expect(
             checked == [
-                "PartitaClient", "DocumentModel", "QueryLanguage", "SQLite", "SyncEngine", "SyncProtocol", "Texts",
+                "PartitaClient", "DocumentModel", "DocumentSchema", "QueryLanguage", "RegularExpressions", "SQLite",
+                "SyncEngine", "SyncProtocol", "Texts",
             ])
     }
 
