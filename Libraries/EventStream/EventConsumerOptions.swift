@@ -1,3 +1,5 @@
+public import EventLoop
+
 /// How an `EventConsumer` works.
 public struct EventConsumerOptions: Sendable {
     /// - `concurrency` (int, optional, default: 16, range: 1-1000): Lanes that are handled at the same time.

@@ -185,7 +185,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     }
 
     private func keepConnected(on loop: EventLoop) async {
-        var backoff = ReconnectBackoff()
+        var backoff = RetryBackoff(.reconnecting)
         while !Task.isCancelled {
             let connection = PostgresConnection(configuration: configuration, on: loop, logger: logger)
             do {

@@ -37,7 +37,7 @@ public final class PostgresListener: Service {
     }
 
     private func listen() async {
-        var backoff = ReconnectBackoff()
+        var backoff = RetryBackoff(.reconnecting)
         while !Task.isCancelled {
             let connection = PostgresConnection(configuration: configuration, on: loop, logger: logger)
             do {

@@ -180,7 +180,7 @@ public final class RedisClient: Service {
     }
 
     private func keepConnected(on loop: EventLoop) async {
-        var backoff = ReconnectBackoff()
+        var backoff = RetryBackoff(.reconnecting)
         while !Task.isCancelled {
             let connection = RedisConnection(configuration: configuration, on: loop)
             do {

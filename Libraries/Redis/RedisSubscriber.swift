@@ -53,7 +53,7 @@ public final class RedisSubscriber: Service {
     }
 
     private func listen() async {
-        var backoff = ReconnectBackoff()
+        var backoff = RetryBackoff(.reconnecting)
         while !Task.isCancelled {
             let connection = RedisConnection(configuration: configuration, on: loop)
             do {

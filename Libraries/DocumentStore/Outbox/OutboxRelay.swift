@@ -66,7 +66,7 @@ public final class OutboxRelay: Service {
     private let metrics = RelayMetrics()
     /// Of rounds that fail one after the other.
     private struct Publishing {
-        var backoff = ReconnectBackoff(first: .milliseconds(200), limit: .seconds(5))
+        var backoff = RetryBackoff(RetrySchedule(first: .milliseconds(200), limit: .seconds(5)))
         var reported = FailureChanges()
     }
     private let publishing = Locked(Publishing())

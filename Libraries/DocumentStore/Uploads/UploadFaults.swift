@@ -23,7 +23,7 @@ final class UploadFaults: Sendable {
 
     private struct Fault {
         var until: ContinuousClock.Instant
-        var backoff = ReconnectBackoff(first: .milliseconds(500), limit: .seconds(30))
+        var backoff = RetryBackoff(RetrySchedule(first: .milliseconds(500), limit: .seconds(30)))
         var reported = FailureChanges()
         var error: DocumentStoreError
     }

@@ -1,3 +1,4 @@
+public import EventLoop
 import Lifecycle
 import Logging
 
@@ -6,14 +7,15 @@ extension Readiness {
     /// start makes the process wait, not exit. Meanwhile the component isn't ready, with the last error as the reason.
     /// - Parameters:
     ///   - name: The component's name.
-    ///   - policy: How long to wait between attempts.
+    ///   - retries: How long to wait between attempts.
     ///   - logger: Gets a warning at the first failure and whenever the reason changes.
     ///   - body: One attempt.
     /// - Returns: What the attempt that succeeded returned.
     /// - Throws: `CancellationError` when the task is cancelled or a graceful shutdown is asked for. Never what the body
     ///   throws.
     public func waitUntilReady<Result: Sendable>(
-        _ name: String, policy: RetryPolicy = RetryPolicy(), logger: Logger,
+        _ name: String, retries: RetrySchedule = RetrySchedule(first: .milliseconds(100), limit: .seconds(5)),
+        logger: Logger,
         _ body: @escaping @Sendable () async throws -> Result
     ) async throws -> Result {
         set(name, .notReady("not reached yet"))
@@ -46,7 +48,7 @@ extension Readiness {
                     }
                     lastReason = reason
                 }
-                try await Task.sleep(for: policy.delay(after: failures))
+                try await Task.sleep(for: retries.delay(after: failures))
             }
         }
     }

@@ -42,7 +42,7 @@ struct BrokerReset: Sendable {
     /// A broker deletes in the background, and a topic that is being deleted can't be made.
     private func waitUntilGone(_ name: String) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
-        var backoff = ReconnectBackoff()
+        var backoff = RetryBackoff(.reconnecting)
         while try await hasTopic(name) {
             guard ContinuousClock.now < deadline else {
                 throw ToolError(

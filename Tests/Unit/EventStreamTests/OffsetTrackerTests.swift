@@ -34,14 +34,3 @@ import Testing
         #expect(tracker.finish(9000) == 9001)
     }
 }
-
-@Suite struct RetryScheduleTests {
-    @Test func `waits double up to the limit, with a random half off`() {
-        let schedule = RetrySchedule(first: .milliseconds(100), limit: .seconds(1))
-        for failures in 1...40 {
-            let longest = min(Duration.milliseconds(100) * (1 << min(failures - 1, 10)), .seconds(1))
-            let delay = schedule.delay(after: failures)
-            #expect(delay <= longest && delay >= longest / 2)
-        }
-    }
-}

@@ -45,7 +45,7 @@ final class EpochWatch: Service {
     }
 
     private func watch() async {
-        var backoff = ReconnectBackoff(first: Self.interval, limit: .seconds(30))
+        var backoff = RetryBackoff(RetrySchedule(first: Self.interval, limit: .seconds(30)))
         while !Task.isCancelled {
             var pause = Self.interval
             do {

@@ -6,6 +6,9 @@ public struct RetrySchedule: Hashable, Sendable {
     /// The longest wait ever.
     public var limit: Duration
 
+    /// Of a connection to an engine on the same network, which may come back at any moment.
+    public static let reconnecting = RetrySchedule(limit: .seconds(2))
+
     /// A schedule.
     public init(first: Duration = .milliseconds(50), limit: Duration = .seconds(30)) {
         self.first = first
