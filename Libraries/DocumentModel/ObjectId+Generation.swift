@@ -3,7 +3,7 @@ import Foundation
 extension ObjectId {
     /// A new id: the present second, five bytes that are random for the process, and a counter.
     public init() {
-        self = Generator.shared.next(seconds: UInt32(truncatingIfNeeded: Int64(Date().timeIntervalSince1970)))
+        self = Generator.shared.next(seconds: UInt32(truncatingIfNeeded: WallClock.system.seconds))
     }
 
     /// The second since 1970 in which the id was made.

@@ -105,7 +105,7 @@ public final class GrantBook: Sendable {
             lease.fenceEnded(on: partition)
             let ack = FenceAck(
                 app: grant.app, user: grant.user, partition: grant.partition, version: grant.version, gateway: instance,
-                time: Int64(Date().timeIntervalSince1970 * 1000))
+                time: WallClock.system.now())
             // Ends with the broker's answer; without one, permissions waits for the lease.
             Task {
                 do {
@@ -137,7 +137,7 @@ public final class GrantBook: Sendable {
         try await producer.send(
             PermissionRequest(
                 id: UUID().uuidString.lowercased(), app: app, user: user, partition: partition, claims: claims,
-                requester: instance, time: Int64(Date().timeIntervalSince1970 * 1000)))
+                requester: instance, time: WallClock.system.now()))
     }
 
     /// The grant, asked for when there is none.

@@ -1,3 +1,4 @@
+import DocumentModel
 import EventLoop
 public import EventTopics
 import Foundation
@@ -62,7 +63,7 @@ public final class GrantLease: Sendable {
     public func renew(_ beat: GrantHeartbeat) {
         // The steady clock first: what passes between the two readings makes the lease shorter, not longer.
         let now = Self.now
-        let age = Duration.milliseconds(Int64(Date().timeIntervalSince1970 * 1000) - beat.time)
+        let age = Duration.milliseconds(WallClock.system.now() - beat.time)
         let deadline = now + .milliseconds(beat.validFor) - max(age, .zero)
         change { state in
             var source = state.sources[beat.kafkaPartition] ?? Source()

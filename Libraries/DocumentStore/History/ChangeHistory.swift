@@ -1,7 +1,6 @@
 public import DocumentModel
 public import EventStream
 public import EventTopics
-import Foundation
 public import Postgres
 
 /// The change rows: what a topic may have lost is read again from here, as long as it is kept.
@@ -18,7 +17,7 @@ public struct ChangeHistory: GapSource {
             where (app, partition) > ($1, $2) order by app, partition limit $3
             """,
             [.text(key?.app ?? ""), .text(key?.partition.text ?? ""), .int(Int64(limit))])
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.system.now()
         return try rows.map { row in
             let (app, partition, epoch, number) = try row.decode((String, String, Int32, Int64).self)
             return PartitionHead(

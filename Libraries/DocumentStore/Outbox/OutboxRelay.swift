@@ -377,7 +377,7 @@ public final class OutboxRelay: Service {
     private func publishHeads() async throws {
         let heads = state.withLock { $0.takeHeads() }
         if heads.isEmpty { return }
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.system.now()
         _ = try await producer.send(
             heads.map { partition, head in
                 DocumentChangesEvent.head(

@@ -1,5 +1,4 @@
 public import DocumentModel
-import Foundation
 import QueryLanguage
 
 extension DocumentCollection {
@@ -95,7 +94,7 @@ extension DocumentCollection {
     ) async throws {
         do {
             let context = PipelineContext(
-                now: Int64(Date().timeIntervalSince1970 * 1000), variables: variables,
+                now: WallClock.system.now(), variables: variables,
                 collation: try collation.flatMap { try Collation($0) }, memoryLimit: Self.maximumCollectedBytes
             ) { name, filter in
                 try limit.check()

@@ -65,7 +65,7 @@ public struct DocumentCollection: Sendable {
     func constants(_ variables: Document) throws -> [ExactText: Value] {
         do {
             if variables.isEmpty { return [:] }
-            return try CommandVariables(variables, now: Int64(Date().timeIntervalSince1970 * 1000)).values
+            return try CommandVariables(variables, now: WallClock.system.now()).values
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }

@@ -1,6 +1,5 @@
 import DocumentModel
 import EventLoop
-import Foundation
 import Postgres
 import QueryLanguage
 import SyncEngine
@@ -42,7 +41,7 @@ public actor DocumentSession {
         self.transaction = transaction
         self.flushes = flushes
         plan = TablePlan(storage: storage)
-        now = Int64(Date().timeIntervalSince1970 * 1000)
+        now = WallClock.system.now()
     }
 
     /// A collection, within this transaction.

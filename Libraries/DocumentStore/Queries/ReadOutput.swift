@@ -1,5 +1,4 @@
 import DocumentModel
-import Foundation
 import Postgres
 import QueryLanguage
 
@@ -11,7 +10,7 @@ struct ReadOutput {
     private let metadata: [(field: String, of: DocumentMetadata)]
     private let hasScore: Bool
     /// The moment of `$$NOW`.
-    private let now = Int64(Date().timeIntervalSince1970 * 1000)
+    private let now = WallClock.system.now()
     /// Where to note what is read.
     private let trace: (reads: ReadTrace, namespace: ChangeEvent.Namespace)?
 

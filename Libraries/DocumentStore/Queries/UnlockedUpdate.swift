@@ -1,5 +1,4 @@
 import DocumentModel
-import Foundation
 import Postgres
 import QueryLanguage
 import SyncEngine
@@ -24,7 +23,7 @@ struct UnlockedUpdate {
         }
         let id = try row.decode(0, as: String.self)
         guard let read = try DocumentRow(row) else { return found }
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.system.now()
         do {
             guard try target.filter.evaluate(read.stored.document, now: now) else { return found }
         } catch {

@@ -1,6 +1,5 @@
 import AppDefinition
 import DocumentModel
-import Foundation
 import QueryLanguage
 
 /// Projections one after the other: the app's filters' first, then the query's own.
@@ -8,7 +7,7 @@ struct ProjectionChain {
     private let projections: [Projection]
     private let filter: Filter?
     /// The moment of `$$NOW`.
-    private let now = Int64(Date().timeIntervalSince1970 * 1000)
+    private let now = WallClock.system.now()
 
     /// - Parameter filter: what found the documents; looked at for `field.$` only, since it may have a `$text`, which is the store's.
     /// - Throws: `QueryError`.

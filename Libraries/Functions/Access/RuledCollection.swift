@@ -1,7 +1,6 @@
 import AppDefinition
 import DocumentModel
 import DocumentStore
-import Foundation
 import FunctionProtocol
 import QueryLanguage
 
@@ -205,7 +204,7 @@ struct RuledCollection: Sendable {
     /// What stages need; they see other collections as the user may.
     private func context(collation: Document?) throws -> PipelineContext {
         PipelineContext(
-            now: Int64(Date().timeIntervalSince1970 * 1000), collation: try collation.flatMap { try Collation($0) },
+            now: WallClock.system.now(), collation: try collation.flatMap { try Collation($0) },
             memoryLimit: Self.maximumBytes
         ) { name, filter in
             let other = try RuledCollection(
@@ -254,7 +253,7 @@ struct RuledCollection: Sendable {
         let cut = try ProjectionChain(restriction.projections, positionedBy: nil)
         guard cut.keeps(paths) else { return }
         let allowed = try Filter(restriction.restricting([:]))
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.system.now()
         for document in found where allowed.matches(document, now: now) {
             guard let visible = try await rules.visible(document, to: request, naming: paths, isSearch: true) else {
                 continue

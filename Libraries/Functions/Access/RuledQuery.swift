@@ -1,7 +1,6 @@
 import AppDefinition
 import DocumentModel
 import DocumentStore
-import Foundation
 import QueryLanguage
 
 /// A query under data rules. It finds what the user would find in the documents as the user sees them: what they may not read takes
@@ -18,7 +17,7 @@ struct RuledQuery: ReviewedQuery {
     private let cut: ProjectionChain
     private let rules: DocumentRules
     private let request: RuleRequest
-    private let now = Int64(Date().timeIntervalSince1970 * 1000)
+    private let now = WallClock.system.now()
 
     /// - Throws: `QueryError`.
     init(

@@ -1,4 +1,4 @@
-import Foundation
+import DocumentModel
 import SQLite
 
 /// A user who is signed in, as the device keeps it.
@@ -40,7 +40,7 @@ struct SessionStore: Sendable {
     }
 
     func save(_ session: SavedSession) async throws {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.system.now()
         _ = try await database.execute(
             "REPLACE INTO sessions(user_id, refresh_token, access_token, saved_at) VALUES (?, ?, ?, ?)",
             [.text(session.userId), .text(session.refreshToken), .text(session.accessToken), .integer(now)])

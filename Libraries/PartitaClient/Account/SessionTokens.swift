@@ -1,4 +1,4 @@
-import Foundation
+import DocumentModel
 
 /// The tokens of a session: gives a valid access token, and gets a new one when needed, once for all who wait for it.
 actor SessionTokens {
@@ -23,7 +23,7 @@ actor SessionTokens {
     /// - Parameter fresh: Whether the one that is at hand won't do.
     /// - Throws: `PartitaError` with code `signedOut` when the session has ended.
     func accessToken(fresh: Bool) async throws -> AccessToken {
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.system.now()
         if !fresh, let access, access.remaining(nowMilliseconds: now) > .seconds(10) { return access }
         if let refreshing { return try await refreshing.value }
         // Everybody who asks meanwhile awaits this task; so does the one who started it.

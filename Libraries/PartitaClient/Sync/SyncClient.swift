@@ -60,7 +60,7 @@ actor SyncClient {
     // MARK: Time
 
     /// Milliseconds since 1970.
-    static var milliseconds: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    static var milliseconds: Int64 { WallClock.system.now() }
 
     private var now: Duration { ContinuousClock.now - started }
 

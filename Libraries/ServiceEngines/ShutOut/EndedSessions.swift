@@ -1,5 +1,4 @@
 import DocumentModel
-import Foundation
 
 /// Sessions that are over, each until its last access token has expired.
 struct EndedSessions: Sendable {
@@ -30,6 +29,6 @@ struct EndedSessions: Sendable {
     }
 
     private static var oldest: Int64 {
-        Int64(Date().timeIntervalSince1970 * 1000) - EndedSessionTable.leeway
+        WallClock.system.now() - EndedSessionTable.leeway
     }
 }

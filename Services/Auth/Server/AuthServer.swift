@@ -29,7 +29,7 @@ public enum AuthServer {
 
     /// - Parameter functions: instead of the host processes, in tests.
     static func make(
-        _ context: inout ServiceContext, engines: ServiceEngines, functions: FunctionCaller?, clock: AuthClock
+        _ context: inout ServiceContext, engines: ServiceEngines, functions: FunctionCaller?, clock: WallClock
     ) throws -> [any Service] {
         let configuration = AuthConfiguration(context.configuration)
         guard !engines.keys.isEmpty else {

@@ -74,7 +74,7 @@ final class DemoDevice: Sendable {
         let id = UUID().uuidString.lowercased()
         var message: Document = [
             "_id": .string(id), "partition": conversation.partition.value ?? .null, "text": .string(text),
-            "timestamp": .date(Int64(Date().timeIntervalSince1970 * 1000)),
+            "timestamp": .date(WallClock.system.now()),
         ]
         if hasAuthor { message["author"] = .string(email) }
         message["image"] = image.map { .document($0) }

@@ -58,7 +58,7 @@ final class AuthFixture: Sendable {
         server = try await HostedAuth(values, functions: TestFunctions.caller, clock: .system)
         later = try await HostedAuth(
             values, functions: TestFunctions.caller,
-            clock: AuthClock { AuthClock.system.now() + ahead.withLock { $0 } })
+            clock: WallClock { WallClock.system.now() + ahead.withLock { $0 } })
 
         let loops = LoopGroup(1)
         var configuration = PostgresConfiguration(url: database)
@@ -164,7 +164,7 @@ final class HostedAuth: Sendable {
     let engines: ServiceEngines
 
     /// Returns when everything that it needs is there. It runs as long as the test process.
-    init(_ values: [String: String], functions: FunctionCaller?, clock: AuthClock = .system) async throws {
+    init(_ values: [String: String], functions: FunctionCaller?, clock: WallClock = .system) async throws {
         let configuration = try Configuration(keys: AuthServer.main.allKeys, fileValues: values)
         let started = AsyncStream<Int>.makeStream()
         let templates = Locked<[String]>([])

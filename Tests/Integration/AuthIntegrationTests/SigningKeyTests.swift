@@ -1,4 +1,5 @@
 import AccessTokens
+import DocumentModel
 import EventLoop
 import EventStream
 import Kafka
@@ -40,7 +41,7 @@ import Testing
                 try SigningKeyRing(
                     store: store, secrets: KeyRing(secrets),
                     schedule: SigningKeyRing.Schedule(rotation: 1000, lead: 100, longestToken: 5000),
-                    producer: EventProducer(producer, pool: pool), clock: AuthClock { now.withLock { $0 } },
+                    producer: EventProducer(producer, pool: pool), clock: WallClock { now.withLock { $0 } },
                     logger: Logger(label: "keys"))
             }, now, store)
         await producer.close()

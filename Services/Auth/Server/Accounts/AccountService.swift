@@ -17,7 +17,7 @@ struct AccountService: Sendable {
     var mail: MailSender
     var functions: FunctionCaller
     var customData: CustomDataReader
-    var clock: AuthClock
+    var clock: WallClock
     var lifetimes: TokenLifetimes
     var metrics: AuthMetrics
     var logger: Logger

@@ -36,7 +36,7 @@ final class SigningKeyRing: Service {
     private let secrets: KeyRing
     private let schedule: Schedule
     private let producer: EventProducer
-    private let clock: AuthClock
+    private let clock: WallClock
     private let refreshInterval: Duration
     private let logger: Logger
     private let state = Locked(State())
@@ -44,7 +44,7 @@ final class SigningKeyRing: Service {
 
     init(
         store: AccountStore, secrets: KeyRing, schedule: Schedule = Schedule(), producer: EventProducer,
-        clock: AuthClock,
+        clock: WallClock,
         refreshInterval: Duration = .seconds(30), logger: Logger
     ) throws {
         verifier = try TokenVerifier()

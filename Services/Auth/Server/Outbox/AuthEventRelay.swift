@@ -1,3 +1,4 @@
+import DocumentModel
 import EventStream
 import EventTopics
 import Lifecycle
@@ -11,7 +12,7 @@ final class AuthEventRelay: Service {
     private let store: AccountStore
     private let producer: EventProducer
     private let owner: String
-    private let clock: AuthClock
+    private let clock: WallClock
     private let metrics: AuthMetrics
     private let logger: Logger
     private let pollInterval: Duration
@@ -24,7 +25,7 @@ final class AuthEventRelay: Service {
     private static let retention: Int64 = 3 * 86_400_000
 
     init(
-        store: AccountStore, producer: EventProducer, owner: String, clock: AuthClock, metrics: AuthMetrics,
+        store: AccountStore, producer: EventProducer, owner: String, clock: WallClock, metrics: AuthMetrics,
         logger: Logger,
         pollInterval: Duration = .seconds(1)
     ) {

@@ -155,7 +155,7 @@ struct MediaTable: Sendable {
         return MediaEvent(
             app: place.app, kind: kind, namespace: place.namespace, documentKey: place.documentKey,
             partition: Partition(text: partition), revision: revision, path: place.path, object: digest, size: size,
-            contentType: contentType, time: MediaClock.now())
+            contentType: contentType, time: WallClock.system.now())
     }
 
     // MARK: Opening

@@ -1,6 +1,6 @@
+import DocumentModel
 import EventStream
 import EventTopics
-import Foundation
 
 /// Answers `permission-requests`, of apps and of their users in turn. A question that has waited too long is dropped: who asked has asked again by then.
 struct RequestsHandler: EventHandler {
@@ -12,7 +12,7 @@ struct RequestsHandler: EventHandler {
     func member(of event: ReceivedEvent<PermissionRequest>) -> String? { event.payload.user }
 
     func handle(_ events: [ReceivedEvent<PermissionRequest>]) async throws {
-        let oldest = Int64(Date().timeIntervalSince1970 * 1000) - Self.patience
+        let oldest = WallClock.system.now() - Self.patience
         // The newest of a pair speaks for all: they have the same lane.
         var latest: [Subject: PermissionRequest] = [:]
         for event in events where event.payload.time >= oldest {

@@ -1,6 +1,5 @@
 import DocumentModel
 import EventTopics
-import Foundation
 import Postgres
 
 /// `partita.grants`: the decisions as they stand.
@@ -163,7 +162,7 @@ struct GrantTable: Sendable {
     /// An answer for those who ask now, older than any grant of the epoch.
     func denial(_ verdict: Verdict, of subject: Subject) async throws -> Grant {
         let epoch = try await client.query("select partita.current_epoch()").decode(Int32.self).first ?? 0
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        let now = WallClock.system.now()
         return Grant(
             app: subject.app, user: subject.user, partition: subject.partition, access: .none,
             version: Revision(epoch: epoch, number: 0), reason: verdict.reason,
@@ -247,7 +246,7 @@ struct GrantTable: Sendable {
             app: subject.app, user: subject.user, partition: subject.partition,
             access: Grant.Access(rawValue: access) ?? .none,
             version: Revision(epoch: epoch, number: version), reason: reason ?? "", expires: expires,
-            isFence: isFence, time: Int64(Date().timeIntervalSince1970 * 1000))
+            isFence: isFence, time: WallClock.system.now())
     }
 }
 

@@ -1,6 +1,5 @@
 import DocumentModel
 import EventTopics
-import Foundation
 import Grants
 import Postgres
 
@@ -62,7 +61,7 @@ struct FenceTable: Sendable {
             where published_at is not null
                 and (gateways <@ answered or published_at < clock_timestamp() - make_interval(secs => $1))
             """, [.double(leaseTime / .seconds(1))])
-        let time = Int64(Date().timeIntervalSince1970 * 1000)
+        let time = WallClock.system.now()
         return try rows.map { row in
             let (app, user, partition, epoch, version) = try row.decode((String, String, String, Int32, Int64).self)
             return RevocationReceipt(

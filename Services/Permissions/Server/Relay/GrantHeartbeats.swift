@@ -1,3 +1,4 @@
+import DocumentModel
 import EventLoop
 import EventStream
 import EventTopics
@@ -63,7 +64,7 @@ struct GrantHeartbeats: Service {
 
     private func send(from sender: String, number: Int64, to partitions: [Int32]) async {
         defer { underWay.withLock { $0.end(partitions) } }
-        let time = Int64(Date().timeIntervalSince1970 * 1000)
+        let time = WallClock.system.now()
         let beats = partitions.map { partition in
             GrantsEvent.heartbeat(
                 GrantHeartbeat(

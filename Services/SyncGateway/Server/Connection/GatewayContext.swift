@@ -1,8 +1,8 @@
 import AppRegistry
+import DocumentModel
 import DocumentStore
 import EventLoop
 import EventStream
-import Foundation
 import Grants
 import Logging
 import ServiceEngines
@@ -55,7 +55,7 @@ final class GatewayContext: Sendable {
     }
 
     /// Milliseconds since 1970.
-    var wallTime: Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+    var wallTime: Int64 { WallClock.system.now() }
 
     /// For the sessions' state machines: a clock that doesn't go back.
     var time: Duration {

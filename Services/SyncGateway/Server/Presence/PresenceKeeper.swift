@@ -2,7 +2,6 @@ import DocumentModel
 import EventLoop
 import EventStream
 import EventTopics
-import Foundation
 import Lifecycle
 import Logging
 import Presence
@@ -148,7 +147,7 @@ final class PresenceKeeper: Service {
 
     private func tell(of identity: ConnectionIdentity, session: String) async {
         while let words = nextWords(of: session) {
-            let now = Int64(Date().timeIntervalSince1970 * 1000)
+            let now = WallClock.system.now()
             do {
                 try await producer.send(
                     PresenceEvent(

@@ -4,7 +4,6 @@ import DocumentModel
 import DocumentStore
 import EventStream
 import EventTopics
-import Foundation
 import FunctionProtocol
 import Functions
 import Logging
@@ -164,7 +163,7 @@ struct TriggerRunner: Sendable {
                 message: "\(error.code): \(error.message)", line: error.line))
         let failure = TriggerFailure(
             app: app.id, trigger: trigger.name, failedEvent: event.id, event: event.argument, error: error,
-            attempts: Int32(clamping: attempts), time: Int64(Date().timeIntervalSince1970 * 1000))
+            attempts: Int32(clamping: attempts), time: WallClock.system.now())
         // The topic first: if the row fails, the event comes again, and its readers see the same letter twice.
         try await events.send(failure)
         try await client.withTransaction { transaction in

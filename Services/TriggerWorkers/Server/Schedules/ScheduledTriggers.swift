@@ -1,7 +1,6 @@
 import AppDefinition
 import AppRegistry
 import DocumentModel
-import Foundation
 import Lifecycle
 import Logging
 
@@ -17,7 +16,7 @@ struct ScheduledTriggers: Service {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             try await withThrowingDiscardingTaskGroup { group in
                 while true {
-                    for moment in await due(now: Int64(Date().timeIntervalSince1970 * 1000)) {
+                    for moment in await due(now: WallClock.system.now()) {
                         group.addTask { await run(moment) }
                     }
                     try await Task.sleep(for: .seconds(1))
