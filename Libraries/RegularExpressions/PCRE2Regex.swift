@@ -20,6 +20,11 @@
                 default: break
                 }
             }
+            // It takes the character of a lookahead at the beginning for one that the rest can't use again, and `(?=a)[ab]*a` for
+            // something that "a" is too short for (10.42 does; found by comparison with another engine).
+            if expression.pattern.utf8.count > 3, expression.pattern.contains("(?=") {
+                options |= UInt32(PCRE2_NO_START_OPTIMIZE)
+            }
             var fault: Int32 = 0
             var offset = 0
             var pattern = expression.pattern
