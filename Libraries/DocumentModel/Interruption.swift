@@ -1,5 +1,3 @@
-public import DocumentModel
-
 /// How callers end work in memory before it is done: they cancel the task, or set a check of their own, such as a limit in time.
 ///
 /// A struct around the closure, not the closure itself: Swift 6.3 with `-O` passes a `@TaskLocal` of an optional closure to the
@@ -16,14 +14,8 @@ public struct Interruption: Sendable {
 
 extension QueryError {
     /// - Throws: 11601 (`Interrupted`) when the task has been cancelled, or what `Interruption.check` gives.
-    static func throwIfInterrupted() throws(QueryError) {
+    package static func throwIfInterrupted() throws(QueryError) {
         guard !Task.isCancelled else { throw QueryError(code: 11601, message: "operation was interrupted") }
         if let error = Interruption.current?.check() { throw error }
-    }
-
-    /// The same, in a loop: looks now and then.
-    @inline(__always)
-    static func throwIfInterrupted(every turn: Int) throws(QueryError) {
-        if turn & 255 == 255 { try throwIfInterrupted() }
     }
 }

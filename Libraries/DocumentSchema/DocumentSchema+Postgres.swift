@@ -61,7 +61,7 @@ extension DocumentSchema {
             switch rule {
             case .types(let types): form["bsonType"] = .array(types.map(\.rawValue).sorted().map { .string($0) })
             case .exactTypes: break  // of queries, which Postgres doesn't check
-            case .enumeration(let values): form["enum"] = .array(values)
+            case .enumeration(let values, _): form["enum"] = .array(values)
             case .fields(let fields):
                 form["properties"] = .document(
                     Document(fields: fields.properties.map { .init($0.name, .document(Self.form($0.node))) }))

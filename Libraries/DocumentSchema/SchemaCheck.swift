@@ -9,6 +9,7 @@ struct SchemaCheck {
     let dialect: DocumentSchema.Dialect
     let limit: Int
     private(set) var violations: [Violation] = []
+    private var turn = 0
 
     init(dialect: DocumentSchema.Dialect, limit: Int) {
         self.dialect = dialect
@@ -24,6 +25,9 @@ struct SchemaCheck {
     private func join(_ path: String, _ key: String) -> String { path.isEmpty ? key : path + "." + key }
 
     mutating func check(_ value: Value, _ node: SchemaNode, at path: String) throws(QueryError) {
+        // What is written is measured to its end: to be interrupted is no fault of a document.
+        turn += 1
+        if dialect == .query, turn & 255 == 0 { try QueryError.throwIfInterrupted() }
         for rule in node.rules where !isFull {
             guard try check(value, rule, at: path) else { return }
         }
@@ -41,7 +45,7 @@ struct SchemaCheck {
             if types.contains(value) { return true }
             violation(path, "is \(value.typeName), which the schema doesn't allow")
             return false
-        case (.enumeration(let allowed), _):
+        case (.enumeration(_, let allowed), _):
             if !allowed.contains(value) { violation(path, "isn't one of the allowed values") }
         case (.fields(let fields), .document(let document)): try check(document, fields, at: path)
         case (.dependencies(let dependencies), .document(let document)):
@@ -152,9 +156,11 @@ struct SchemaCheck {
         }
     }
 
-    private func accepts(_ value: Value, _ node: SchemaNode, at path: String) throws(QueryError) -> Bool {
+    private mutating func accepts(_ value: Value, _ node: SchemaNode, at path: String) throws(QueryError) -> Bool {
         var inner = SchemaCheck(dialect: dialect, limit: 1)
+        inner.turn = turn
         try inner.check(value, node, at: path)
+        turn = inner.turn
         return inner.violations.isEmpty
     }
 

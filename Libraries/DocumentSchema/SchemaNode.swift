@@ -30,7 +30,8 @@ indirect enum SchemaRule: Sendable {
     case types(Set<BSONType>)
     /// Of a query.
     case exactTypes(TypeSet)
-    case enumeration([Value])
+    /// The set is for looking up: a list may have as many values as an array has elements.
+    case enumeration([Value], Set<Value>)
     case fields(Fields)
     case fieldCount(ClosedRange<Int>)
     case dependencies([(name: String, Dependency)])

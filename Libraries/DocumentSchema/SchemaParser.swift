@@ -6,7 +6,10 @@ struct SchemaParser {
     let dialect: DocumentSchema.Dialect
     private(set) var issues: [SchemaSyntaxError.Issue] = []
     private var depth = 0
+    private var count = 0
 
+    /// A query's schema is compared with each document: who sends one that is larger wants the work, not the answer.
+    private static let queryLimit = 2000
     /// MongoDB reads no deeper ones.
     private static let depthLimit = 100
     /// Keywords that say nothing about validity.
@@ -61,6 +64,15 @@ struct SchemaParser {
                 query: "$jsonSchema is nested too deeply")
             return SchemaNode()
         }
+        count += 1
+        if dialect == .query, count > Self.queryLimit {
+            if count == Self.queryLimit + 1 {
+                issue(
+                    .failedToParse, "is more than \(Self.queryLimit) schemas", at: pointer,
+                    query: "$jsonSchema has more than \(Self.queryLimit) schemas in it")
+            }
+            return SchemaNode()
+        }
         guard case .document(let document) = value else {
             issue(.typeMismatch, keyword, "must be an object", at: pointer)
             return SchemaNode()
@@ -89,7 +101,7 @@ struct SchemaParser {
         case "enum":
             guard let values = array(name, value, at: pointer) else { return nil }
             if values.isEmpty { issue(.failedToParse, name, "cannot be an empty array", at: pointer) }
-            return .enumeration(values)
+            return .enumeration(values, Set(values))
         case "minProperties": return count(name, value, at: pointer).map { .fieldCount($0...Int.max) }
         case "maxProperties": return count(name, value, at: pointer).map { .fieldCount(0...$0) }
         case "dependencies": return .dependencies(dependencies(value, at: pointer))
@@ -210,7 +222,11 @@ struct SchemaParser {
             switch field.key {
             case "properties":
                 for property in members(field.key, field.value, at: place) {
-                    let node = node(property.value, property.key, at: place + "/" + JSONPointer.escape(property.key))
+                    let inner = place + "/" + JSONPointer.escape(property.key)
+                    if property.key.utf8.contains(0) {
+                        issue(.failedToParse, field.key, "must not have U+0000 in a name: no field has it", at: inner)
+                    }
+                    let node = node(property.value, property.key, at: inner)
                     fields.properties.append(.init(name: property.key, node: node))
                     fields.byName[property.key] = node
                 }

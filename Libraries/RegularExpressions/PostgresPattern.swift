@@ -3,19 +3,23 @@
 ///
 /// The two differ in what a dot, `$`, `\d`, `\w`, `\s` and `\b` mean, in the names of groups and in escapes. What Postgres has no equal
 /// for isn't written: Unicode properties, back references, atomic groups and possessive quantifiers, options inside the pattern,
-/// recursion, counts above 255.
+/// recursion, counts above 255, and counts of counts that Postgres finds too complex.
 public struct PostgresPattern {
     private struct Unequal: Error {}
 
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var depth = 0
+    /// How many atoms there are so far, each as often as it is counted.
+    private var size = 0
 
     private static let wordCharacters = "0-9A-Za-z_"
     private static let spaceCharacters = #" \t\n\v\f\r"#
     /// The most that Postgres counts.
     private static let countLimit = 255
     private static let depthLimit = 50
+    /// Postgres gives up at some ten times as many.
+    private static let sizeLimit = 5000
 
     private init(_ pattern: String) { scalars = Array(pattern.unicodeScalars) }
 
@@ -65,8 +69,12 @@ public struct PostgresPattern {
 
     /// An atom with its quantifier.
     private mutating func piece() throws(Unequal) -> String {
+        let before = size
         let (text, isAssertion) = try atom()
-        guard let quantifier = try quantifier() else { return text }
+        size += 1
+        guard let (quantifier, most) = try quantifier() else { return text }
+        size = before + (size - before) * max(most, 1)
+        guard size <= Self.sizeLimit else { throw Unequal() }
         if isAssertion { throw Unequal() }
         // Whether it takes much or little first doesn't change whether it matches.
         _ = skip("?")
@@ -75,9 +83,10 @@ public struct PostgresPattern {
         return "(?:\(text))\(quantifier)"
     }
 
-    private mutating func quantifier() throws(Unequal) -> String? {
+    /// - Returns: the quantifier, and how often it may count what it stands behind.
+    private mutating func quantifier() throws(Unequal) -> (text: String, most: Int)? {
         switch current {
-        case "*", "+", "?": return String(try next())
+        case "*", "+", "?": return (String(try next()), 1)
         case "{":
             let start = position
             position += 1
@@ -87,7 +96,9 @@ public struct PostgresPattern {
                 if skip(",") { most = .some(number()) }
                 if skip("}") {
                     guard least <= Self.countLimit, (most ?? nil) ?? 0 <= Self.countLimit else { throw Unequal() }
-                    return String(String.UnicodeScalarView(scalars[start..<position]))
+                    return (
+                        String(String.UnicodeScalarView(scalars[start..<position])), max(least, (most ?? nil) ?? 0)
+                    )
                 }
             }
             // Later versions of PCRE2 read `{,3}` and spaces, too.

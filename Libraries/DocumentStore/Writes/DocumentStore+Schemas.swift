@@ -13,10 +13,10 @@ extension DocumentStore {
             try await transaction.execute("delete from partita.schemas where app = $1", [.text(app)])
             for (namespace, schema) in schemas {
                 try await transaction.execute(
-                    "insert into partita.schemas (app, database, collection, schema) values ($1, $2, $3, $4)",
+                    "insert into partita.schemas (app, database, collection, schema) values ($1, $2, $3, partita.hide_nul($4))",
                     [
                         .text(app), .text(namespace.database), .text(namespace.collection),
-                        .json(ExtendedJSON.print(.document(schema.postgresForm), mode: .canonical)),
+                        .text(ExtendedJSON.print(.document(schema.postgresForm), mode: .canonical)),
                     ])
             }
         }

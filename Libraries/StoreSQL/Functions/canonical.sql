@@ -302,24 +302,15 @@ end $$;
 
 -- Postgres' json functions refuse U+0000 in strings. Between these two, a string with one is {"$text": its escaped content}.
 create or replace function partita.hide_nul(body text) returns json language plpgsql immutable as $$
-declare
-    result text := '';
-    rest text := body;
-    token text;
-    place int;
 begin
     if position('\u0000' in body) = 0 then return body::json; end if;
-    for token in select m[1] from regexp_matches(body, '("(?:[^"\\]|\\.)*")', 'g') m loop
-        place := position(token in rest);
-        result := result || left(rest, place - 1);
-        if token ~ '[^\\](\\\\)*\\u0000' then
-            result := result || '{"$text":' || to_json(substr(token, 2, length(token) - 2)) || '}';
-        else
-            result := result || token;
-        end if;
-        rest := substr(rest, place + length(token));
-    end loop;
-    return (result || rest)::json;
+    -- Strings, and what stands between them, in their order.
+    return (
+        select string_agg(
+            case when m[1] like '"%' and m[1] ~ '[^\\](\\\\)*\\u0000'
+                then '{"$text":' || to_json(substr(m[1], 2, length(m[1]) - 2)) || '}' else m[1] end,
+            '' order by place)
+        from regexp_matches(body, '("(?:[^"\\]|\\.)*"|[^"]+)', 'g') with ordinality t(m, place))::json;
 end $$;
 
 create or replace function partita.reveal_nul(body text) returns text language plpgsql immutable as $$

@@ -112,6 +112,7 @@ create or replace function partita.fields_violation(value json, schema json, pat
 declare
     place text := case when path = '' then '' else path || '.' end;
     key text;
+    field json;
     part json;
     entry json;
     found text;
@@ -121,14 +122,15 @@ begin
     for key in select json_array_elements_text(schema -> 'required') loop
         if value -> key is null then return place || key || ': is required'; end if;
     end loop;
-    for key in select json_object_keys(value) loop
+    -- By `json_each`: taking a field by its name reads the whole document.
+    for key, field in select e.key, e.value from json_each(value) e loop
         -- A field that isn't required may be there without a value.
-        is_free := json_typeof(value -> key) = 'null' and not exists (
+        is_free := json_typeof(field) = 'null' and not exists (
             select from json_array_elements_text(schema -> 'required') r where r = key);
         part := schema -> 'properties' -> key;
         is_named := part is not null;
         if is_named and not is_free then
-            found := partita.schema_violation(value -> key, part, place || key);
+            found := partita.schema_violation(field, part, place || key);
             if found is not null then return found; end if;
         end if;
         for entry in select json_array_elements(schema -> 'patternProperties') loop
@@ -139,7 +141,7 @@ begin
             end if;
             is_named := true;
             if not is_free then
-                found := partita.schema_violation(value -> key, entry -> 1, place || key);
+                found := partita.schema_violation(field, entry -> 1, place || key);
                 if found is not null then return found; end if;
             end if;
         end loop;
@@ -147,7 +149,7 @@ begin
         if schema ->> 'additionalProperties' = 'false' then
             if path <> '' or key <> '_id' then return place || key || ': isn''t declared in the schema'; end if;
         elsif json_typeof(schema -> 'additionalProperties') = 'object' then
-            found := partita.schema_violation(value -> key, schema -> 'additionalProperties', place || key);
+            found := partita.schema_violation(field, schema -> 'additionalProperties', place || key);
             if found is not null then return found; end if;
         end if;
     end loop;
@@ -181,6 +183,8 @@ declare
     number numeric;
     bound numeric;
     part json;
+    element json;
+    i int;
 begin
     if wanted is not null and not exists (
         select from json_array_elements_text(wanted) w where partita.is_of_type(value, w))
@@ -204,7 +208,7 @@ begin
         found := partita.count_violation(count, 'elements', schema -> 'minItems', schema -> 'maxItems');
         if found is not null then return place || found; end if;
         if schema -> 'items' is not null then
-            for i in 0 .. count - 1 loop
+            for i, element in select e.place - 1, e.value from json_array_elements(value) with ordinality e(value, place) loop
                 part := case when json_typeof(schema -> 'items') = 'object' then schema -> 'items'
                     when i < json_array_length(schema -> 'items') then schema -> 'items' -> i
                     else schema -> 'additionalItems' end;
@@ -212,7 +216,7 @@ begin
                     exit when part #>> '{}' = 'true';
                     return inside || i || ': isn''t declared in the schema';
                 end if;
-                found := partita.schema_violation(value -> i, part, inside || i);
+                found := partita.schema_violation(element, part, inside || i);
                 if found is not null then return found; end if;
             end loop;
         end if;

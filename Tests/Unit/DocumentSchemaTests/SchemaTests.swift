@@ -30,6 +30,8 @@ import Testing
         (#"{"properties": {"a": {"minimum": 1, "exclusiveMinimum": true}}}"#, #"{"a": 1}"#, ["a"]),
         (#"{"properties": {"a": {"multipleOf": 5}}}"#, #"{"a": 7}"#, ["a"]),
         (#"{"properties": {"a": {"minLength": 2, "pattern": "^x"}}}"#, #"{"a": "y"}"#, ["a", "a"]),
+        // PCRE2 10.42 says no, unless it is told not to optimize.
+        (#"{"properties": {"a": {"pattern": "(?=a)[ab]*a"}}}"#, #"{"a": "a"}"#, []),
         (#"{"properties": {"a": {"maxItems": 1, "uniqueItems": true}}}"#, #"{"a": [1, 1]}"#, ["a", "a.1"]),
         (#"{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}"#, #"{"c": 1}"#, [""]),
         (#"{"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}"#, #"{"a": 1, "b": 1}"#, [""]),
@@ -109,5 +111,32 @@ import Testing
             schema.patternsBeyondPostgres.map(\.pointer) == [
                 "/properties/name/pattern", "/properties/list/items/0/pattern", "/patternProperties/(?>a)~1",
             ])
+    }
+
+    @Test func `a query's schema has a bound, and a long comparison ends when it is told to`() throws {
+        var doubled: Document = ["bsonType": "object"]
+        for _ in 0..<12 { doubled = ["oneOf": [.document(doubled), .document(doubled)]] }
+        let error = #expect(throws: SchemaSyntaxError.self) { try DocumentSchema(doubled, dialect: .query) }
+        #expect(error?.issues.count == 1)
+        #expect(error?.issues.first?.queryError.code == 9)
+
+        let numbers = (0..<50_000).map { Value.int32($0) }
+        let schema = try DocumentSchema(
+            ["items": ["not": ["enum": .array(numbers.map { .int32(-1 - ($0.int64Value.map(Int32.init) ?? 0)) })]]],
+            dialect: .query)
+        // Each value against each would be 2,500,000,000 comparisons.
+        #expect(try schema.accepts(.array(numbers)))
+        let isOver = Interruption { QueryError(code: 50, message: "time is over") }
+        let interrupted = #expect(throws: QueryError.self) {
+            try Interruption.$current.withValue(isOver) { try schema.accepts(.array(numbers)) }
+        }
+        #expect(interrupted?.code == 50)
+    }
+
+    @Test func `a name that no field can have is refused`() throws {
+        let error = #expect(throws: SchemaSyntaxError.self) {
+            try DocumentSchema(["properties": ["a\u{0}": [:]]], dialect: .collection)
+        }
+        #expect(error?.issues.first?.message.contains("U+0000") == true)
     }
 }
