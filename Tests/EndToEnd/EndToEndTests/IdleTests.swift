@@ -15,8 +15,8 @@ extension EndToEnd {
             // Kafka's Java machine keeps itself busy, whoever asks something of it or not.
             let broker: pid_t? = isEmbedded ? nil : try system.pid(of: "kafka")
             var last = 0.0
-            // A sixth to a third more than it takes; a wait that spins, or a poll of some milliseconds, costs as much again.
-            let limit = isEmbedded ? 0.03 : 0.02
+            // It takes 2.0 and 1.7 %; machines differ by a quarter. A wait that spins, or a poll of some milliseconds, costs as much again.
+            let limit = isEmbedded ? 0.03 : 0.025
             do {
                 try await eventually("nothing is done", within: .seconds(90)) {
                     last = try await Self.load(below: system.up.pid, without: broker, during: .seconds(10))
