@@ -74,6 +74,7 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.makeTail(positioned).run() }
             group.addTask {
+                // Once for each time that a use has put the end off: what is waited for is that nothing happens.
                 while let wait = self.timeLeft() { try await Task.sleep(for: wait) }
             }
             try await group.next()

@@ -48,6 +48,7 @@ extension Readiness {
                     }
                     lastReason = reason
                 }
+                // What is away doesn't tell when it is back: it is asked for, less and less often.
                 try await Task.sleep(for: retries.delay(after: failures))
             }
         }
