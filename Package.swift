@@ -11,7 +11,8 @@ let settings: [SwiftSetting] = [
 /// Modules whose internals a test looks at (`@testable`). They are built so in release too, by whoever builds them, so that tests
 /// run what ships. What `PartitaClient` depends on can't be among them: no app may depend on a target with flags of this kind.
 let testable: Set<String> = [
-    "AccessTokens", "AppDefinition", "Auth", "ChildProcesses", "EventStream", "Kafka", "LocalEngines", "MediaOffload",
+    "AccessTokens", "AppDefinition", "Auth", "ChangeStream", "ChildProcesses", "EventStream", "Kafka", "LocalEngines",
+    "MediaOffload",
     "Permissions", "SyncGateway", "TriggerWorkers",
 ]
 
@@ -32,20 +33,17 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = [], embedding
 }
 
 /// A service is a module (`Server/`) and an executable (`Run/`).
-/// - Parameters:
-///   - folders: as in `library`.
-///   - run: what its executable needs besides the module.
+/// - Parameter folders: as in `library`.
 func service(
-    _ name: String, executable: String, _ dependencies: [Target.Dependency], embedding folders: [String] = [],
-    run: [Target.Dependency] = ["ServiceBootstrap"]
+    _ name: String, executable: String, _ dependencies: [Target.Dependency], embedding folders: [String] = []
 ) -> [Target] {
     [
         .target(
             name: name, dependencies: dependencies, path: "Services/\(name)/Server",
             resources: folders.map { .embedInCode($0) }, swiftSettings: settings(of: name)),
         .executableTarget(
-            name: executable, dependencies: [.init(stringLiteral: name)] + run,
-            path: "Services/\(name)/Run", swiftSettings: settings),
+            name: executable, dependencies: [.init(stringLiteral: name)], path: "Services/\(name)/Run",
+            swiftSettings: settings),
     ]
 }
 
@@ -129,8 +127,14 @@ let libraries: [Target] = [
     library(
         "DocumentStore",
         [
-            "DocumentModel", "DocumentSchema", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging",
+            "DocumentModel", "DocumentSchema", "EventLoop", "Lifecycle", "Logging",
             "Metrics", "Postgres", "QueryLanguage", "StoreSQL", "SyncEngine",
+        ]),
+    library(
+        "ChangeStream",
+        [
+            "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle",
+            "Logging", "Metrics", "Postgres", "QueryLanguage",
         ]),
     library(
         "Functions",
@@ -172,55 +176,54 @@ let services: [Target] =
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions",
-            "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "Secrets",
+            "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "Secrets",
             "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations", "Throttle/Scripts"])
     + service(
         "Permissions", executable: "permissions",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics",
-            "FunctionProtocol", "Functions", "Grants", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
+            "FunctionProtocol", "Functions", "Grants", "Lifecycle", "Logging", "Metrics",
             "Postgres", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations"])
     + service(
         "SyncGateway", executable: "sync-gateway",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
+            "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
-            "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "QueryLanguage", "Redis",
-            "ServiceBootstrap", "ServiceEngines",
+            "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Presence", "ServiceBootstrap",
+            "ServiceEngines",
             "SyncEngine", "SyncProtocol", "WebSocket",
         ])
     + service(
         "TriggerWorkers", executable: "trigger-workers",
         [
-            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop",
+            "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore", "EventLoop",
             "EventStream", "EventTopics",
-            "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics",
-            "Postgres", "Presence", "QueryLanguage", "Redis", "ServiceBootstrap", "ServiceEngines",
+            "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics",
+            "Postgres", "Presence", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations"])
     + service(
         "MediaOffload", executable: "media-offload",
         [
-            "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel",
+            "AppDefinition", "AppRegistry", "Ccrypto", "ChangeStream", "ChildProcesses", "DocumentModel",
             "DocumentStore", "EventLoop", "EventStream", "EventTopics", "Grants",
-            "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres", "QueryLanguage",
-            "ServiceBootstrap", "ServiceEngines",
+            "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "ServiceBootstrap",
+            "ServiceEngines",
         ], embedding: ["Migrations"])
     + service(
         "FunctionHost", executable: "function-host",
-        ["Cconfine", "Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"], embedding: ["Prelude"], run: [])
+        ["Cconfine", "Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"], embedding: ["Prelude"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
-                "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
-                "Dumps",
-                "EventLoop", "EventStream", "EventTopics",
-                "EmbeddedKafka", "FunctionProtocol", "Functions", "HTTPClient", "Kafka", "Lifecycle", "LocalEngines",
-                "Logging",
-                "PartitaClient", "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "Ccrypto",
+                "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
+                "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions",
+                "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
+                "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
             ],
             path: "Services/CommandLine", exclude: ["README.md"], swiftSettings: settings)
     ]
@@ -264,7 +267,7 @@ let testTargets: [Target] = [
     .target(
         name: "MemoryStore", dependencies: ["DocumentModel", "SyncEngine"], path: "Tests/MemoryStore",
         swiftSettings: settings),
-    tests("Unit", "SyncEngineTests", ["DocumentModel", "MemoryStore", "QueryLanguage", "SyncEngine"]),
+    tests("Unit", "SyncEngineTests", ["DocumentModel", "MemoryStore", "SyncEngine"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(
@@ -278,7 +281,8 @@ let testTargets: [Target] = [
         "Unit", "MediaOffloadTests",
         ["AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
 
-    tests("Unit", "EventStreamTests", ["DocumentModel", "EventStream", "EventTopics", "Kafka"]),
+    tests("Unit", "ChangeStreamTests", ["ChangeStream", "DocumentModel", "EventStream", "EventTopics", "Kafka"]),
+    tests("Unit", "EventStreamTests", ["DocumentModel", "EventStream"]),
     tests(
         "Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"], resources: [.copy("Golden")]),
@@ -298,15 +302,17 @@ let testTargets: [Target] = [
     tests(
         "Integration", "KafkaIntegrationTests",
         [
-            "ChildProcesses", "DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "Kafka",
+            "ChangeStream", "ChildProcesses", "DocumentModel", "EmbeddedKafka", "EventLoop", "EventStream",
+            "EventTopics", "Kafka",
             "Lifecycle",
             "LocalEngines", "Logging", "Postgres", "TestSupport",
         ]),
     tests(
         "Integration", "DocumentStoreIntegrationTests",
         [
-            "ChildProcesses", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop", "EventStream",
-            "EventTopics", "Kafka", "Lifecycle", "Logging", "Postgres", "QueryLanguage", "RegularExpressions",
+            "ChangeStream", "ChildProcesses", "DocumentModel", "DocumentSchema", "DocumentStore", "EventLoop",
+            "EventStream",
+            "EventTopics", "Kafka", "Logging", "Postgres", "QueryLanguage", "RegularExpressions",
             "SyncEngine", "TestSupport", "Vectors",
         ]),
     .testTarget(
@@ -333,7 +339,7 @@ let testTargets: [Target] = [
         "Integration", "AuthIntegrationTests",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "Auth", "Ccjose", "DocumentModel", "DocumentStore",
-            "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Logging", "Metrics",
+            "EventLoop", "EventStream", "EventTopics", "HTTPServer", "Kafka", "Logging", "Metrics",
             "Postgres", "Secrets", "ServiceBootstrap", "ServiceEngines", "TestSupport",
         ]),
     tests(
@@ -345,7 +351,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "PermissionsIntegrationTests",
         [
-            "AppDefinition", "AppRegistry", "DocumentModel", "DocumentStore", "EventLoop", "EventStream", "EventTopics",
+            "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore", "EventLoop",
+            "EventStream", "EventTopics",
             "Grants", "Kafka", "Lifecycle", "Metrics", "Permissions", "Postgres", "QueryLanguage", "ServiceBootstrap",
             "ServiceEngines", "SyncEngine", "TestSupport",
         ]),
@@ -353,14 +360,16 @@ let testTargets: [Target] = [
         "Integration", "SyncGatewayIntegrationTests",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
-            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Kafka", "Lifecycle", "Logging",
+            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants", "Kafka", "Lifecycle",
+            "Logging",
             "Metrics", "Postgres", "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
             "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
         ]),
     tests(
         "Integration", "TriggerWorkersIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
+            "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "Kafka", "Lifecycle", "Logging", "Metrics", "Postgres",
             "Presence", "Redis", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine", "TestSupport",
             "TriggerWorkers",
@@ -368,7 +377,8 @@ let testTargets: [Target] = [
     tests(
         "Integration", "MediaOffloadIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
+            "DocumentStore",
             "EventLoop", "EventStream", "EventTopics", "HTTPClient", "HTTPServer", "Kafka", "Lifecycle", "Logging",
             "MediaOffload", "Metrics", "Postgres", "ServiceBootstrap", "ServiceEngines", "TestSupport",
         ]),
@@ -377,7 +387,8 @@ let testTargets: [Target] = [
         "EndToEnd", "EndToEndTests",
         [
             "AccessTokens", "ChildProcesses", "DocumentModel", "EventLoop", "EventStream", "EventTopics", "HTTPClient",
-            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "Secrets", "SyncProtocol", "TestSupport", "WebSocket",
+            "Kafka", "LocalEngines", "PartitaClient", "Postgres", "Secrets", "SyncEngine", "SyncProtocol",
+            "TestSupport", "WebSocket",
         ]),
 ]
 

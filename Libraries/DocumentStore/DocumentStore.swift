@@ -20,7 +20,8 @@ public final class DocumentStore: Service {
 
     /// The most bytes of documents that a transaction may meet.
     let maximumTransactionBytes: Int
-    let client: PostgresClient
+    /// The connections to the store's database.
+    public let client: PostgresClient
     let tables: CollectionTables
     let logger: Logger
     private let apps = Locked<[ExactText: AppStorage]>([:])
@@ -30,7 +31,7 @@ public final class DocumentStore: Service {
     let uploadFaults = UploadFaults()
 
     private struct Observers {
-        var all: [Int: @Sendable (String, [CommittedHead]) -> Set<RelayPartition>] = [:]
+        var all: [Int: @Sendable (String, [CommittedHead]) -> Set<PartitionKey>] = [:]
         var next = 0
     }
     private let observers = Locked(Observers())
@@ -100,8 +101,8 @@ public final class DocumentStore: Service {
 
     /// Calls `observer` after each commit of this store with the app and the heads that it moved, as long as the observation isn't
     /// cancelled. It answers with the partitions that it will publish; the others are announced to other processes.
-    func observeCommits(
-        _ observer: @escaping @Sendable (String, [CommittedHead]) -> Set<RelayPartition>
+    public func observeCommits(
+        _ observer: @escaping @Sendable (String, [CommittedHead]) -> Set<PartitionKey>
     ) -> CommitObservation {
         let id = observers.withLock { observers in
             observers.next += 1
@@ -113,13 +114,14 @@ public final class DocumentStore: Service {
 
     func committed(_ heads: [CommittedHead], app: String) {
         if heads.isEmpty { return }
-        var open = Set(heads.map { RelayPartition(app: app, partition: $0.partition.text) })
+        var open = Set(heads.map { PartitionKey(app: app, partition: $0.partition) })
         for observer in observers.withLock({ Array($0.all.values) }) { open.subtract(observer(app, heads)) }
         if !open.isEmpty { notifier.announce(open) }
     }
 }
 
-/// Ends with ``cancel()``.
-struct CommitObservation {
-    let cancel: @Sendable () -> Void
+/// Commits are observed until ``cancel`` is called.
+public struct CommitObservation: Sendable {
+    /// Ends the observation; further calls do nothing.
+    public let cancel: @Sendable () -> Void
 }

@@ -13,7 +13,7 @@ extension EventLoop {
         let sleeper = Sleeper()
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                execute { sleeper.start(on: self, ms: duration.wholeMilliseconds) { continuation.resume(with: $0) } }
+                execute { sleeper.start(on: self, ms: UInt64(duration.wholeMilliseconds)) { continuation.resume(with: $0) } }
             }
         } onCancel: {
             execute { sleeper.end(with: .failure(CancellationError())) }
@@ -22,12 +22,11 @@ extension EventLoop {
 }
 
 extension Duration {
-    /// Rounded up to the next millisecond, never negative.
-    var wholeMilliseconds: UInt64 {
+    /// Milliseconds, rounded up to whole ones: 0 for what is negative, and at most about 2^53.
+    public var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         if seconds < 0 || attoseconds < 0 { return 0 }
-        if seconds > Int64.max / 2000 { return UInt64.max / 2 }
-        return UInt64(seconds) * 1000 + (UInt64(attoseconds) + 999_999_999_999_999) / 1_000_000_000_000_000
+        return min(seconds, 1 << 43) * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
     }
 }
 

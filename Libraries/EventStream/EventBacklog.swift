@@ -1,9 +1,9 @@
-import EventTopics
+public import EventTopics
 
 /// Events that don't wait in this process: somebody reads them later from where they are kept for good, and injects them.
 ///
 /// A consumer that has one lets offsets go on under pressure, before the effects: what a crash loses is found in the same place.
-protocol EventBacklog<Payload>: Sendable {
+public protocol EventBacklog<Payload>: Sendable {
     associatedtype Payload: EventPayload
 
     /// Whether an event is left for later.

@@ -55,17 +55,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     /// Describes the consumer; `run` starts it.
     /// - Parameters:
     ///   - group: the consumer group, usually the service's name, to which the pool is added.
+    ///   - backlog: who reads events later that don't wait in this process.
     public init(
         pool: String, group: String, kafka: KafkaConfiguration, options: EventConsumerOptions = EventConsumerOptions(),
-        handler: Handler, logger: Logger? = nil
-    ) {
-        self.init(
-            pool: pool, group: group, kafka: kafka, options: options, handler: handler, backlog: nil, logger: logger)
-    }
-
-    init(
-        pool: String, group: String, kafka: KafkaConfiguration, options: EventConsumerOptions, handler: Handler,
-        backlog: (any EventBacklog<Payload>)?, logger: Logger?
+        handler: Handler, backlog: (any EventBacklog<Payload>)? = nil, logger: Logger? = nil
     ) {
         configuration = kafka
         self.group = "partita.\(pool).\(group)"
@@ -167,7 +160,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 // Partitions move within `next` only, and so not before its messages are accepted.
                 let messages = try await consumer.next(timeout: wait).messages
                 readCounter.increment(by: messages.count)
-                accept(messages, passedOver: messages.isEmpty ? [] : await handler.passedOver(messages))
+                accept(messages, skipped: messages.isEmpty ? [] : await handler.skipped(messages))
             } catch {
                 stop(error)
                 break
@@ -184,12 +177,12 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
     }
 
-    private func accept(_ messages: [KafkaMessage], passedOver: [Bool]) {
+    private func accept(_ messages: [KafkaMessage], skipped: [Bool]) {
         var done: [Int32: Int64] = [:]
         var doneCount = 0
         for (place, message) in messages.enumerated() where owned.contains(message.partition) {
             trackers[message.partition, default: OffsetTracker()].begin(message.offset)
-            if !passedOver.isEmpty, passedOver[place] {
+            if !skipped.isEmpty, skipped[place] {
                 doneCount += 1
                 leave(message, &done)
                 continue
@@ -385,7 +378,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             case .event(let event, _): events.append(event)
             case .undecodable(let message, let error):
                 // They have a lane of their own, where nothing else is.
-                await putAside(
+                await sendToDeadLetters(
                     work, DeadLetter(event: nil, message: message, error: error, attempts: 0), isolating: true)
                 return
             }
@@ -415,10 +408,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             retryCounter.increment()
             postpone(work, for: delay)
         case .wait: postpone(work, for: options.retries.delay(after: attempts))
-        case .passOver: finish(work)
+        case .skip: finish(work)
         case .deadLetter:
             logger.error("handling an event failed, it is put aside", metadata: metadata)
-            await putAside(
+            await sendToDeadLetters(
                 work, DeadLetter(event: event, message: nil, error: error, attempts: attempts), isolating: false)
         case .stop:
             logger.error("handling an event failed, the consumer stops", metadata: metadata)
@@ -426,7 +419,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
     }
 
-    private func putAside(_ work: Lanes.Work, _ letter: DeadLetter<Payload>, isolating: Bool) async {
+    private func sendToDeadLetters(_ work: Lanes.Work, _ letter: DeadLetter<Payload>, isolating: Bool) async {
         if isolating, work.entries.count > 1 { return lanesChanged { $0.isolate(work.lane) } }
         do {
             try await handler.deadLetter(letter)

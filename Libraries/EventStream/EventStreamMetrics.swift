@@ -16,13 +16,6 @@ enum EventStreamMetrics {
     /// Events put aside.
     static let deadLetters = MetricFamily<Counter>(
         label: "event_stream_dead_letters_total", help: "Events put aside.", dimensions: ["topic", "group"])
-    /// Events read from Postgres because the topic did not bring them.
-    static let repaired = MetricFamily<Counter>(
-        label: "event_stream_repaired_total", help: "Events that the topic did not bring.", dimensions: ["group"])
-    /// Partitions whose changes go by until older ones have been read from Postgres.
-    static let behind = MetricFamily<Gauge>(
-        label: "event_stream_behind_partitions", help: "Partitions of apps whose changes are read from Postgres.",
-        dimensions: ["group"])
     /// Messages that came, by whatever kind of reader. A topic is there as soon as somebody reads it.
     static let read = MetricFamily<Counter>(
         label: "event_stream_read_total", help: "Messages that came from the broker.", dimensions: ["topic"])

@@ -1,4 +1,4 @@
-import DocumentModel
+public import DocumentModel
 import Postgres
 
 /// What a consumer has handled, in Postgres: what it writes for an event commits together with the event's claim, so that a
@@ -7,24 +7,6 @@ import Postgres
 /// Claim just before the commit, after the documents' and partitions' locks: the claim of a revision locks one row per consumer and
 /// partition until the transaction ends. When nothing of the claim is fresh, somebody else did it: roll back.
 public struct HandledEvents: Sendable {
-    /// A partition of an app.
-    public struct PartitionKey: Hashable, Comparable, Sendable {
-        /// The app.
-        @ExactText public var app: String
-        /// The partition within it.
-        public var partition: Partition
-
-        /// Names a partition.
-        public init(app: String, partition: Partition) {
-            self.app = app
-            self.partition = partition
-        }
-
-        public static func < (a: Self, b: Self) -> Bool {
-            (a._app, ExactText(a.partition.text)) < (b._app, ExactText(b.partition.text))
-        }
-    }
-
     /// How far a consumer has come in a partition.
     public struct Progress: Hashable, Sendable {
         /// Every revision number up to it is handled.
@@ -44,7 +26,8 @@ public struct HandledEvents: Sendable {
         /// Whether this number is handled.
         public func contains(_ number: Int64) -> Bool { number <= watermark || above.contains(number) }
 
-        static let none = Progress(watermark: 0, above: [])
+        /// Nothing is handled.
+        public static let none = Progress(watermark: 0, above: [])
     }
 
     /// The tables; to be applied by whoever uses them.

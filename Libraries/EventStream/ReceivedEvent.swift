@@ -63,7 +63,7 @@ public enum FailureDecision: Sendable {
     /// As ``retry``, where nothing is wrong: what the event needs may be on its way.
     case wait
     /// It has no effect any more, and counts as handled.
-    case passOver
+    case skip
     /// It goes to `deadLetter`, and the lane goes on.
     case deadLetter
     /// The consumer ends with the error; nothing is lost, and after a restart it begins with this event.
@@ -88,7 +88,7 @@ public protocol EventHandler<Payload>: Sendable {
 
     /// Which messages of a batch, in their order, have no effect, as far as their keys and headers say: they count as handled, and
     /// nobody decodes them. Empty for none, which is the default.
-    func passedOver(_ messages: [KafkaMessage]) async -> [Bool]
+    func skipped(_ messages: [KafkaMessage]) async -> [Bool]
 
     /// Handles events of one lane: all of them or, throwing, none. Has to bear an event twice: claim it (`HandledEvents`) in the
     /// transaction of its effect.
@@ -111,7 +111,7 @@ extension EventHandler {
 
     public func member(of event: ReceivedEvent<Payload>) -> String? { nil }
 
-    public func passedOver(_ messages: [KafkaMessage]) async -> [Bool] { [] }
+    public func skipped(_ messages: [KafkaMessage]) async -> [Bool] { [] }
 
     public func decide(_ error: any Error, on event: ReceivedEvent<Payload>, attempts: Int) async -> FailureDecision {
         TransientErrors.contains(error) || attempts < 5 ? .retry : .deadLetter

@@ -1,3 +1,5 @@
+import EventLoop
+
 /// How a consumer reads.
 public struct KafkaConsumerOptions: Sendable {
     /// Where to begin when the wanted offset is not there: never committed, or no longer kept.
@@ -42,7 +44,7 @@ public struct KafkaConsumerOptions: Sendable {
     }
 
     package func settings(for configuration: KafkaConfiguration) -> [String: String] {
-        let heartbeat = max(100, min(3_000, sessionTimeout.milliseconds / 4))
+        let heartbeat = max(100, min(3_000, sessionTimeout.wholeMilliseconds / 4))
         var settings = [
             // librdkafka wants a group even for partitions that are assigned by hand; nothing is committed to this one.
             "group.id": group ?? "\(configuration.clientID).ungrouped",
@@ -51,12 +53,12 @@ public struct KafkaConsumerOptions: Sendable {
             // Offsets are stored when an event's effect is, and committed from there.
             "enable.auto.offset.store": "false",
             "enable.auto.commit": group == nil ? "false" : "true",
-            "auto.commit.interval.ms": "\(commitInterval.milliseconds)",
-            "session.timeout.ms": "\(sessionTimeout.milliseconds)",
+            "auto.commit.interval.ms": "\(commitInterval.wholeMilliseconds)",
+            "session.timeout.ms": "\(sessionTimeout.wholeMilliseconds)",
             "heartbeat.interval.ms": "\(heartbeat)",
             // A commit that was on its way to a broker that died is waited for before partitions are taken again; librdkafka would
             // wait for a minute. After the session's end the coordinator refuses it anyway.
-            "socket.timeout.ms": "\(max(3_000, sessionTimeout.milliseconds))",
+            "socket.timeout.ms": "\(max(3_000, sessionTimeout.wholeMilliseconds))",
             "queued.max.messages.kbytes": "\(max(1, prefetchBytes >> 10))",
             "fetch.wait.max.ms": "\(fetchWait)",
             "enable.partition.eof": reportsEnds ? "true" : "false",

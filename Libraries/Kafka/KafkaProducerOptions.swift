@@ -1,3 +1,5 @@
+import EventLoop
+
 /// How a producer sends.
 public struct KafkaProducerOptions: Sendable {
     /// - `linger` (duration, optional, default: 0 ms, range: 0-900 s): How long a message may wait for others to share a request.
@@ -33,20 +35,12 @@ public struct KafkaProducerOptions: Sendable {
             "acks": "all",
             // Kafka's own clients place keys so, and the placement is part of the topics' contract.
             "partitioner": "murmur2_random",
-            "linger.ms": "\(linger.milliseconds)",
+            "linger.ms": "\(linger.wholeMilliseconds)",
             "queue.buffering.max.messages": "\(queueLimit)",
             "queue.buffering.max.kbytes": "\(max(1, queueBytes >> 10))",
             "message.max.bytes": "\(messageBytes)",
-            "message.timeout.ms": "\(deliveryTimeout.milliseconds)",
+            "message.timeout.ms": "\(deliveryTimeout.wholeMilliseconds)",
             "compression.codec": compression,
         ]
-    }
-}
-
-extension Duration {
-    /// Whole milliseconds, rounded down; durations beyond 2^53 ms are cut.
-    var milliseconds: Int64 {
-        let (seconds, attoseconds) = components
-        return min(max(seconds, -(1 << 43)), 1 << 43) * 1000 + attoseconds / 1_000_000_000_000_000
     }
 }

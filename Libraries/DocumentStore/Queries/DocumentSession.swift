@@ -55,7 +55,7 @@ public actor DocumentSession {
         if isPrepared { return [] }
         isPrepared = true
         var statements = [
-            PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.milliseconds)ms")])
+            PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.limitMilliseconds)ms")])
         ]
         if let statement = limit.statement { statements.append(statement) }
         if flushes {
@@ -63,7 +63,7 @@ public actor DocumentSession {
             statements.append(
                 PostgresStatement(
                     "select set_config('idle_in_transaction_session_timeout', $1, true)",
-                    [.text("\(lifetime.milliseconds)ms")]))
+                    [.text("\(lifetime.limitMilliseconds)ms")]))
         }
         return statements
     }

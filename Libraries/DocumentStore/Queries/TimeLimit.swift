@@ -34,7 +34,7 @@ package struct TimeLimit: Sendable {
     var isNone: Bool { deadline == nil }
 
     /// What is left, for an operation within this one; `nil` without a limit.
-    var milliseconds: Int? { deadline.map { Int(max($0 - ContinuousClock.now, .milliseconds(1)).milliseconds) } }
+    var milliseconds: Int? { deadline.map { Int(($0 - ContinuousClock.now).limitMilliseconds) } }
 
     /// Ends the transaction's later statements at the limit; `nil` without one.
     var statement: PostgresStatement? {

@@ -61,7 +61,7 @@ struct UnlockedUpdate {
                 .int(Int64(revision.epoch)), .int(revision.number), .text(change.partition.text),
                 .text(StoredClocks.write(current.stored.clocks, ordinal: change.ordinal)), .utf8(current.body),
                 .utf8(plain), .text(change.operation.rawValue),
-                .text("\(DocumentStore.lockTimeout.milliseconds)ms"),
+                .text("\(DocumentStore.lockTimeout.limitMilliseconds)ms"),
             ])
     }
 }

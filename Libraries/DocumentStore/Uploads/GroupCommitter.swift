@@ -76,7 +76,7 @@ public final class GroupCommitter: Service {
     ///   mended, while others go on), or what Postgres threw: then the outcome may be
     ///   unknown, and sending the changeset again is right.
     nonisolated(nonsending) public func commit(_ upload: Upload, app: String) async throws -> UploadResult {
-        let partition = RelayPartition(app: app, partition: upload.partition.text)
+        let partition = PartitionKey(app: app, partition: upload.partition)
         let lane = Lane(app: app, number: partition.shard(of: limits.lanes))
         return try await withCheckedThrowingContinuation { continuation in
             let waiting = Waiting(

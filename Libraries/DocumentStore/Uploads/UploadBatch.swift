@@ -1,4 +1,5 @@
 import DocumentModel
+import EventLoop
 import Glibc
 import Postgres
 import QueryLanguage
@@ -39,7 +40,7 @@ struct UploadBatch {
         let app = PostgresValue.text(storage.app)
         let results = try await transaction.pipeline(
             [
-                PostgresStatement(CommitSQL.begin, [.text("\(lockTimeout.milliseconds)ms")]),
+                PostgresStatement(CommitSQL.begin, [.text("\(lockTimeout.limitMilliseconds)ms")]),
                 PostgresStatement(
                     UploadSQL.counters,
                     [
@@ -172,10 +173,8 @@ extension UploadDecision {
 }
 
 extension Duration {
-    /// Whole milliseconds, at least 1.
-    var milliseconds: Int64 {
-        max(components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000, 1)
-    }
+    /// Whole milliseconds, at least 1, since Postgres takes a limit of 0 for none.
+    var limitMilliseconds: Int64 { max(wholeMilliseconds, 1) }
 }
 
 extension CommittedHead {

@@ -1,8 +1,9 @@
+import EventLoop
 private import Crdkafka
 
 extension Duration {
     /// Milliseconds as librdkafka takes them.
-    var nativeMilliseconds: Int32 { Int32(clamping: milliseconds) }
+    var nativeMilliseconds: Int32 { Int32(clamping: wholeMilliseconds) }
 }
 
 /// Asks the brokers about topics.

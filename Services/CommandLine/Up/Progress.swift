@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 
 /// What the tool says while it works, on standard error: what it prints on standard output is an answer.
@@ -25,7 +26,7 @@ enum Progress {
     private static func text(_ text: String) { text.withCString { _ = write(2, $0, strlen($0)) } }
 
     static func text(_ duration: Duration) -> String {
-        let milliseconds = duration.components.seconds * 1000 + duration.components.attoseconds / 1_000_000_000_000_000
+        let milliseconds = duration.wholeMilliseconds
         return milliseconds < 1000 ? "\(milliseconds) ms" : "\(milliseconds / 1000).\(milliseconds % 1000 / 100) s"
     }
 }

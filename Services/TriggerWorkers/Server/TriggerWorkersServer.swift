@@ -1,3 +1,4 @@
+import ChangeStream
 import DocumentStore
 import EventLoop
 import EventStream

@@ -46,9 +46,10 @@ struct LayerTests {
         }
     }
 
-    /// The modules that a library's files import.
-    private static func imports(of library: String) throws -> Set<String> {
-        let folder = root.appending(path: "Libraries/\(library)")
+    /// The modules that the files of a folder import.
+    /// - Parameter path: The folder, from the root of the repository.
+    private static func imports(in path: String) throws -> Set<String> {
+        let folder = root.appending(path: path)
         let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
         var modules: Set<String> = []
         while let file = files?.nextObject() as? URL {
@@ -66,13 +67,26 @@ struct LayerTests {
         return modules
     }
 
-    /// The names of a library's dependencies in `Package.swift`.
-    private static func declared(_ library: String, in package: String) throws -> Set<String> {
-        let declaration = #/library\(\s*"([A-Za-z]+)"(?:,\s*\[((?:[^\[\]]|\[[^\[\]]*\])*)\])?/#
-        let match = package.matches(of: declaration).first { $0.1 == library }
-        let list = try #require(match, "\(library) isn't in Package.swift").2 ?? ""
-        // Platforms of a condition begin with a dot.
-        return Set(list.matches(of: #/"([A-Za-z0-9]+)"/#).map { String($0.1) })
+    /// A target of ours in `Package.swift`, with Swift files of its own.
+    private struct Target {
+        let folder: String
+        let dependencies: Set<String>
+    }
+
+    /// The targets that `Package.swift` declares by its functions: libraries, services and tests.
+    private static func targets() throws -> [Target] {
+        let list = #"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]"#
+        let package = try text("Package.swift")
+        func found(_ pattern: String, _ folder: (Regex<AnyRegexOutput>.Match) -> String) throws -> [Target] {
+            try package.matches(of: Regex(pattern + "(?:,\\s*\(list))?")).map { match in
+                let names = (match.output.last?.substring ?? "").matches(of: #/"([A-Za-z0-9]+)"/#)
+                // Platforms of a condition begin with a dot.
+                return Target(folder: folder(match), dependencies: Set(names.map { String($0.1) }))
+            }
+        }
+        return try found(#"\blibrary\(\s*"([A-Za-z]+)""#) { "Libraries/\($0[1].substring!)" }
+            + found(#"service\(\s*"([A-Za-z]+)", executable: "[a-z-]+""#) { "Services/\($0[1].substring!)/Server" }
+            + found(#"tests\(\s*"([A-Za-z]+)", "([A-Za-z]+)""#) { "Tests/\($0[1].substring!)/\($0[2].substring!)" }
     }
 
     @Test func `libraries import what their layer may`() throws {
@@ -84,7 +98,7 @@ struct LayerTests {
         }
         for layer in layers {
             for (index, library) in layer.libraries.enumerated() {
-                for module in try Self.imports(of: library) {
+                for module in try Self.imports(in: "Libraries/\(library)") {
                     guard let other = place[module] else { continue }
                     let isAllowed =
                         switch layer.number {
@@ -98,19 +112,19 @@ struct LayerTests {
         }
     }
 
-    @Test func `a library declares what it imports, and nothing else`() throws {
-        let package = try Self.text("Package.swift")
-        let libraries = try Self.layers().flatMap(\.libraries)
+    @Test func `a target declares what it imports, and nothing else`() throws {
+        let targets = try Self.targets()
+        let known = targets.reduce(into: Set<String>()) { $0.formUnion($1.dependencies) }
+        #expect(targets.count { $0.folder.hasPrefix("Libraries/") } == (try Self.layers().flatMap(\.libraries).count))
+        #expect(targets.count { $0.folder.hasPrefix("Services/") } >= 5)
+        #expect(targets.count { $0.folder.hasPrefix("Tests/") } > 30)
         // An object that stands before a function of libc is linked, and has nothing to import.
-        let linked: [String: Set<String>] = ["Kafka": ["CKafkaWait"]]
-        for library in libraries {
-            let ours = try Self.imports(of: library).filter { module in
-                libraries.contains(module)
-                    || FileManager.default.fileExists(
-                        atPath: Self.root.appending(path: "Libraries/C/\(module)").path)
-            }
-            let declared = try Self.declared(library, in: package).subtracting(linked[library] ?? [])
-            #expect(declared == ours, "\(library): \(declared.symmetricDifference(ours).sorted())")
+        let linked = ["Libraries/Kafka": "CKafkaWait"]
+        for target in targets {
+            var imported = try Self.imports(in: target.folder).intersection(known)
+            if let name = linked[target.folder] { imported.insert(name) }
+            let difference = target.dependencies.symmetricDifference(imported)
+            #expect(difference.isEmpty, "\(target.folder): \(difference.sorted())")
         }
     }
 

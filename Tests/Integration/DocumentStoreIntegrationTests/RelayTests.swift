@@ -1,3 +1,4 @@
+import ChangeStream
 import DocumentModel
 import DocumentStore
 import EventStream
@@ -151,7 +152,7 @@ struct RelayTests {
             }
             let first = try await history.heads(after: nil, limit: 2)
             #expect(first.map(\.partition) == [.conversation("1"), .conversation("2")])
-            let key = HandledEvents.PartitionKey(app: StoreFixture.app, partition: .conversation("2"))
+            let key = PartitionKey(app: StoreFixture.app, partition: .conversation("2"))
             let rest = try await history.heads(after: key, limit: 10)
             #expect(rest.map(\.partition) == [.conversation("3")])
             let lost = try await history.changes(key, after: 1, limit: 10)

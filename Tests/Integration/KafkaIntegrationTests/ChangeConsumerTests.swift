@@ -1,3 +1,4 @@
+import ChangeStream
 import DocumentModel
 import EventLoop
 import EventStream
@@ -15,8 +16,8 @@ final class MemoryGapSource: GapSource {
 
     init(_ rows: [ChangeEvent]) { self.rows = rows }
 
-    func heads(after key: HandledEvents.PartitionKey?, limit: Int) async throws -> [PartitionHead] {
-        Dictionary(grouping: rows) { HandledEvents.PartitionKey(app: $0.app, partition: $0.partition) }
+    func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
+        Dictionary(grouping: rows) { PartitionKey(app: $0.app, partition: $0.partition) }
             .filter { entry in key.map { $0 < entry.key } ?? true }
             .sorted { $0.key < $1.key }.prefix(limit)
             .map { key, changes in
@@ -26,7 +27,7 @@ final class MemoryGapSource: GapSource {
             }
     }
 
-    func changes(_ key: HandledEvents.PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent] {
+    func changes(_ key: PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent] {
         Array(
             rows.filter { $0.app == key.app && $0.partition == key.partition && $0.revision.number > number }
                 .sorted { $0.revision < $1.revision }.prefix(limit))
@@ -112,7 +113,7 @@ struct CountingHandler: ChangeHandler {
                 #expect(Set(effects) == Set(rows.map { "\($0.partition)/\($0.revision)" }))
                 #expect(effects.count == 14)
                 let handled = HandledEvents(consumer: "counting")
-                let key = HandledEvents.PartitionKey(app: "a", partition: Partition(text: "s:b"))
+                let key = PartitionKey(app: "a", partition: Partition(text: "s:b"))
                 #expect(try await handled.progress([key], on: client)[key] == .init(watermark: 6, above: []))
             }
         }
@@ -144,7 +145,7 @@ struct CountingHandler: ChangeHandler {
                     try await running
                 }
                 let handled = HandledEvents(consumer: "counting")
-                let key = HandledEvents.PartitionKey(app: "a", partition: Partition(text: "s:a"))
+                let key = PartitionKey(app: "a", partition: Partition(text: "s:a"))
                 try await run { try await handled.progress([key], on: client)[key]?.watermark == 20 }
                 #expect(try await client.query("SELECT revision FROM effects").decode(String.self) == ["s:a/1.7"])
 

@@ -29,7 +29,7 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
 }
 
 @Suite struct HandledEventsTests {
-    private let key = HandledEvents.PartitionKey(app: "a", partition: Partition(text: "s:p"))
+    private let key = PartitionKey(app: "a", partition: Partition(text: "s:p"))
 
     private func claim(_ handled: HandledEvents, _ numbers: [Int64], epoch: Int32 = 1, _ client: PostgresClient)
         async throws
@@ -114,7 +114,7 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
     @Test func `records and skips meet claims`() async throws {
         try await withHandledEvents { (client) async throws in
             let handled = HandledEvents(consumer: "c")
-            let other = HandledEvents.PartitionKey(app: "b", partition: Partition(text: "s:q"))
+            let other = PartitionKey(app: "b", partition: Partition(text: "s:q"))
             try await handled.record(
                 [
                     (key, Revision(epoch: 1, number: 3)), (other, Revision(epoch: 1, number: 1)),

@@ -1,3 +1,4 @@
+import ChangeStream
 import DocumentModel
 import EventLoop
 import EventStream

@@ -1,3 +1,4 @@
+import ChangeStream
 import AccessTokens
 import AppDefinition
 import AppRegistry

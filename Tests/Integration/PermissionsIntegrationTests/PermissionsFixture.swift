@@ -1,3 +1,4 @@
+import ChangeStream
 import AppDefinition
 import AppRegistry
 import DocumentModel

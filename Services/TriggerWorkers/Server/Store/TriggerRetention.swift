@@ -14,7 +14,7 @@ struct TriggerRetention: Service {
     private static let interval = Duration.seconds(3600)
     /// How long lines of functions are kept.
     private static let logs = "7 days"
-    /// Longer than a change is kept (``DocumentStore/HistoryRetention``): after that an event can't come again.
+    /// Longer than a change is kept (`HistoryRetention`): after that an event can't come again.
     private static let events = Duration.seconds(31 * 86_400)
 
     func run() async throws {

@@ -1,9 +1,10 @@
+@testable import ChangeStream
 import DocumentModel
 import EventTopics
 import Kafka
 import Testing
 
-@testable import EventStream
+import EventStream
 
 @Suite struct ChangeNoticesTests {
     private func message(

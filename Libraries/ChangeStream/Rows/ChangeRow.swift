@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import Postgres
 
 /// A row of `partita.changes`, its documents still text.

@@ -1,5 +1,4 @@
 public import DocumentModel
-public import EventStream
 public import EventTopics
 public import Postgres
 
@@ -7,10 +6,10 @@ public import Postgres
 public struct ChangeHistory: GapSource {
     private let client: PostgresClient
 
-    /// - Parameter client: Of a database that ``DocumentStore/migrations`` were applied to.
+    /// - Parameter client: Of a database that `DocumentStore.migrations` were applied to.
     public init(client: PostgresClient) { self.client = client }
 
-    public func heads(after key: HandledEvents.PartitionKey?, limit: Int) async throws -> [PartitionHead] {
+    public func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
         let rows = try await client.query(
             """
             select app, partition, epoch, head from partita.partitions
@@ -27,7 +26,7 @@ public struct ChangeHistory: GapSource {
     }
 
     public func changes(
-        _ key: HandledEvents.PartitionKey, after number: Int64, limit: Int
+        _ key: PartitionKey, after number: Int64, limit: Int
     ) async throws -> [ChangeEvent] {
         let rows = try await client.query(
             """

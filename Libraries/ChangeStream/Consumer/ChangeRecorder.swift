@@ -1,5 +1,6 @@
 import DocumentModel
 import EventLoop
+import EventStream
 import EventTopics
 import Postgres
 
@@ -9,7 +10,7 @@ final class ChangeRecorder: Sendable {
     private let client: PostgresClient
     /// Rings when something is noted that isn't written.
     let notes = Alarm()
-    private let noted = Locked<[(key: HandledEvents.PartitionKey, revision: Revision)]>([])
+    private let noted = Locked<[(key: PartitionKey, revision: Revision)]>([])
 
     init(handled: HandledEvents, client: PostgresClient) {
         self.handled = handled
@@ -24,7 +25,7 @@ final class ChangeRecorder: Sendable {
             })
     }
 
-    func note(_ changes: [(key: HandledEvents.PartitionKey, revision: Revision)]) {
+    func note(_ changes: [(key: PartitionKey, revision: Revision)]) {
         guard !changes.isEmpty else { return }
         noted.withLock { noted in
             noted += changes
@@ -35,7 +36,7 @@ final class ChangeRecorder: Sendable {
     }
 
     /// How far the consumer has come in these partitions, by what is written.
-    func progress(_ keys: [HandledEvents.PartitionKey]) async throws -> [HandledEvents.PartitionKey: HandledEvents
+    func progress(_ keys: [PartitionKey]) async throws -> [PartitionKey: HandledEvents
         .Progress]
     {
         try await handled.progress(keys, on: client)

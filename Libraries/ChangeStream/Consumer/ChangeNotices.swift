@@ -7,14 +7,14 @@ struct ChangeNotices {
     private let messages: [KafkaMessage]
     /// Of each message the place of its partition; `nil` when its key is none.
     private let places: [Int?]
-    let partitions: [HandledEvents.PartitionKey]
+    let partitions: [PartitionKey]
     /// Whose changes there are.
     let apps: Set<ExactText>
 
     init(_ messages: [KafkaMessage]) {
         self.messages = messages
         var known: [[UInt8]: Int?] = [:]
-        var partitions: [HandledEvents.PartitionKey] = []
+        var partitions: [PartitionKey] = []
         places = messages.map { message in
             guard let key = message.key else { return nil }
             if let place = known[key] { return place }
@@ -33,8 +33,8 @@ struct ChangeNotices {
     }
 
     /// The first change of each of these partitions.
-    func firsts(of wanted: Set<HandledEvents.PartitionKey>) -> [HandledEvents.PartitionKey: Revision] {
-        var firsts: [HandledEvents.PartitionKey: Revision] = [:]
+    func firsts(of wanted: Set<PartitionKey>) -> [PartitionKey: Revision] {
+        var firsts: [PartitionKey: Revision] = [:]
         for (index, place) in places.enumerated() {
             guard let place, wanted.contains(partitions[place]), firsts[partitions[place]] == nil else { continue }
             firsts[partitions[place]] = revision(of: messages[index])
@@ -46,9 +46,9 @@ struct ChangeNotices {
     /// contract has to be.
     /// - Parameter isBehind: whether changes of a partition mustn't be handled before older ones.
     func outside(
-        of concerned: ConcernedCollections, isBehind: (HandledEvents.PartitionKey) -> Bool = { _ in false }
-    ) -> (passed: [Bool], changes: [(key: HandledEvents.PartitionKey, revision: Revision)]) {
-        var changes: [(key: HandledEvents.PartitionKey, revision: Revision)] = []
+        of concerned: ConcernedCollections, isBehind: (PartitionKey) -> Bool = { _ in false }
+    ) -> (passed: [Bool], changes: [(key: PartitionKey, revision: Revision)]) {
+        var changes: [(key: PartitionKey, revision: Revision)] = []
         let behind = partitions.map(isBehind)
         let passed = messages.indices.map { index -> Bool in
             guard let place = places[index], !behind[place] else { return false }

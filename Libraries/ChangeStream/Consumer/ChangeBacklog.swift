@@ -1,5 +1,6 @@
 import DocumentModel
 import EventLoop
+import EventStream
 import EventTopics
 
 /// Which partitions are behind: their changes go by unhandled, until those before them have been read from Postgres.
@@ -8,7 +9,7 @@ import EventTopics
 /// older ones are not handled: they went by another process, or this one before it was killed. All that follows goes by too,
 /// so that the order stays.
 final class ChangeBacklog: EventBacklog {
-    typealias Key = HandledEvents.PartitionKey
+    typealias Key = PartitionKey
 
     /// Changes that went by.
     struct Span: Equatable {

@@ -13,7 +13,7 @@ struct RelayState: Sendable {
 
     /// How far a partition is to be marked as published.
     struct Mark: Sendable {
-        var partition: RelayPartition
+        var partition: PartitionKey
         var shard: Int
         var fence: Int64
         var revision: Revision
@@ -21,22 +21,22 @@ struct RelayState: Sendable {
 
     let shards: Int
     private(set) var leases: [Int: Lease] = [:]
-    private var waiting: Set<RelayPartition> = []
-    private var underWay: Set<RelayPartition> = []
+    private var waiting: Set<PartitionKey> = []
+    private var underWay: Set<PartitionKey> = []
     /// Woken while it was under way.
-    private var again: Set<RelayPartition> = []
+    private var again: Set<PartitionKey> = []
     /// The last revision that the broker has, by partition; read from Postgres where it is missing.
-    private var published: [RelayPartition: Revision] = [:]
+    private var published: [PartitionKey: Revision] = [:]
     /// Partitions whose mark in Postgres is behind.
-    private var unmarked: Set<RelayPartition> = []
+    private var unmarked: Set<PartitionKey> = []
     /// Partitions whose head is to be published.
-    private var active: Set<RelayPartition> = []
+    private var active: Set<PartitionKey> = []
     /// How many positions are remembered; beyond it those that are marked in Postgres are forgotten.
     private let remembered = 50_000
 
     init(shards: Int) { self.shards = shards }
 
-    func leads(_ partition: RelayPartition, at now: ContinuousClock.Instant) -> Bool {
+    func leads(_ partition: PartitionKey, at now: ContinuousClock.Instant) -> Bool {
         leases[partition.shard(of: shards)].map { $0.validUntil > now } ?? false
     }
 
@@ -46,7 +46,7 @@ struct RelayState: Sendable {
         let gained = Set(held.keys.filter { leases[$0]?.fence != held[$0]?.fence })
         let kept = leases.keys.filter { held[$0]?.fence == leases[$0]?.fence }
         leases = held
-        let stays = { [shards] (partition: RelayPartition) in kept.contains(partition.shard(of: shards)) }
+        let stays = { [shards] (partition: PartitionKey) in kept.contains(partition.shard(of: shards)) }
         published = published.filter { stays($0.key) }
         unmarked = unmarked.filter(stays)
         waiting = waiting.filter { held[$0.shard(of: shards)] != nil }
@@ -56,7 +56,7 @@ struct RelayState: Sendable {
 
     /// Notes that partitions may have unpublished changes.
     /// - Returns: whether there is something to do.
-    mutating func wake(_ partitions: some Sequence<RelayPartition>) -> Bool {
+    mutating func wake(_ partitions: some Sequence<PartitionKey>) -> Bool {
         for partition in partitions where leases[partition.shard(of: shards)] != nil {
             if underWay.contains(partition) { again.insert(partition) } else { waiting.insert(partition) }
         }
@@ -64,9 +64,9 @@ struct RelayState: Sendable {
     }
 
     /// Takes partitions to be published, with where each has come, if it is known.
-    mutating func next(_ limit: Int, at now: ContinuousClock.Instant) -> [(partition: RelayPartition, after: Revision?)]
+    mutating func next(_ limit: Int, at now: ContinuousClock.Instant) -> [(partition: PartitionKey, after: Revision?)]
     {
-        var taken: [(partition: RelayPartition, after: Revision?)] = []
+        var taken: [(partition: PartitionKey, after: Revision?)] = []
         while taken.count < limit, let partition = waiting.popFirst() {
             guard leads(partition, at: now) else { continue }
             underWay.insert(partition)
@@ -78,8 +78,8 @@ struct RelayState: Sendable {
     /// Notes how far partitions that were taken have come.
     /// - Parameter unfinished: those that have more.
     mutating func finish(
-        _ partitions: [RelayPartition], published positions: [RelayPartition: Revision],
-        unfinished: Set<RelayPartition>
+        _ partitions: [PartitionKey], published positions: [PartitionKey: Revision],
+        unfinished: Set<PartitionKey>
     ) -> Bool {
         for partition in partitions {
             underWay.remove(partition)
@@ -116,7 +116,7 @@ struct RelayState: Sendable {
     }
 
     /// Takes the partitions whose head is to be published.
-    mutating func takeHeads() -> [(partition: RelayPartition, head: Revision)] {
+    mutating func takeHeads() -> [(partition: PartitionKey, head: Revision)] {
         defer { active = [] }
         return active.compactMap { partition in published[partition].map { (partition, $0) } }
     }

@@ -1,8 +1,9 @@
+@testable import ChangeStream
 import DocumentModel
 import EventTopics
 import Testing
 
-@testable import EventStream
+import EventStream
 
 @Suite struct ChangeBacklogTests {
     private let key = ChangeBacklog.Key(app: "a", partition: Partition(text: "s:p"))

@@ -1,4 +1,5 @@
 import DocumentModel
+public import DocumentStore
 public import Logging
 import Metrics
 import Postgres

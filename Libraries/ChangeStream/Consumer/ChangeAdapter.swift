@@ -1,3 +1,5 @@
+import DocumentModel
+import EventStream
 import EventTopics
 import Kafka
 import Logging
@@ -15,7 +17,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     func share(of event: ReceivedEvent<DocumentChangesEvent>) -> String { handler.share(of: event) }
     func member(of event: ReceivedEvent<DocumentChangesEvent>) -> String? { handler.member(of: event) }
 
-    func passedOver(_ messages: [KafkaMessage]) async -> [Bool] {
+    func skipped(_ messages: [KafkaMessage]) async -> [Bool] {
         let notices = ChangeNotices(messages)
         await checkFirsts(notices)
         let concerned: ConcernedCollections
@@ -34,7 +36,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     private func checkFirsts(_ notices: ChangeNotices) async {
         let unchecked = backlog.unchecked(notices.partitions)
         guard !unchecked.isEmpty else { return }
-        var progress: [HandledEvents.PartitionKey: HandledEvents.Progress]?
+        var progress: [PartitionKey: HandledEvents.Progress]?
         do {
             progress = try await recorder.progress(unchecked)
         } catch {
@@ -50,7 +52,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
             case .change: changes.append(event)
             case .head: continue
             case .large(let large):
-                let key = HandledEvents.PartitionKey(app: large.app, partition: large.partition)
+                let key = PartitionKey(app: large.app, partition: large.partition)
                 let found = try await source.changes(key, after: large.revision.number - 1, limit: 1).first
                 // Older than the retention of change rows: nothing can be done for it any more.
                 guard let found, found.revision == large.revision else { continue }

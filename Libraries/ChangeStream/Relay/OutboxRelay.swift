@@ -1,4 +1,5 @@
 import DocumentModel
+public import DocumentStore
 public import EventLoop
 public import EventStream
 import EventTopics
@@ -97,7 +98,7 @@ public final class OutboxRelay: Service {
     /// Publishes until graceful shutdown or cancellation, then gives its leases back.
     public func run() async throws {
         let observation = store.observeCommits { [weak self] app, heads in
-            self?.woken(heads.map { RelayPartition(app: app, partition: $0.partition.text) }) ?? []
+            self?.woken(heads.map { PartitionKey(app: app, partition: $0.partition) }) ?? []
         }
         defer { observation.cancel() }
         let listener = PostgresListener(
@@ -156,7 +157,7 @@ public final class OutboxRelay: Service {
     // MARK: Waking
 
     /// - Returns: the partitions that this relay leads.
-    private func woken(_ partitions: [RelayPartition]) -> Set<RelayPartition> {
+    private func woken(_ partitions: [PartitionKey]) -> Set<PartitionKey> {
         let now = ContinuousClock.now
         let (mine, isDue) = state.withLock { state in
             let mine = Set(partitions.filter { state.leads($0, at: now) })
@@ -169,7 +170,7 @@ public final class OutboxRelay: Service {
     private func follow(_ events: AsyncStream<PostgresListener.Event>) async {
         for await event in events {
             if case .notification(let notification) = event,
-                let partition = RelayPartition(notification: notification.payload)
+                let partition = PartitionKey(notification: notification.payload)
             {
                 _ = woken([partition])
             } else {
@@ -198,10 +199,10 @@ public final class OutboxRelay: Service {
     }
 
     private func wakeAll(_ rows: PostgresRows) throws {
-        var partitions: [RelayPartition] = []
+        var partitions: [PartitionKey] = []
         for row in rows {
             let (app, partition) = try row.decode((String, String).self)
-            partitions.append(RelayPartition(app: app, partition: partition))
+            partitions.append(PartitionKey(app: app, partition: Partition(text: partition)))
         }
         _ = woken(partitions)
     }
@@ -210,7 +211,7 @@ public final class OutboxRelay: Service {
 
     private func renew() async throws {
         let asked = ContinuousClock.now
-        let duration = PostgresValue.int(options.leaseDuration.milliseconds)
+        let duration = PostgresValue.int(options.leaseDuration.wholeMilliseconds)
         let members = try await store.client.query(OutboxSQL.join, [.text(holder), duration])
         let alive = try members.first?.decode(0, as: Int.self) ?? 1
         let share = (options.shards + alive - 1) / alive
@@ -265,9 +266,9 @@ public final class OutboxRelay: Service {
         }
     }
 
-    private func publish(_ partitions: [(partition: RelayPartition, after: Revision?)]) async {
-        var positions: [RelayPartition: Revision] = [:]
-        var unfinished: Set<RelayPartition> = []
+    private func publish(_ partitions: [(partition: PartitionKey, after: Revision?)]) async {
+        var positions: [PartitionKey: Revision] = [:]
+        var unfinished: Set<PartitionKey> = []
         do {
             let rows = try await read(partitions)
             try await send(rows, positions: &positions)
@@ -301,17 +302,17 @@ public final class OutboxRelay: Service {
     }
 
     private func read(
-        _ partitions: [(partition: RelayPartition, after: Revision?)]
-    ) async throws -> [(partition: RelayPartition, rows: [ChangeRow])] {
+        _ partitions: [(partition: PartitionKey, after: Revision?)]
+    ) async throws -> [(partition: PartitionKey, rows: [ChangeRow])] {
         let rows = try await store.client.query(
             OutboxSQL.read,
             [
-                .textArray(partitions.map(\.partition.app.text)),
+                .textArray(partitions.map(\.partition.app)),
                 .textArray(partitions.map(\.partition.partition.text)),
                 .int8Array(partitions.map { $0.after.map { Int64($0.epoch) } }),
                 .int8Array(partitions.map { $0.after?.number }), .int(Int64(options.changesPerPartition)),
             ])
-        var read: [(partition: RelayPartition, rows: [ChangeRow])] = partitions.map { ($0.partition, []) }
+        var read: [(partition: PartitionKey, rows: [ChangeRow])] = partitions.map { ($0.partition, []) }
         for row in rows {
             let place = try row.decode(0, as: Int.self) - 1
             read[place].rows.append(try ChangeRow(row, offset: 1))
@@ -321,10 +322,10 @@ public final class OutboxRelay: Service {
 
     /// Sends what was read, and notes how far each partition has come: up to the first message that the broker doesn't have.
     private func send(
-        _ read: [(partition: RelayPartition, rows: [ChangeRow])], positions: inout [RelayPartition: Revision]
+        _ read: [(partition: PartitionKey, rows: [ChangeRow])], positions: inout [PartitionKey: Revision]
     ) async throws {
         var payloads: [DocumentChangesEvent] = []
-        var places: [RelayPartition] = []
+        var places: [PartitionKey] = []
         for (partition, rows) in read {
             for row in rows {
                 payloads.append(try payload(of: row))
@@ -333,7 +334,7 @@ public final class OutboxRelay: Service {
         }
         if payloads.isEmpty { return }
         let outcome = try await producer.send(payloads)
-        var stopped: Set<RelayPartition> = []
+        var stopped: Set<PartitionKey> = []
         for (place, payload) in payloads.enumerated() {
             if outcome.deliveries[place] == nil { stopped.insert(places[place]) }
             if !stopped.contains(places[place]) { positions[places[place]] = payload.revision }
@@ -362,7 +363,7 @@ public final class OutboxRelay: Service {
             try await store.client.execute(
                 OutboxSQL.mark,
                 [
-                    .text(holder), .textArray(marks.map(\.partition.app.text)),
+                    .text(holder), .textArray(marks.map(\.partition.app)),
                     .textArray(marks.map(\.partition.partition.text)),
                     .int8Array(marks.map { Int64($0.revision.epoch) }), .int8Array(marks.map(\.revision.number)),
                     .int8Array(marks.map { Int64($0.shard) }), .int8Array(marks.map(\.fence)),
@@ -382,7 +383,7 @@ public final class OutboxRelay: Service {
             heads.map { partition, head in
                 DocumentChangesEvent.head(
                     PartitionHead(
-                        app: partition.app.text, partition: Partition(text: partition.partition.text), head: head,
+                        app: partition.app, partition: partition.partition, head: head,
                         time: now))
             })
     }

@@ -1,3 +1,4 @@
+import DocumentModel
 import EventLoop
 import Postgres
 
@@ -5,10 +6,11 @@ import Postgres
 ///
 /// NOTIFY inside a commit would make all commits of the server wait for each other; so it is a statement of its own afterwards, for
 /// all partitions that were committed meanwhile.
-final class CommitNotifier: Sendable {
-    static let channel = "partita_changes"
+public final class CommitNotifier: Sendable {
+    /// The channel of Postgres on which commits are announced, a partition each (`PartitionKey.init(notification:)`).
+    public static let channel = "partita_changes"
     private let client: PostgresClient
-    private let waiting = Locked<Set<RelayPartition>>([])
+    private let waiting = Locked<Set<PartitionKey>>([])
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -17,7 +19,7 @@ final class CommitNotifier: Sendable {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    func announce(_ partitions: some Sequence<RelayPartition>) {
+    func announce(_ partitions: some Sequence<PartitionKey>) {
         // Without a reader they would gather for ever; relays find more than this by sweeping anyway.
         waiting.withLock { if $0.count < 10_000 { $0.formUnion(partitions) } }
         wake.yield()

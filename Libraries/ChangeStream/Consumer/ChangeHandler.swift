@@ -1,4 +1,5 @@
 public import DocumentModel
+public import EventStream
 import EventTopics
 
 /// What a service does with changes of documents.

@@ -1,5 +1,6 @@
 import DocumentModel
 import EventLoop
+public import EventStream
 import EventTopics
 import Kafka
 import Lifecycle
@@ -42,8 +43,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         client = postgres
         handled = HandledEvents(consumer: name)
         recorder = ChangeRecorder(handled: handled, client: postgres)
-        repaired = EventStreamMetrics.repaired[name]
-        behind = EventStreamMetrics.behind[name]
+        repaired = ChangeStreamMetrics.repaired[name]
+        behind = ChangeStreamMetrics.behind[name]
         consumer = EventConsumer(
             pool: pool, group: name, kafka: kafka, options: options,
             handler: ChangeAdapter(
@@ -75,13 +76,13 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     // MARK: Sweeping
 
     private struct Sweep {
-        var heads: [HandledEvents.PartitionKey: Int64] = [:]
+        var heads: [PartitionKey: Int64] = [:]
         var repaired = 0
     }
 
     /// Until cancelled.
     private func sweepRepeatedly() async {
-        var last: [HandledEvents.PartitionKey: Int64]?
+        var last: [PartitionKey: Int64]?
         do {
             try await consumer.waitUntilAssigned()
             while true {
@@ -100,11 +101,11 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         }
     }
 
-    private func sweep(onlyUpTo known: [HandledEvents.PartitionKey: Int64]?) async throws -> Sweep {
+    private func sweep(onlyUpTo known: [PartitionKey: Int64]?) async throws -> Sweep {
         // What was handled without effect is only noted in memory yet.
         await recordNow()
         var sweep = Sweep()
-        var cursor: HandledEvents.PartitionKey?
+        var cursor: PartitionKey?
         while true {
             let page = try await source.heads(after: cursor, limit: 1000)
             try await repair(page, onlyUpTo: known, &sweep)
@@ -114,12 +115,12 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     private func repair(
-        _ heads: [PartitionHead], onlyUpTo known: [HandledEvents.PartitionKey: Int64]?, _ sweep: inout Sweep
+        _ heads: [PartitionHead], onlyUpTo known: [PartitionKey: Int64]?, _ sweep: inout Sweep
     ) async throws {
         let progress = try await handled.progress(
             heads.map { .init(app: $0.app, partition: $0.partition) }, on: client)
         for head in heads {
-            let key = HandledEvents.PartitionKey(app: head.app, partition: head.partition)
+            let key = PartitionKey(app: head.app, partition: head.partition)
             let done = progress[key] ?? .none
             guard done.watermark < head.head.number else { continue }
             sweep.heads[key] = head.head.number
@@ -140,7 +141,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     /// Reads what is not handled of a partition from Postgres, and handles it.
     private func handleMissing(
-        _ key: HandledEvents.PartitionKey, _ done: HandledEvents.Progress, end: Int64, epoch: Int32
+        _ key: PartitionKey, _ done: HandledEvents.Progress, end: Int64, epoch: Int32
     ) async throws -> Int {
         var position = done.watermark
         var count = 0
@@ -163,7 +164,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         return count
     }
 
-    private func skip(_ key: HandledEvents.PartitionKey, to revision: Revision) async throws {
+    private func skip(_ key: PartitionKey, to revision: Revision) async throws {
         logger.warning(
             "changes are no longer kept and are passed over",
             metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "revision": "\(revision)"])
@@ -183,7 +184,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     /// Handles a partition's changes up to the last one that went by.
-    private func catchUp(_ key: HandledEvents.PartitionKey, _ span: ChangeBacklog.Span) async {
+    private func catchUp(_ key: PartitionKey, _ span: ChangeBacklog.Span) async {
         let topicKey = DocumentChangesEvent.key(app: key.app, partition: key.partition)
         do {
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
