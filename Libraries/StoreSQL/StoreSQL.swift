@@ -8,7 +8,7 @@ public import Postgres
 public enum StoreSQL {
     public static let migrations = Migrations(
         owner: "document-store",
-        files: [(1, "tables", PackageResources._001_tables_sql)],
+        files: [(1, "tables", PackageResources._001_tables_sql), (2, "leases", PackageResources._002_leases_sql)],
         // A function of the language SQL stands behind what it calls.
         functions: [
             ("epochs", PackageResources.epochs_sql),

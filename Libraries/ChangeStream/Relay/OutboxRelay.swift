@@ -3,7 +3,6 @@ public import DocumentStore
 public import EventLoop
 public import EventStream
 import EventTopics
-import Foundation
 public import Lifecycle
 public import Logging
 import Metrics
@@ -55,7 +54,7 @@ public final class OutboxRelay: Service {
     let store: DocumentStore
     let producer: EventProducer
     let options: Options
-    let holder = UUID().uuidString
+    private let leases: WorkLeases
     let logger: Logger
     private let loop: EventLoop
     private let state: Locked<RelayState>
@@ -85,6 +84,7 @@ public final class OutboxRelay: Service {
         self.loop = loop
         self.options = options
         self.logger = logger
+        leases = WorkLeases("document-changes", count: options.shards, client: store.client)
         state = Locked(RelayState(shards: options.shards))
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -128,7 +128,7 @@ public final class OutboxRelay: Service {
     private func leave() async {
         do {
             try await mark()
-            try await store.client.execute(OutboxSQL.leave, [.text(holder)])
+            try await leases.release()
         } catch {
             logger.debug("leases were not given back; they expire", metadata: ["error": "\(error)"])
         }
@@ -211,15 +211,8 @@ public final class OutboxRelay: Service {
 
     private func renew() async throws {
         let asked = ContinuousClock.now
-        let duration = PostgresValue.int(options.leaseDuration.wholeMilliseconds)
-        let members = try await store.client.query(OutboxSQL.join, [.text(holder), duration])
-        let alive = try members.first?.decode(0, as: Int.self) ?? 1
-        let share = (options.shards + alive - 1) / alive
-        let rows = try await store.client.query(
-            OutboxSQL.lease, [.text(holder), duration, .int(Int64(options.shards)), .int(Int64(share))])
         var held: [Int: RelayState.Lease] = [:]
-        for row in rows {
-            let (shard, fence) = try row.decode((Int, Int64).self)
+        for (shard, fence) in try await leases.acquire(for: options.leaseDuration) {
             // Less than Postgres counts, since clocks don't run alike.
             held[shard] = .init(fence: fence, validUntil: asked + options.leaseDuration * 0.8)
         }
@@ -363,10 +356,10 @@ public final class OutboxRelay: Service {
             try await store.client.execute(
                 OutboxSQL.mark,
                 [
-                    .text(holder), .textArray(marks.map(\.partition.app)),
+                    .text(leases.holder), .textArray(marks.map(\.partition.app)),
                     .textArray(marks.map(\.partition.partition.text)),
                     .int8Array(marks.map { Int64($0.revision.epoch) }), .int8Array(marks.map(\.revision.number)),
-                    .int8Array(marks.map { Int64($0.shard) }), .int8Array(marks.map(\.fence)),
+                    .int8Array(marks.map { Int64($0.shard) }), .int8Array(marks.map(\.fence)), .text(leases.name),
                 ])
         } catch {
             state.withLock { $0.giveBack(marks) }

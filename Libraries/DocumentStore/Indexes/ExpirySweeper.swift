@@ -14,7 +14,7 @@ public final class ExpirySweeper: Service {
     private let store: DocumentStore
     private let interval: Duration
     private let logger: Logger
-    private let holder = ObjectId().hexString
+    private let leases: WorkLeases
     private let expired = Counter(
         label: "document_store_expired_documents_total", help: "Documents that were deleted since their date was past.")
 
@@ -25,6 +25,7 @@ public final class ExpirySweeper: Service {
         store: DocumentStore, interval: Duration = .seconds(60), logger: Logger = Logger(label: "expiry-sweeper")
     ) {
         self.store = store
+        leases = WorkLeases("expiry", client: store.client)
         self.interval = interval
         self.logger = logger
     }
@@ -52,7 +53,7 @@ public final class ExpirySweeper: Service {
         var total = 0
         for index in try await indexes() {
             // Taken anew for each index; a batch that comes too late is rolled back.
-            guard let fence = try await lease() else { return total }
+            guard let fence = try await leases.acquire(for: .seconds(60))[0] else { return total }
             var count = 0
             repeat {
                 do {
@@ -90,33 +91,16 @@ public final class ExpirySweeper: Service {
         }
     }
 
-    private func lease() async throws -> Int64? {
-        try await store.client.query(
-            """
-            insert into partita.work_leases as l (name, holder, fence, expires_at)
-            values ('expiry', $1, 1, now() + interval '60 seconds')
-            on conflict (name) do update set holder = excluded.holder, expires_at = excluded.expires_at,
-                fence = case when l.holder = excluded.holder then l.fence else l.fence + 1 end
-            where l.holder = excluded.holder or l.expires_at < now()
-            returning fence
-            """, [.text(holder)]
-        ).first?.decode(0)
-    }
-
     private func delete(_ index: Expiring, fence: Int64) async throws -> Int {
         let now = try await store.client.query("select (extract(epoch from now()) * 1000)::bigint").first?
             .decode(0, as: Int64.self)
         guard let now else { return 0 }
         let target = try await index.collection.target(
             [index.path: ["$lt": .date(now - index.seconds * 1000)]], DeleteOptions())
-        let holder = holder
-        let hook: CommitHook = { transaction in
-            let rows = try await transaction.query(
-                """
-                select from partita.work_leases where name = 'expiry' and holder = $1 and fence = $2 and expires_at > now()
-                for share
-                """, [.text(holder), .int(fence)])
-            if rows.count == 0 { throw DocumentStoreError(.conflict, "another process sweeps now") }
+        let hook: CommitHook = { [leases] transaction in
+            guard try await leases.isHeld(fence: fence, in: transaction) else {
+                throw DocumentStoreError(.conflict, "another process sweeps now")
+            }
         }
         return try await index.collection.write(beforeCommit: hook) { session in
             let (keys, _) = try await session.lockMatches(of: target, after: nil, limit: Self.batch)

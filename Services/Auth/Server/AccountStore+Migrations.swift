@@ -8,5 +8,6 @@ extension AccountStore {
             (1, "accounts", PackageResources._001_accounts_sql),
             (2, "session-origins", PackageResources._002_session_origins_sql),
             (3, "keys-of-keys", PackageResources._003_keys_of_keys_sql),
+            (4, "one-lease", PackageResources._004_one_lease_sql),
         ])
 }

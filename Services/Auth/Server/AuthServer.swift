@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import EventLoop
 import Functions
 import HTTPClient
@@ -47,7 +48,9 @@ public enum AuthServer {
         // Without keys no gateway that starts can let anybody in.
         engines.ownTopics { keys.publishAgain() }
         let relay = AuthEventRelay(
-            store: store, producer: engines.events, owner: engines.instance, clock: clock, metrics: metrics,
+            store: store, producer: engines.events,
+            leases: WorkLeases("auth-events", holder: engines.instance, client: engines.postgres), clock: clock,
+            metrics: metrics,
             logger: logger)
         let hasher = PasswordHasher(
             threads: configuration.passwordThreads,

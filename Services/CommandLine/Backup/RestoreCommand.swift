@@ -128,15 +128,15 @@ enum RestoreCommand {
 
     /// Numbers go on in a new epoch, so that what devices and topics have of the time after the backup counts for nothing. It is one
     /// that never was before, neither in what is replaced nor, as the clock has it, on a machine that is lost: a device could take what
-    /// was written in the one for what was written in the other. Who led the relay then doesn't now.
+    /// was written in the one for what was written in the other. Who held leases then doesn't now.
     private static func epilogue(_ former: Int64) -> String {
         """
         select partita.current_epoch();
         insert into partita.epochs (epoch, system_identifier, timeline, reason)
         select greatest(epoch + 1, \(former) + 1, (extract(epoch from now()) / 10)::int), system_identifier, timeline, 'restored'
         from partita.epochs order by epoch desc limit 1;
-        delete from partita.relay_leases;
-        delete from partita.relay_members;
+        delete from partita.work_leases;
+        delete from partita.work_members;
         """
     }
 }

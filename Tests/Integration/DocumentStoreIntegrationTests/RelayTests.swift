@@ -106,7 +106,7 @@ struct RelayTests {
                 try await eventually("the mark") {
                     try await client.query("select 1 from partita.published where revision = 1").count == 1
                 }
-                try await client.execute("update partita.relay_leases set holder = 'other', fence = fence + 1")
+                try await client.execute("update partita.work_leases set holder = 'other', fence = fence + 1")
                 _ = try await fixture.base.commit(.of(2, [.insert("b", in: partition)], in: partition))
                 try await eventually("the change, which consumers may get twice") {
                     fixture.numbers(in: partition).contains(2)

@@ -1,4 +1,5 @@
 import DocumentModel
+import DocumentStore
 import EventStream
 import EventTopics
 import Lifecycle
@@ -11,7 +12,7 @@ import Logging
 final class AuthEventRelay: Service {
     private let store: AccountStore
     private let producer: EventProducer
-    private let owner: String
+    private let leases: WorkLeases
     private let clock: WallClock
     private let metrics: AuthMetrics
     private let logger: Logger
@@ -20,18 +21,18 @@ final class AuthEventRelay: Service {
     private let pokeContinuation: AsyncStream<Void>.Continuation
 
     private static let batch = 500
-    private static let leaseSeconds = 10
+    private static let lease = Duration.seconds(10)
     /// Published events stay for so long, in milliseconds: for who looks into the database.
     private static let retention: Int64 = 3 * 86_400_000
 
     init(
-        store: AccountStore, producer: EventProducer, owner: String, clock: WallClock, metrics: AuthMetrics,
+        store: AccountStore, producer: EventProducer, leases: WorkLeases, clock: WallClock, metrics: AuthMetrics,
         logger: Logger,
         pollInterval: Duration = .seconds(1)
     ) {
         self.store = store
         self.producer = producer
-        self.owner = owner
+        self.leases = leases
         self.clock = clock
         self.metrics = metrics
         self.logger = logger
@@ -90,7 +91,7 @@ final class AuthEventRelay: Service {
 
     /// - Returns: how many events left.
     private func relayBatch() async throws -> Int {
-        guard try await store.tables.takeRelayLease(owner: owner, seconds: Self.leaseSeconds) else { return 0 }
+        guard try await !leases.acquire(for: Self.lease).isEmpty else { return 0 }
         let waiting = try await store.tables.waitingEvents(limit: Self.batch)
         guard !waiting.isEmpty else { return 0 }
         let outcome = try await producer.send(waiting.map(\.event))
@@ -106,7 +107,7 @@ final class AuthEventRelay: Service {
     private func drain() async {
         do {
             _ = try await relayBatch()
-            try await store.tables.releaseRelayLease(owner: owner)
+            try await leases.release()
         } catch {
             logger.info("the outbox stays for the next start", metadata: ["error": "\(error)"])
         }

@@ -15,21 +15,6 @@ extension AccountTables {
             ])
     }
 
-    /// Takes or keeps the relay's lease, so that one process at a time relays.
-    func takeRelayLease(owner: String, seconds: Int) async throws -> Bool {
-        try await sql.execute(
-            """
-            UPDATE partita.auth_relay_lease SET owner = $1, until = now() + make_interval(secs => $2::integer)
-            WHERE owner = $1 OR until < now()
-            """, [.text(owner), .int(Int64(seconds))]) > 0
-    }
-
-    /// Lets go of the lease at the end.
-    func releaseRelayLease(owner: String) async throws {
-        try await sql.execute(
-            "UPDATE partita.auth_relay_lease SET owner = '', until = '-infinity' WHERE owner = $1", [.text(owner)])
-    }
-
     /// The oldest events that haven't left, in order.
     func waitingEvents(limit: Int) async throws -> [(number: Int64, event: AuthEvent)] {
         let rows = try await sql.query(

@@ -1,0 +1,92 @@
+import DocumentModel
+import EventLoop
+public import Postgres
+
+/// Leases in Postgres on work that one process at a time does: one, or several of one name that the processes share evenly.
+///
+/// A lease ends by itself, so a process that was killed or stopped holds up nobody for longer. Each time that a lease changes
+/// hands or had ended its fence grows: what a former holder writes late is told by its fence, when the write asks for it
+/// in its own transaction (``isHeld(_:fence:in:)``).
+public struct WorkLeases: Sendable {
+    /// What the work is called; the same in every process that may do it.
+    public let name: String
+    /// Who asks: another text for each process and start.
+    public let holder: String
+    private let count: Int
+    private let client: PostgresClient
+
+    /// - Parameters:
+    ///   - name: What the work is called.
+    ///   - count: How many leases the work is divided into, at least 1; the same in every process.
+    ///   - holder: Who asks, if it has a name already.
+    ///   - client: Of a database that ``DocumentStore/migrations`` were applied to.
+    public init(_ name: String, count: Int = 1, holder: String = ObjectId().hexString, client: PostgresClient) {
+        self.name = name
+        self.count = max(count, 1)
+        self.holder = holder
+        self.client = client
+    }
+
+    /// Renews what this process holds and takes what nobody holds, up to its share of all who asked lately. What it holds beyond that
+    /// isn't renewed, and so ends.
+    /// - Parameter duration: How long the leases hold from now on by Postgres' clock; renew them well before.
+    /// - Returns: the fence of each lease that is held, by its place (0 up to `count - 1`).
+    public func acquire(for duration: Duration) async throws -> [Int: Int64] {
+        let rows = try await client.query(
+            """
+            with me as (
+                insert into partita.work_members (name, holder, expires_at)
+                select $1, $2, clock_timestamp() + $3::bigint * interval '1 millisecond' where $4::int > 1
+                on conflict (name, holder) do update set expires_at = excluded.expires_at
+            ), gone as (
+                delete from partita.work_members where name = $1 and expires_at < clock_timestamp() - interval '1 minute'
+            ), others as (
+                select count(*)::int as number from partita.work_members
+                where name = $1 and holder <> $2 and expires_at > clock_timestamp()
+            ), share as (
+                select ($4::int + number) / (number + 1) as number from others
+            ), mine as (
+                select place, row_number() over (order by place) as rank from partita.work_leases
+                where name = $1 and holder = $2 and expires_at > clock_timestamp()
+            ), free as (
+                select s as place from generate_series(0, $4::int - 1) s
+                left join partita.work_leases l on l.name = $1 and l.place = s
+                where l.place is null or l.expires_at <= clock_timestamp()
+                order by random()
+                limit greatest((select number from share) - (select count(*) from mine), 0)
+            )
+            insert into partita.work_leases as l (name, place, holder, fence, expires_at)
+            select $1, place, $2, 1, clock_timestamp() + $3::bigint * interval '1 millisecond'
+            from (select place from mine where rank <= (select number from share) union all select place from free) wanted
+            order by place
+            on conflict (name, place) do update set
+                fence = case when l.holder = excluded.holder and l.expires_at > clock_timestamp() then l.fence else l.fence + 1 end,
+                holder = excluded.holder, expires_at = excluded.expires_at
+            where l.expires_at <= clock_timestamp() or l.holder = excluded.holder
+            returning place, fence
+            """, [.text(name), .text(holder), .int(duration.wholeMilliseconds), .int(Int64(count))])
+        return try Dictionary(uniqueKeysWithValues: rows.decode((Int, Int64).self))
+    }
+
+    /// Whether a lease is still held. It stays so until the transaction ends, since nobody takes it meanwhile.
+    /// - Parameters:
+    ///   - place: The lease.
+    ///   - fence: What ``acquire(for:)`` returned for it.
+    public func isHeld(_ place: Int = 0, fence: Int64, in transaction: some PostgresQuerying) async throws -> Bool {
+        try await transaction.query(
+            """
+            select from partita.work_leases
+            where name = $1 and place = $2 and holder = $3 and fence = $4 and expires_at > clock_timestamp() for share
+            """, [.text(name), .int(Int64(place)), .text(holder), .int(fence)]
+        ).count > 0
+    }
+
+    /// Gives back what this process holds, so that others need not wait for its end.
+    public func release() async throws {
+        try await client.execute(
+            """
+            with gone as (delete from partita.work_members where name = $1 and holder = $2)
+            update partita.work_leases set expires_at = clock_timestamp() where name = $1 and holder = $2
+            """, [.text(name), .text(holder)])
+    }
+}
