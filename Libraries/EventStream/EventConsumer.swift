@@ -410,7 +410,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         case .wait: postpone(work, for: options.retries.delay(after: attempts))
         case .skip: finish(work)
         case .deadLetter:
-            logger.error("handling an event failed, it is put aside", metadata: metadata)
+            logger.error("handling an event failed, it is dead-lettered", metadata: metadata)
             await sendToDeadLetters(
                 work, DeadLetter(event: event, message: nil, error: error, attempts: attempts), isolating: false)
         case .stop:
@@ -426,7 +426,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             deadLetterCounter.increment()
             finish(work)
         } catch {
-            logger.error("an event can't be put aside, it is tried again", metadata: ["error": "\(error)"])
+            logger.error("an event can't be dead-lettered, trying again", metadata: ["error": "\(error)"])
             postpone(work, for: options.retries.delay(after: work.failures + 1))
         }
     }

@@ -13,9 +13,9 @@ enum EventStreamMetrics {
     static let retries = MetricFamily<Counter>(
         label: "event_stream_retries_total", help: "Failed attempts that are made again.",
         dimensions: ["topic", "group"])
-    /// Events put aside.
+    /// Dead-lettered events.
     static let deadLetters = MetricFamily<Counter>(
-        label: "event_stream_dead_letters_total", help: "Events put aside.", dimensions: ["topic", "group"])
+        label: "event_stream_dead_letters_total", help: "Dead-lettered events.", dimensions: ["topic", "group"])
     /// Messages that came, by whatever kind of reader. A topic is there as soon as somebody reads it.
     static let read = MetricFamily<Counter>(
         label: "event_stream_read_total", help: "Messages that came from the broker.", dimensions: ["topic"])

@@ -166,7 +166,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     private func skip(_ key: PartitionKey, to revision: Revision) async throws {
         logger.warning(
-            "changes are no longer kept and are passed over",
+            "changes are no longer kept and are skipped",
             metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "revision": "\(revision)"])
         try await handled.skip(key, to: revision, on: client)
     }
@@ -195,7 +195,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             if done.watermark < span.last.number {
                 let count = try await handleMissing(key, done, end: span.last.number, epoch: span.last.epoch)
                 logger.debug(
-                    "changes that went by are handled",
+                    "deferred changes are handled",
                     metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])
             }
             // What is injected comes back unhandled when the partition went to another member.
@@ -203,7 +203,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             backlog.finish(key, span)
         } catch {
             if !(error is CancellationError) {
-                logger.warning("changes that went by can't be read, tries again", metadata: ["error": "\(error)"])
+                logger.warning("deferred changes can't be read, trying again", metadata: ["error": "\(error)"])
             }
             // Postgres is away, most likely, and shouldn't be asked without a pause. Cancelled: the consumer has ended.
             try? await Task.sleep(for: .seconds(1))

@@ -131,7 +131,7 @@ public final class ShutOut: Service {
             return true
         } catch {
             if !(error is CancellationError) {
-                logger.warning("who is shut out can't be looked up", metadata: ["error": "\(error)"])
+                logger.warning("blocked users and ended sessions can't be read", metadata: ["error": "\(error)"])
             }
             return false
         }

@@ -20,7 +20,7 @@ enum AppDeployCommand {
         options: [
             Command.Option(
                 "repartition",
-                "go on although documents leave the partitions that devices have: their unsent writes there are lost"),
+                "deploy although documents leave the partitions that devices have: unsent writes to them are lost"),
             LocalConfiguration.option,
         ]
     ) { arguments in

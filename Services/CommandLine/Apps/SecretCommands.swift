@@ -35,7 +35,7 @@ enum SecretCommands {
     }
 
     static let list = Command(
-        name: "secret list", summary: "Show which secrets of an app are set, and which it names besides",
+        name: "secret list", summary: "Show an app's secrets: which are set, and which are named but not set",
         options: [Command.appOption, Output.option, LocalConfiguration.option]
     ) { arguments in
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in

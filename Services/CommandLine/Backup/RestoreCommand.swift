@@ -9,7 +9,7 @@ import ServiceBootstrap
 /// `partita restore DIRECTORY`.
 enum RestoreCommand {
     static let command = Command(
-        name: "restore", summary: "Put a backup in the place of what the database has; the services must be stopped",
+        name: "restore", summary: "Replace the database's contents with a backup; the services must be stopped",
         parameters: ["DIRECTORY"],
         options: [
             .init(

@@ -5,7 +5,7 @@ import DocumentStore
 enum DocumentsExplainCommand {
     static let command = Command(
         name: "documents explain",
-        summary: "Show how a find or a pipeline is carried out: statements, indexes, plans, and what is left to do",
+        summary: "Show how a find or pipeline runs: statements, indexes, plans, and what runs outside Postgres",
         parameters: [AppDocuments.namespaceParameter, "FILTER?"],
         options: [.init("pipeline", value: "JSON", "of an aggregation, not of a find")]
             + DocumentsFindCommand.findOptions

@@ -6,7 +6,7 @@ enum PartitionAnewCommand {
     static let command = Command(
         name: "partition serve-anew",
         summary:
-            "Let every device take a partition once more from the beginning, or all of an app; their own writes stay",
+            "Make every device download a partition, or all of an app, again from the beginning; pending writes stay",
         parameters: ["VALUE?"],
         options: [Command.appOption, LocalConfiguration.option]
     ) { arguments in

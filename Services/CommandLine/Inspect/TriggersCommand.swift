@@ -10,8 +10,8 @@ enum TriggersCommand {
         name: "triggers", summary: "Show an app's triggers and their dead letters, and replay one",
         options: [
             Command.appOption,
-            .init("failures", "list the events that were put aside"),
-            .init("replay", value: "NUMBER", "offer a dead letter to its trigger again"),
+            .init("failures", "list the dead letters"),
+            .init("replay", value: "NUMBER", "run the trigger again for a dead letter"),
             Output.option, LocalConfiguration.option,
         ]
     ) { arguments in

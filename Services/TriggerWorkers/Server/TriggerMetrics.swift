@@ -4,7 +4,7 @@ import Metrics
 enum TriggerMetrics {
     static let runs = MetricFamily<Counter>(
         label: "trigger_worker_runs_total", help: "Runs of triggers' functions, by outcome.", dimensions: ["outcome"])
-    static let deadLetters = Counter(label: "trigger_worker_dead_letters_total", help: "Events that were put aside.")
+    static let deadLetters = Counter(label: "trigger_worker_dead_letters_total", help: "Dead-lettered events.")
     static let droppedLogLines = Counter(
         label: "trigger_worker_dropped_log_lines_total", help: "Lines of functions' consoles that were not kept.")
     static let expirations = Counter(

@@ -152,7 +152,7 @@ struct TriggerRunner: Sendable {
         attempts: Int
     ) async throws {
         logger.error(
-            "a trigger failed, its event is put aside",
+            "a trigger failed, its event is dead-lettered",
             metadata: [
                 "trigger.name": "\(trigger.name)", "event.id": "\(event.id)", "error.code": "\(error.code)",
                 "attempt": "\(attempts)",

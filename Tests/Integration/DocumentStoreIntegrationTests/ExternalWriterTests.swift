@@ -6,7 +6,7 @@ import SyncEngine
 import Testing
 
 /// Rows that are changed without the library, as with `psql`.
-struct OtherHandsTests {
+struct ExternalWriterTests {
     let partition = Partition.conversation("1")
 
     private func insert(_ json: String, _ fixture: StoreFixture) async throws {
