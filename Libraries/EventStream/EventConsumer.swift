@@ -23,7 +23,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         case undecodable(KafkaMessage, EventTopicsError)
     }
 
-    private typealias Lanes = EventLanes<Item>
+    private typealias Book = ConsumerBook<Item>
+    private typealias Entry = EventLanes<Item>.Entry
+    private typealias Work = EventLanes<Item>.Work
 
     private let configuration: KafkaConfiguration
     private let group: String
@@ -39,14 +41,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private let deadLetterCounter: Counter
 
     private var consumer: KafkaConsumer?
-    private var lanes: Lanes
-    private var trackers: [Int32: OffsetTracker] = [:]
-    private var owned: Set<Int32> = []
-    private var pressure: PartitionPressure
+    private var book: Book
     private var relief: CheckedContinuation<Void, Never>?
     private var partitionCount = 0
-    private var runningOf: [Int32: Int] = [:]
-    private var idleWorkers: [CheckedContinuation<Lanes.Work?, Never>] = []
+    private var idleWorkers: [CheckedContinuation<Work?, Never>] = []
     private var nextDue: ContinuousClock.Instant?
     private var isStopping = false
     private var failure: (any Error)?
@@ -65,10 +63,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         self.options = options
         self.handler = handler
         self.backlog = backlog
-        lanes = Lanes(places: options.concurrency)
+        book = Book(options, canDefer: backlog != nil)
         topic = Payload.topic.fullName(pool: pool)
-        pressure = PartitionPressure(
-            eventLimit: options.pendingEvents, byteLimit: options.pendingBytes, canSpill: backlog != nil)
         let labels = [Payload.topic.name, group]
         lagGauge = EventStreamMetrics.lag.handle(labels)
         readCounter = EventStreamMetrics.read[Payload.topic.name]
@@ -110,7 +106,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             failure = failure ?? error
         }
         // Who injected what wasn't handled any more still waits for it.
-        for entry in lanes.removeAll() { settle(entry) }
+        for entry in book.removeAll() { settle(entry) }
         await consumer.close(deadline: options.drainTimeout)
         self.consumer = nil
         if let failure { throw failure }
@@ -122,7 +118,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
 
     /// Whether events with this key are this member's to handle at the moment.
     public func owns(key: String) -> Bool {
-        partitionCount > 0 && owned.contains(EventKey.partition(of: key.utf8, count: partitionCount))
+        partitionCount > 0 && book.owned.contains(EventKey.partition(of: key.utf8, count: partitionCount))
     }
 
     /// Puts events in their lanes that the topic did not bring, and returns when they are handled, put aside, or no longer this
@@ -132,10 +128,9 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         for event in events where owns(key: event.key) && !isStopping {
             injection.begin()
             let partition = EventKey.partition(of: event.key.utf8, count: partitionCount)
-            lanes.append(
+            book.append(
                 .init(event: .event(event, injection), partition: partition, offset: nil, bytes: 256),
-                to: ExactText(handler.lane(of: event)), of: ExactText(handler.share(of: event)),
-                member: handler.member(of: event).map { ExactText($0) })
+                to: handler.lane(of: event), of: handler.share(of: event), member: handler.member(of: event))
         }
         dispatch()
         await injection.wait()
@@ -147,14 +142,14 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         var nextReport = ContinuousClock.now
         while !isStopping, !Task.isCancelled {
             let now = ContinuousClock.now
-            nextDue = lanes.wake(now: now)
+            nextDue = book.wake(now)
             dispatch()
             guard relievePressure(now) else {
                 await waitForRelief()
                 continue
             }
             // What is in hand may have to be let go of; otherwise only messages make work, and they end the wait.
-            let longest: Duration = trackers.values.contains { $0.count > 0 } ? .seconds(1) : .seconds(5)
+            let longest: Duration = book.uncommitted > 0 ? .seconds(1) : .seconds(5)
             let wait = nextDue.map { min(longest, max(.milliseconds(1), $0 - now)) } ?? longest
             do {
                 // Partitions move within `next` only, and so not before its messages are accepted.
@@ -171,20 +166,20 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             }
         }
         stop()
-        guard await waitUntilIdle(Set(runningOf.keys)) else {
+        guard await waitUntilIdle() else {
             logger.warning("handlers did not finish in time, they are cancelled")
             throw CancellationError()
         }
     }
 
     private func accept(_ messages: [KafkaMessage], skipped: [Bool]) {
-        var done: [Int32: Int64] = [:]
+        var done: Book.Offsets = [:]
         var doneCount = 0
-        for (place, message) in messages.enumerated() where owned.contains(message.partition) {
-            trackers[message.partition, default: OffsetTracker()].begin(message.offset)
+        for (place, message) in messages.enumerated() where book.owned.contains(message.partition) {
+            book.begin(message.offset, of: message.partition)
             if !skipped.isEmpty, skipped[place] {
                 doneCount += 1
-                leave(message, &done)
+                book.leave(message.offset, of: message.partition, &done)
                 continue
             }
             let item: Item
@@ -195,8 +190,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 lane = handler.lane(of: event)
                 share = handler.share(of: event)
                 member = handler.member(of: event)
-                if backlog?.takes(event, isOverBudget: isOverBudget(share)) == true {
-                    leave(message, &done)
+                if backlog?.takes(event, isOverBudget: book.isOverBudget(share)) == true {
+                    book.leave(message.offset, of: message.partition, &done)
                     continue
                 }
             } catch {
@@ -205,29 +200,16 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 share = lane
                 member = nil
             }
-            lanes.append(
+            book.append(
                 .init(
                     event: item, partition: message.partition, offset: message.offset,
-                    bytes: 256 + (message.value?.count ?? 0)), to: ExactText(lane), of: ExactText(share),
-                member: member.map { ExactText($0) })
+                    bytes: 256 + (message.value?.count ?? 0)), to: lane, of: share, member: member)
         }
         noteDone(done, count: doneCount)
         dispatch()
     }
 
-    private func leave(_ message: KafkaMessage, _ next: inout [Int32: Int64]) {
-        if let committable = trackers[message.partition]?.finish(message.offset) {
-            next[message.partition] = committable
-        }
-    }
-
-    private func isOverBudget(_ share: String) -> Bool {
-        let load = lanes.shares[share] ?? .init()
-        return pressure.isOverBudget(.init(events: load.events, bytes: load.bytes, uncommitted: 0))
-    }
-
-    /// - Parameter next: by Kafka partition, the offset to go on with after a restart.
-    private func noteDone(_ next: [Int32: Int64], count: Int) {
+    private func noteDone(_ next: Book.Offsets, count: Int) {
         handledCounter.increment(by: count)
         let offsets = Dictionary(uniqueKeysWithValues: next.map { (topicPartition($0.key), $0.value) })
         attempt { () throws(KafkaError) in try consumer?.storeOffsets(offsets) }
@@ -235,21 +217,13 @@ public actor EventConsumer<Handler: EventHandler>: Service {
 
     /// Whether reading may go on.
     private func relievePressure(_ now: ContinuousClock.Instant) -> Bool {
-        for partition in owned where pressure.mustLetGo(load(partition)) {
-            if let next = trackers[partition]?.letGo() { noteDone([partition: next], count: 0) }
-        }
-        let (pause, mustWait) = pressure.assess(
-            Dictionary(uniqueKeysWithValues: owned.map { ($0, load($0)) }), now: now)
+        let (offsets, pause, mustWait) = book.relieve(now)
+        if !offsets.isEmpty { noteDone(offsets, count: 0) }
         if !pause.isEmpty {
             logger.debug("paused", metadata: ["kafka.partitions": "\(pause)"])
             attempt { () throws(KafkaError) in try consumer?.pause(pause.map(topicPartition)) }
         }
         return !mustWait
-    }
-
-    private func load(_ partition: Int32) -> PartitionPressure.Load {
-        let load = lanes.loads[partition] ?? .init()
-        return .init(events: load.events, bytes: load.bytes, uncommitted: trackers[partition]?.count ?? 0)
     }
 
     /// Returns when a full partition is relieved, a retry is due, or a tenth of a second is over.
@@ -267,14 +241,6 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         relief = nil
     }
 
-    private func finishedSome(of partitions: Set<Int32>) {
-        for partition in partitions {
-            let (wasFull, resume) = pressure.relieved(partition, load(partition))
-            if wasFull { relieve() }
-            if resume { attempt { () throws(KafkaError) in try consumer?.resume([topicPartition(partition)]) } }
-        }
-    }
-
     /// What can't fail while the client is right: if it does, the consumer ends.
     private func attempt(_ body: () throws(KafkaError) -> Void) {
         do { try body() } catch { stop(error) }
@@ -287,10 +253,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private func reportLag(_ consumer: KafkaConsumer) {
         var sum: Int64 = 0
         do {
-            let positions = try consumer.positions(owned.map(topicPartition))
+            let positions = try consumer.positions(book.owned.map(topicPartition))
             for (partition, position) in positions {
                 sum += consumer.lag(partition, from: position) ?? 0
-                sum += Int64(trackers[partition.partition]?.count ?? 0)
+                sum += Int64(book.uncommitted(of: partition.partition))
             }
         } catch {
             logger.debug("the lag is unknown", metadata: ["error": "\(error)"])
@@ -306,7 +272,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         case .assigned(let partitions):
             logger.debug(
                 "partitions assigned", metadata: ["kafka.partitions": "\(partitions.map(\.partition).sorted())"])
-            owned.formUnion(partitions.map(\.partition))
+            book.assign(partitions.map(\.partition))
             do {
                 if let consumer { partitionCount = try await consumer.metadata(topic).partitions.count }
             } catch {
@@ -319,23 +285,21 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             let gone = Set(partitions.map(\.partition))
             logger.debug(
                 "partitions revoked", metadata: ["kafka.partitions": "\(gone.sorted())", "kafka.lost": "\(isLost)"])
-            owned.subtract(gone)
+            let (resume, dropped) = book.revoke(gone)
             backlog?.partitionsMoved()
-            // A pause would outlast the assignment.
-            let paused = pressure.forget(gone)
-            if !paused.isEmpty { attempt { () throws(KafkaError) in try consumer?.resume(paused.map(topicPartition)) } }
-            for entry in lanes.drop(gone) { settle(entry) }
+            if !resume.isEmpty { attempt { () throws(KafkaError) in try consumer?.resume(resume.map(topicPartition)) } }
+            for entry in dropped { settle(entry) }
             if !isLost, await !waitUntilIdle(gone) {
                 logger.warning("partitions go while handlers still have events of them")
             }
-            for partition in gone { trackers[partition] = nil }
+            book.forget(gone)
         }
     }
 
-    /// Waits until no handler has events of these partitions, at most for the drain timeout.
-    private func waitUntilIdle(_ partitions: Set<Int32>) async -> Bool {
+    /// Waits until no handler has events of these partitions, or of any, at most for the drain timeout.
+    private func waitUntilIdle(_ partitions: Set<Int32>? = nil) async -> Bool {
         let end = ContinuousClock.now + options.drainTimeout
-        while partitions.contains(where: { runningOf[$0, default: 0] > 0 }) {
+        while book.isRunning(partitions) {
             guard ContinuousClock.now < end else { return false }
             do { try await Task.sleep(for: .milliseconds(5)) } catch { return false }
         }
@@ -347,31 +311,26 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private func work() async {
         while let work = await nextWork() {
             await process(work)
-            for entry in work.entries { runningOf[entry.partition, default: 0] -= 1 }
-            finishedSome(of: Set(work.entries.map(\.partition)))
+            let (isRelieved, resume) = book.ended(work)
+            if isRelieved { relieve() }
+            if !resume.isEmpty { attempt { () throws(KafkaError) in try consumer?.resume(resume.map(topicPartition)) } }
         }
     }
 
-    private func nextWork() async -> Lanes.Work? {
+    private func nextWork() async -> Work? {
         if isStopping { return nil }
-        if let work = takeWork() { return work }
+        if let work = book.take() { return work }
         return await withCheckedContinuation { idleWorkers.append($0) }
-    }
-
-    private func takeWork() -> Lanes.Work? {
-        guard let work = lanes.take(limit: options.batchLimit) else { return nil }
-        for entry in work.entries { runningOf[entry.partition, default: 0] += 1 }
-        return work
     }
 
     /// Gives ready lanes to workers that wait.
     private func dispatch() {
-        while !isStopping, !idleWorkers.isEmpty, let work = takeWork() {
+        while !isStopping, !idleWorkers.isEmpty, let work = book.take() {
             idleWorkers.removeLast().resume(returning: work)
         }
     }
 
-    private func process(_ work: Lanes.Work) async {
+    private func process(_ work: Work) async {
         var events: [ReceivedEvent<Payload>] = []
         for entry in work.entries {
             switch entry.event {
@@ -389,12 +348,12 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             try await handler.handle(events)
             finish(work)
         } catch {
-            guard events.count == 1, let event = events.first else { return lanesChanged { $0.isolate(work.lane) } }
+            guard events.count == 1, let event = events.first else { return isolate(work) }
             await failed(work, event, error)
         }
     }
 
-    private func failed(_ work: Lanes.Work, _ event: ReceivedEvent<Payload>, _ error: any Error) async {
+    private func failed(_ work: Work, _ event: ReceivedEvent<Payload>, _ error: any Error) async {
         if isStopping, error is CancellationError { return }
         let attempts = work.failures + 1
         var metadata: Logger.Metadata = [
@@ -419,8 +378,8 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
     }
 
-    private func sendToDeadLetters(_ work: Lanes.Work, _ letter: DeadLetter<Payload>, isolating: Bool) async {
-        if isolating, work.entries.count > 1 { return lanesChanged { $0.isolate(work.lane) } }
+    private func sendToDeadLetters(_ work: Work, _ letter: DeadLetter<Payload>, isolating: Bool) async {
+        if isolating, work.entries.count > 1 { return isolate(work) }
         do {
             try await handler.deadLetter(letter)
             deadLetterCounter.increment()
@@ -431,31 +390,26 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         }
     }
 
-    private func finish(_ work: Lanes.Work) {
-        let done = lanes.finish(work.lane)
-        var next: [Int32: Int64] = [:]
-        for entry in done {
-            settle(entry)
-            if let offset = entry.offset, let committable = trackers[entry.partition]?.finish(offset) {
-                next[entry.partition] = committable
-            }
-        }
-        noteDone(next, count: done.count)
+    private func finish(_ work: Work) {
+        let (done, offsets) = book.finish(work)
+        for entry in done { settle(entry) }
+        noteDone(offsets, count: done.count)
         dispatch()
     }
 
-    private func postpone(_ work: Lanes.Work, for delay: Duration) {
+    private func isolate(_ work: Work) {
+        book.isolate(work)
+        dispatch()
+    }
+
+    private func postpone(_ work: Work, for delay: Duration) {
         let instant = ContinuousClock.now + delay
-        lanesChanged { $0.postpone(work.lane, until: instant) }
+        book.postpone(work, until: instant)
+        dispatch()
         if nextDue.map({ instant < $0 }) ?? true { consumer?.wake() }
     }
 
-    private func lanesChanged(_ change: (inout Lanes) -> Void) {
-        change(&lanes)
-        dispatch()
-    }
-
-    private func settle(_ entry: Lanes.Entry) {
+    private func settle(_ entry: Entry) {
         if case .event(_, let injection?) = entry.event { injection.end() }
     }
 
