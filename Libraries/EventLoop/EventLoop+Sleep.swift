@@ -13,7 +13,9 @@ extension EventLoop {
         let sleeper = Sleeper()
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                execute { sleeper.start(on: self, ms: UInt64(duration.wholeMilliseconds)) { continuation.resume(with: $0) } }
+                execute {
+                    sleeper.start(on: self, ms: UInt64(duration.wholeMilliseconds)) { continuation.resume(with: $0) }
+                }
             }
         } onCancel: {
             execute { sleeper.end(with: .failure(CancellationError())) }

@@ -64,8 +64,7 @@ struct RelayState: Sendable {
     }
 
     /// Takes partitions to be published, with where each has come, if it is known.
-    mutating func next(_ limit: Int, at now: ContinuousClock.Instant) -> [(partition: PartitionKey, after: Revision?)]
-    {
+    mutating func next(_ limit: Int, at now: ContinuousClock.Instant) -> [(partition: PartitionKey, after: Revision?)] {
         var taken: [(partition: PartitionKey, after: Revision?)] = []
         while taken.count < limit, let partition = waiting.popFirst() {
             guard leads(partition, at: now) else { continue }

@@ -63,7 +63,8 @@ extension DocumentCollection {
                     clocks: clocks),
                 body: entry.body, operation: .insert, by: stamp, origin: load.origin)
         }
-        let preparation = PostgresStatement(CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.limitMilliseconds)ms")])
+        let preparation = PostgresStatement(
+            CommitSQL.begin, [.text("\(DocumentStore.lockTimeout.limitMilliseconds)ms")])
         let statements = plan.isEmpty ? [] : [preparation, plan.numbering] + plan.statements()
         let result = LoadResult(insertedCount: load.entries.count, failures: load.failures)
         let heads = try await store.client.withTransaction { transaction -> [CommittedHead] in

@@ -1,5 +1,5 @@
-import EventLoop
 private import Crdkafka
+import EventLoop
 
 extension Duration {
     /// Milliseconds as librdkafka takes them.

@@ -77,16 +77,18 @@ struct LayerTests {
     private static func targets() throws -> [Target] {
         let list = #"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]"#
         let package = try text("Package.swift")
-        func found(_ pattern: String, _ folder: (Regex<AnyRegexOutput>.Match) -> String) throws -> [Target] {
+        /// - Parameter folder: The target's, made of what the pattern captures.
+        func found(_ pattern: String, _ folder: ([String]) -> String) throws -> [Target] {
             try package.matches(of: Regex(pattern + "(?:,\\s*\(list))?")).map { match in
-                let names = (match.output.last?.substring ?? "").matches(of: #/"([A-Za-z0-9]+)"/#)
+                let captured = match.output.map { $0.substring.map(String.init) ?? "" }
                 // Platforms of a condition begin with a dot.
-                return Target(folder: folder(match), dependencies: Set(names.map { String($0.1) }))
+                let names = (captured.last ?? "").matches(of: #/"([A-Za-z0-9]+)"/#).map { String($0.1) }
+                return Target(folder: folder(captured), dependencies: Set(names))
             }
         }
-        return try found(#"\blibrary\(\s*"([A-Za-z]+)""#) { "Libraries/\($0[1].substring!)" }
-            + found(#"service\(\s*"([A-Za-z]+)", executable: "[a-z-]+""#) { "Services/\($0[1].substring!)/Server" }
-            + found(#"tests\(\s*"([A-Za-z]+)", "([A-Za-z]+)""#) { "Tests/\($0[1].substring!)/\($0[2].substring!)" }
+        return try found(#"\blibrary\(\s*"([A-Za-z]+)""#) { "Libraries/\($0[1])" }
+            + found(#"service\(\s*"([A-Za-z]+)", executable: "[a-z-]+""#) { "Services/\($0[1])/Server" }
+            + found(#"tests\(\s*"([A-Za-z]+)", "([A-Za-z]+)""#) { "Tests/\($0[1])/\($0[2])" }
     }
 
     @Test func `libraries import what their layer may`() throws {

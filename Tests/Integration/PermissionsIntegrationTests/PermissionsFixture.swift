@@ -1,6 +1,6 @@
-import ChangeStream
 import AppDefinition
 import AppRegistry
+import ChangeStream
 import DocumentModel
 import DocumentStore
 import EventLoop

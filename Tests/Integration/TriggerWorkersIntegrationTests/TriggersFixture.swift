@@ -1,7 +1,7 @@
-import ChangeStream
 import AccessTokens
 import AppDefinition
 import AppRegistry
+import ChangeStream
 import DocumentModel
 import DocumentStore
 import EventLoop

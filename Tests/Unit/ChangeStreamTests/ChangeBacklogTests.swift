@@ -1,9 +1,9 @@
-@testable import ChangeStream
 import DocumentModel
+import EventStream
 import EventTopics
 import Testing
 
-import EventStream
+@testable import ChangeStream
 
 @Suite struct ChangeBacklogTests {
     private let key = ChangeBacklog.Key(app: "a", partition: Partition(text: "s:p"))

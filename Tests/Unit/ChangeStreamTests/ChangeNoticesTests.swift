@@ -1,10 +1,10 @@
-@testable import ChangeStream
 import DocumentModel
+import EventStream
 import EventTopics
 import Kafka
 import Testing
 
-import EventStream
+@testable import ChangeStream
 
 @Suite struct ChangeNoticesTests {
     private func message(
