@@ -1,15 +1,16 @@
 public import EventTopics
 
-/// Events that don't wait in this process: somebody reads them later from where they are kept for good, and injects them.
+/// Events that are deferred instead of waiting in this process: the backlog's owner reads them later from durable storage, and
+/// injects them into the consumer.
 ///
-/// A consumer that has one lets offsets go on under pressure, before the effects: what a crash loses is found in the same place.
+/// A consumer with a backlog advances offsets under pressure, before the effects: what a crash loses is found in the same storage.
 public protocol EventBacklog<Payload>: Sendable {
     associatedtype Payload: EventPayload
 
-    /// Whether an event is left for later.
-    /// - Parameter isOverBudget: whether its share holds too much of what may wait here.
+    /// Returns whether the event is deferred; if so, the backlog has noted it.
+    /// - Parameter isOverBudget: whether the event's share exceeds its part of what may wait in this process.
     func takes(_ event: ReceivedEvent<Payload>, isOverBudget: Bool) -> Bool
 
-    /// Partitions of the topic came or went.
+    /// Called when partitions of the topic were assigned or revoked.
     func partitionsMoved()
 }

@@ -5,14 +5,14 @@ import Lifecycle
 import Logging
 import Metrics
 
-/// Consumes a topic as a member of a group: events of one lane in order, lanes beside each other, offsets committed only after the
+/// Consumes a topic as a member of a group: events of one lane in order, lanes concurrently, offsets committed only after the
 /// effects of everything before them.
 ///
-/// **At least once.** An event comes again after a crash between its effect and its offset's commit, so handlers claim it in
+/// **At least once.** An event is delivered again after a crash between its effect and its offset's commit, so handlers claim it in
 /// the transaction of the effect (`HandledEvents`). **Bounded.** What waits in this process is limited per Kafka partition by
-/// pausing it. **A failure stays in its lane**: it is retried with growing waits while other lanes go on, until the handler decides
-/// to put it aside. Its Kafka partition keeps its offset meanwhile, and is paused once the limit is reached; with an `EventBacklog`,
-/// offsets go on instead, and events of shares that hold too much are left to it.
+/// pausing the partition. **A failure stays in its lane**: the event is retried with growing delays while other lanes go on, until
+/// the handler decides to skip or dead-letter it. Its Kafka partition keeps its offset in the meantime, and is paused once the limit
+/// is reached; with an `EventBacklog`, offsets advance instead, and events of shares that exceed their budget are left to it.
 ///
 /// At a graceful shutdown it stops reading, lets running handlers finish, commits, and leaves the group.
 public actor EventConsumer<Handler: EventHandler>: Service {
@@ -50,10 +50,10 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     private var failure: (any Error)?
     private let assigned = Milestone()
 
-    /// Describes the consumer; `run` starts it.
+    /// Creates the consumer without connecting; ``run()`` starts it.
     /// - Parameters:
-    ///   - group: the consumer group, usually the service's name, to which the pool is added.
-    ///   - backlog: who reads events later that don't wait in this process.
+    ///   - group: the consumer's name, usually the service's; the group's name is `partita.<pool>.<group>`.
+    ///   - backlog: reads later the events that don't wait in this process; `nil` when all of them wait here.
     public init(
         pool: String, group: String, kafka: KafkaConfiguration, options: EventConsumerOptions = EventConsumerOptions(),
         handler: Handler, backlog: (any EventBacklog<Payload>)? = nil, logger: Logger? = nil
@@ -78,7 +78,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
     }
 
     /// Consumes until a graceful shutdown or cancellation.
-    /// - Throws: what a handler decided to stop for, and fatal errors of the client.
+    /// - Throws: the error for which the handler decided to stop, and fatal errors of the Kafka client.
     public func run() async throws {
         let consumer = try KafkaConsumer(
             configuration: configuration,
@@ -97,11 +97,11 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                     try await tasks.waitForAll()
                 }
             } onCancelOrGracefulShutdown: {
-                // Owned by nobody: it sets a flag, and `run` outlasts it.
+                // An unstructured task: it only sets a flag, and `run` outlasts it.
                 Task { await self.stop() }
             }
         } catch is CancellationError where isStopping {
-            // Handlers that did not finish in time were cancelled; their events come again.
+            // Handlers that did not finish in time were cancelled; their events are delivered again.
         } catch {
             failure = failure ?? error
         }
@@ -112,17 +112,17 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         if let failure { throw failure }
     }
 
-    /// Returns when the group has told this member its partitions for the first time.
+    /// Returns when the group has assigned partitions to this member for the first time.
     /// - Throws: `CancellationError`.
     public nonisolated func waitUntilAssigned() async throws { try await assigned.wait() }
 
-    /// Whether events with this key are this member's to handle at the moment.
+    /// Returns whether the partition of events with this key is currently assigned to this member.
     public func owns(key: String) -> Bool {
         partitionCount > 0 && book.owned.contains(EventKey.partition(of: key.utf8, count: partitionCount))
     }
 
-    /// Puts events in their lanes that the topic did not bring, and returns when they are handled, put aside, or no longer this
-    /// member's.
+    /// Adds events that were not received from the topic to their lanes, and returns when they are handled, skipped or dead-lettered, or
+    /// no longer this member's. Events whose partition isn't assigned to this member are ignored.
     public func inject(_ events: [ReceivedEvent<Payload>]) async {
         let injection = Injection()
         for event in events where owns(key: event.key) && !isStopping {
@@ -215,7 +215,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         attempt { () throws(KafkaError) in try consumer?.storeOffsets(offsets) }
     }
 
-    /// Whether reading may go on.
+    /// Pauses full partitions, advances the offsets of those that exceed their limit, and returns whether reading may go on.
     private func relievePressure(_ now: ContinuousClock.Instant) -> Bool {
         let (offsets, pause, mustWait) = book.relieve(now)
         if !offsets.isEmpty { noteDone(offsets, count: 0) }
@@ -276,7 +276,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             do {
                 if let consumer { partitionCount = try await consumer.metadata(topic).partitions.count }
             } catch {
-                // Only repairs need it; the next assignment asks again.
+                // Only `owns` and `inject` need it; the next assignment queries it again.
                 logger.debug("the number of partitions is unknown", metadata: ["error": "\(error)"])
             }
             backlog?.partitionsMoved()
@@ -336,7 +336,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             switch entry.event {
             case .event(let event, _): events.append(event)
             case .undecodable(let message, let error):
-                // They have a lane of their own, where nothing else is.
+                // Undecodable messages have a lane per Kafka partition that contains nothing else.
                 await sendToDeadLetters(
                     work, DeadLetter(event: nil, message: message, error: error, attempts: 0), isolating: true)
                 return

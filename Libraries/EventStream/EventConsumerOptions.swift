@@ -1,13 +1,13 @@
 public import EventLoop
 
-/// How an `EventConsumer` works.
+/// Settings of an `EventConsumer`.
 public struct EventConsumerOptions: Sendable {
     /// - `concurrency` (int, optional, default: 16, range: 1-1000): Lanes that are handled at the same time.
     public var concurrency: Int
-    /// - `batchLimit` (int, optional, default: 100): Events that a handler gets at once at most.
+    /// - `batchLimit` (int, optional, default: 100): The maximum number of events that a handler receives at once.
     public var batchLimit: Int
     /// - `pendingEvents` (int, optional, default: 2000): Events of one Kafka partition that wait in this process; beyond it the
-    ///   partition is paused until half of them are done; for `document-changes`, first changes of apps that hold a quarter of it go by.
+    ///   partition is paused until half of them are done; for `document-changes`, changes of apps that hold a quarter are deferred first.
     public var pendingEvents: Int
     /// - `pendingBytes` (int, optional, default: 8388608): The same in bytes.
     public var pendingBytes: Int
@@ -16,12 +16,12 @@ public struct EventConsumerOptions: Sendable {
     /// - `drainTimeout` (duration, optional, default: 20 s): How long handlers may finish at a shutdown, and when partitions go to
     ///   another member.
     public var drainTimeout: Duration
-    /// - `sessionTimeout` (duration, optional, default: 6 s): After this long without a sign of life others get the partitions.
+    /// - `sessionTimeout` (duration, optional, default: 6 s): After this long without a heartbeat, other members get the partitions.
     public var sessionTimeout: Duration
     /// - `instanceID` (string, optional, default: none): A name that survives restarts (static membership).
     public var instanceID: String?
 
-    /// The defaults, or what is given.
+    /// Creates options with the given values, and the defaults for the others.
     public init(
         concurrency: Int = 16, batchLimit: Int = 100, pendingEvents: Int = 2000, pendingBytes: Int = 8 << 20,
         retries: RetrySchedule = RetrySchedule(), drainTimeout: Duration = .seconds(20),

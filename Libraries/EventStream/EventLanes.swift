@@ -1,11 +1,11 @@
 import DocumentModel
 import EventLoop
 
-/// Events that wait for their handling, in lanes: one after the other within a lane, lanes beside each other. Pure.
+/// Events that wait to be handled, in lanes: one after the other within a lane, and different lanes concurrently. Pure.
 ///
-/// An event stays at the head of its lane until it is finished. A lane rests, is ready, runs (its first events are with a handler),
-/// or waits for its next attempt. The lanes of one share, an app's for example, don't keep those of others from running, nor do
-/// those of one of its members, a user's for example.
+/// An event stays at the head of its lane until it is finished. A lane is ready, running (its first events are with a handler), or
+/// waiting for its next attempt. The lanes of one share, for example an app's, don't keep those of others from running, nor do
+/// those of one of its members, for example a user's.
 struct EventLanes<Event> {
     struct Entry {
         var event: Event
@@ -20,7 +20,7 @@ struct EventLanes<Event> {
     struct Work {
         var lane: ExactText
         var entries: [Entry]
-        /// How often the first of them failed already.
+        /// How often the first of them has already failed.
         var failures: Int
     }
 
@@ -32,9 +32,9 @@ struct EventLanes<Event> {
         var entries: [Entry] = []
         var head = 0
         var state = State.ready
-        /// With a handler.
+        /// The number of events that are with a handler.
         var running = 0
-        /// So many are handled one by one, since they failed together.
+        /// The number of events that are handled one by one, since they failed together.
         var single = 0
         var failures = 0
 
@@ -54,7 +54,7 @@ struct EventLanes<Event> {
         }
     }
 
-    /// What is waiting or running of a Kafka partition, or of a share.
+    /// The number and size in bytes of the events of a Kafka partition or share that wait or run.
     struct Load: Equatable {
         var events = 0
         var bytes = 0
@@ -69,23 +69,24 @@ struct EventLanes<Event> {
     private var lanes: [ExactText: Lane] = [:]
     private var ready: FairShares<ExactText, (lane: ExactText, member: ExactText?)>
     private var waiting: [ExactText: ContinuousClock.Instant] = [:]
-    /// What the topic brought; what was injected is bounded by who injects.
+    /// By Kafka partition, the load of events from the topic. Injected events don't count: their source bounds them.
     private(set) var loads: [Int32: Load] = [:]
-    /// Everything.
+    /// By share, the load of all its events, injected ones included.
     private(set) var shares: [ExactText: Load] = [:]
 
-    /// - Parameter places: how many lanes run at the same time.
+    /// - Parameter places: the maximum number of lanes that run at the same time.
     init(places: Int) {
         self.places = places
         ready = FairShares(places: places)
     }
 
-    /// Events that are in lanes, running ones included.
+    /// The number of events in lanes, running ones included.
     var count: Int { shares.values.reduce(0) { $0 + $1.events } }
 
+    /// Appends an event to a lane.
     /// - Parameters:
-    ///   - share: always the same one for a lane.
-    ///   - member: of the share, whose lane it is; always the same one for a lane.
+    ///   - share: the share that the lane belongs to; must always be the same for a lane.
+    ///   - member: the member of the share that the lane belongs to; must always be the same for a lane.
     mutating func append(_ entry: Entry, to lane: ExactText, of share: ExactText, member: ExactText? = nil) {
         if entry.offset != nil { loads[entry.partition, default: Load()].add(1, entry.bytes) }
         shares[share, default: Load()].add(1, entry.bytes)
@@ -96,10 +97,10 @@ struct EventLanes<Event> {
         lanes[lane]?.entries.append(entry)
     }
 
-    /// The next lane's first events, at most `limit`; the lane runs then.
+    /// Takes at most `limit` first events of the next ready lane, which then runs; `nil` when no lane may run.
     mutating func take(limit: Int) -> Work? {
         while let (share, (name, member)) = ready.next() {
-            // A lane that was dropped and began anew stands here twice.
+            // A lane that was dropped and created again is queued twice.
             guard var lane = lanes[name], lane.state == .ready else {
                 ready.release(share, member: member)
                 continue
@@ -116,8 +117,8 @@ struct EventLanes<Event> {
         return nil
     }
 
-    /// The running events of a lane are done.
-    /// - Returns: them.
+    /// Removes the running events of a lane, which are finished.
+    /// - Returns: the removed events.
     mutating func finish(_ name: ExactText) -> [Entry] {
         guard var lane = takeRunning(name) else { return [] }
         let done = lane.removeFirst(lane.running)
@@ -133,7 +134,7 @@ struct EventLanes<Event> {
         return done
     }
 
-    /// The running events of a lane failed together: each is tried alone, at once.
+    /// Makes a lane ready again whose running events failed together: each is then tried alone, without a delay.
     mutating func isolate(_ name: ExactText) {
         guard var lane = takeRunning(name) else { return }
         lane.single = lane.running
@@ -143,10 +144,10 @@ struct EventLanes<Event> {
         ready.append((name, lane.member), of: lane.share, member: lane.member)
     }
 
-    /// The running event of a lane failed: it is tried again at that time.
+    /// Makes a lane wait whose running event failed: it is tried again at `instant`.
     mutating func postpone(_ name: ExactText, until instant: ContinuousClock.Instant) {
         guard var lane = takeRunning(name) else { return }
-        // Its batch may grow again only after it has passed.
+        // Its batch may grow again only after this event has succeeded.
         lane.single = max(lane.single, 1)
         lane.failures += 1
         lane.running = 0
@@ -155,8 +156,8 @@ struct EventLanes<Event> {
         waiting[name] = instant
     }
 
-    /// Makes lanes ready whose time has come.
-    /// - Returns: when the next one's comes.
+    /// Makes the waiting lanes ready whose next attempt is due.
+    /// - Returns: when the next attempt of the remaining lanes is due; `nil` when none waits.
     mutating func wake(now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         for (name, instant) in waiting where instant <= now {
             waiting[name] = nil
@@ -167,8 +168,8 @@ struct EventLanes<Event> {
         return waiting.values.min()
     }
 
-    /// Forgets what waits of these Kafka partitions; what runs stays until it is finished.
-    /// - Returns: what was forgotten.
+    /// Removes the waiting events of these Kafka partitions; running ones stay until they are finished.
+    /// - Returns: the removed events.
     mutating func drop(_ partitions: Set<Int32>) -> [Entry] {
         func isGone(_ entry: Entry) -> Bool { partitions.contains(entry.partition) }
         var dropped: [Entry] = []
@@ -190,8 +191,8 @@ struct EventLanes<Event> {
         return dropped
     }
 
-    /// Forgets everything, also what runs.
-    /// - Returns: what was forgotten.
+    /// Removes all events, running ones included.
+    /// - Returns: the removed events.
     mutating func removeAll() -> [Entry] {
         defer { self = EventLanes(places: places) }
         return lanes.values.flatMap { $0.entries[$0.head...] }

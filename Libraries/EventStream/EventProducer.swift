@@ -7,17 +7,17 @@ public struct EventProducer: Sendable {
     /// The pool whose topics it writes.
     public let pool: String
 
-    /// Describes it.
+    /// Creates a producer for the topics of `pool` on top of a producer that its owner closes.
     public init(_ producer: KafkaProducer, pool: String) {
         self.producer = producer
         self.pool = pool
     }
 
-    /// Sends one event, and returns when the broker has it.
+    /// Sends one event, and returns when the broker has acknowledged it.
     /// - Parameters:
-    ///   - partition: overrides the key's choice: for what every partition must get.
-    ///   - traceparent: the trace that it continues.
-    /// - Throws: `KafkaError`; the event may have arrived nevertheless, so its readers see the same id twice.
+    ///   - partition: the partition to send to instead of the one that the key selects, for events that every partition must receive.
+    ///   - traceparent: the trace that the event continues.
+    /// - Throws: `KafkaError`. The event may have been stored nevertheless; its readers may then see the same id twice.
     @discardableResult
     public func send<Payload: EventPayload>(
         _ payload: Payload, partition: Int32? = nil, traceparent: String? = nil
@@ -27,9 +27,9 @@ public struct EventProducer: Sendable {
         return delivery
     }
 
-    /// Sends events, in this order per key, and waits once for all.
-    /// - Parameter partition: overrides the key's choice of an event.
-    /// - Returns: what became of each; `requireAll()` on it throws if one failed.
+    /// Sends events, in this order per key, and returns when the outcome of all of them is known.
+    /// - Parameter partition: returns the partition to send an event to; `nil` for the one that its key selects.
+    /// - Returns: the outcome of each event; `requireAll()` on it throws if one failed.
     public func send<Payload: EventPayload>(
         _ payloads: [Payload], partition: (Payload) -> Int32? = { _ in nil }
     ) async throws(KafkaError) -> KafkaBatchOutcome {
@@ -38,12 +38,12 @@ public struct EventProducer: Sendable {
         return outcome
     }
 
-    /// Removes a key from a compacted topic.
+    /// Removes a key from a compacted topic, by sending a message without a value.
     public func remove<Payload: EventPayload>(key: String, from topic: Topic<Payload>) async throws(KafkaError) {
         try await producer.send(KafkaRecord(topic: topic.fullName(pool: pool), key: Array(key.utf8), value: nil))
     }
 
-    /// The message of an event, for who sends it otherwise.
+    /// Encodes an event as a message, for callers that send it by other means.
     public func record<Payload: EventPayload>(
         _ payload: Payload, partition: Int32? = nil, traceparent: String? = nil
     ) -> KafkaRecord {

@@ -1,8 +1,8 @@
 import Metrics
 
-/// What the streams tell about themselves. Topics and groups are closed sets.
+/// The metrics of event streams. Their dimensions, topics and groups, are closed sets.
 enum EventStreamMetrics {
-    /// Messages that the brokers have beyond what a consumer has finished.
+    /// Messages in the brokers that a consumer has not finished.
     static let lag = MetricFamily<Gauge>(
         label: "kafka_consumer_lag_records", help: "Messages beyond the last one finished.",
         dimensions: ["topic", "group"])
@@ -16,7 +16,7 @@ enum EventStreamMetrics {
     /// Dead-lettered events.
     static let deadLetters = MetricFamily<Counter>(
         label: "event_stream_dead_letters_total", help: "Dead-lettered events.", dimensions: ["topic", "group"])
-    /// Messages that came, by whatever kind of reader. A topic is there as soon as somebody reads it.
+    /// Messages received by any kind of reader. A topic appears as soon as it is read.
     static let read = MetricFamily<Counter>(
         label: "event_stream_read_total", help: "Messages that came from the broker.", dimensions: ["topic"])
     /// Events sent and acknowledged.

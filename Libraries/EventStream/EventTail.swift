@@ -4,10 +4,10 @@ import Kafka
 import Lifecycle
 import Logging
 
-/// Follows a whole topic from now on, every instance all of it: the gateways' way of reading changes.
+/// Follows a whole topic from its end on, in every instance of a service: this is how gateways read changes.
 ///
-/// There are no committed offsets: who starts again begins at the end, and gets what it missed from Postgres. Messages come undecoded,
-/// since most of them concern nobody here: look at the key, and decode what is wanted.
+/// It commits no offsets: after a restart it begins at the end again, and its user reads what it missed from Postgres. Messages are
+/// passed on undecoded, since most of them concern no client of the instance: check the key, and decode only what is needed.
 public final class EventTail<Payload: EventPayload>: Service {
     private let reader: TopicReader
     private let loop: EventLoop?
@@ -15,12 +15,12 @@ public final class EventTail<Payload: EventPayload>: Service {
     private let onPositioned: @Sendable (Int) -> Void
     private let handle: @Sendable ([RawEvent<Payload>]) async throws -> Void
 
-    /// Describes the tail; `run` starts it.
+    /// Creates the tail; ``run()`` starts it.
     /// - Parameters:
-    ///   - kafka: through which nobody else reads this topic.
-    ///   - loop: where `handle` runs; `nil` leaves it to Swift's own threads.
-    ///   - onPositioned: called when the place from which it reads is fixed, with the topic's number of partitions.
-    ///   - handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
+    ///   - kafka: a client through which nothing else reads this topic.
+    ///   - loop: where `handle` runs; `nil` for Swift's default executor.
+    ///   - onPositioned: called with the topic's number of partitions when the position from which it reads is fixed.
+    ///   - handle: receives the messages, in order per key; reading continues when it returns. Throwing ends the tail.
     public init(
         pool: String, kafka: KafkaClient, on loop: EventLoop? = nil, logger: Logger? = nil,
         onPositioned: @escaping @Sendable (Int) -> Void = { _ in },
@@ -34,15 +34,15 @@ public final class EventTail<Payload: EventPayload>: Service {
         reader = TopicReader(Payload.topic.contract, pool: pool, from: .end, through: kafka, logger: logger)
     }
 
-    /// Whether the place from which it reads is fixed.
+    /// Whether the position from which it reads is fixed.
     public var isPositioned: Bool { positioned.isReached }
 
-    /// Returns when the place from which it reads is fixed: everything that the brokers store afterwards will be handled. What was
-    /// committed before can be read from Postgres now, and nothing falls between.
+    /// Returns when the position from which it reads is fixed: everything that the brokers store afterwards will be handled. What was
+    /// committed before can then be read from Postgres, without a gap between the two.
     /// - Throws: `CancellationError`.
     public func waitUntilPositioned() async throws { try await positioned.wait() }
 
-    /// Reads until a graceful shutdown or cancellation; waits while there is no broker.
+    /// Reads until a graceful shutdown or cancellation; waits while the broker is unavailable.
     public func run() async throws {
         try await endingQuietly {
             let positioned: @Sendable (Int) async -> Void = { count in
@@ -58,7 +58,7 @@ public final class EventTail<Payload: EventPayload>: Service {
     }
 }
 
-/// A message of a topic that nobody has looked into yet.
+/// A message of a topic that isn't decoded yet.
 public struct RawEvent<Payload: EventPayload>: Sendable {
     /// The message.
     public let message: KafkaMessage
@@ -72,7 +72,7 @@ public struct RawEvent<Payload: EventPayload>: Sendable {
     /// The key's text; bytes that are not UTF-8 become U+FFFD.
     public var key: String { String(decoding: keyBytes, as: UTF8.self) }
 
-    /// Reads the event.
-    /// - Throws: `EventTopicsError` when it is none of the topic's.
+    /// Decodes the event.
+    /// - Throws: `EventTopicsError` when the message isn't an event of the topic.
     public func decoded() throws(EventTopicsError) -> ReceivedEvent<Payload> { try ReceivedEvent(message) }
 }

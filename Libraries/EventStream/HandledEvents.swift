@@ -1,50 +1,50 @@
 public import DocumentModel
 import Postgres
 
-/// What a consumer has handled, in Postgres: what it writes for an event commits together with the event's claim, so that a
+/// Records in Postgres what a consumer has handled: what it writes for an event commits together with the event's claim, so that a
 /// redelivery changes nothing.
 ///
 /// Claim just before the commit, after the documents' and partitions' locks: the claim of a revision locks one row per consumer and
-/// partition until the transaction ends. When nothing of the claim is fresh, somebody else did it: roll back.
+/// partition until the transaction ends. When none of the claimed revisions is new, they were handled before: roll back.
 public struct HandledEvents: Sendable {
     /// How far a consumer has come in a partition.
     public struct Progress: Hashable, Sendable {
         /// Every revision number up to it is handled.
         public var watermark: Int64
-        /// Handled ones above it.
+        /// The handled revision numbers above the watermark.
         public var above: Set<Int64>
-        /// The newest epoch of which one was handled.
+        /// The newest epoch of which a revision was handled.
         public var epoch: Int32
 
-        /// A progress.
+        /// Creates a progress from its parts.
         public init(watermark: Int64, above: Set<Int64>, epoch: Int32 = 1) {
             self.watermark = watermark
             self.above = above
             self.epoch = epoch
         }
 
-        /// Whether this number is handled.
+        /// Returns whether this revision number is handled.
         public func contains(_ number: Int64) -> Bool { number <= watermark || above.contains(number) }
 
         /// Nothing is handled.
         public static let none = Progress(watermark: 0, above: [])
     }
 
-    /// The tables; to be applied by whoever uses them.
+    /// The migrations of the tables; each service that uses the tables applies them.
     public static let migrations = Migrations(
         owner: "event-stream", files: [(1, "handled_events", PackageResources._001_handled_events_sql)],
         functions: [("handled_events", PackageResources.handled_events_sql)])
 
-    /// The consumer's name, which stays the same over releases.
+    /// The consumer's name, which must not change between releases.
     public let consumer: String
 
-    /// Describes it.
+    /// Creates access to what the consumer with this name has handled.
     public init(consumer: String) { self.consumer = consumer }
 
     // MARK: Revisions
 
     /// Marks changes of a partition as handled, in the transaction of their effect.
-    /// - Returns: those that nobody had handled before.
+    /// - Returns: the revisions that the consumer had not handled before.
     public func claim(
         app: String, partition: Partition, revisions: [Revision], in transaction: some PostgresQuerying
     ) async throws -> Set<Revision> {
@@ -64,19 +64,19 @@ public struct HandledEvents: Sendable {
     }
 
     /// Marks a change as handled, in the transaction of its effect.
-    /// - Returns: whether nobody had handled it before; if not, roll back.
+    /// - Returns: whether the consumer had not handled it before; if it had, roll back.
     public func claim(_ change: ChangeEvent, in transaction: some PostgresQuerying) async throws -> Bool {
         try await !claim(
             app: change.app, partition: change.partition, revisions: [change.revision], in: transaction
         ).isEmpty
     }
 
-    /// Marks changes of many partitions as handled that had no effect.
+    /// Marks changes of many partitions that had no effect as handled.
     public func record(
         _ changes: [(key: PartitionKey, revision: Revision)], on client: some PostgresQuerying
     ) async throws {
         guard !changes.isEmpty else { return }
-        // In one order, so that two that record don't wait for each other.
+        // All callers record in the same order, so that they don't deadlock.
         try await client.execute(
             """
             SELECT partita.claim_revisions($1, app, partition, epoch::integer, numbers)
@@ -93,7 +93,7 @@ public struct HandledEvents: Sendable {
             ])
     }
 
-    /// Marks all revisions up to one as handled, because nothing can be done for them any more.
+    /// Marks all revisions up to one as handled, because they can no longer be handled.
     public func skip(_ key: PartitionKey, to revision: Revision, on client: some PostgresQuerying) async throws {
         try await client.execute(
             "SELECT partita.skip_revisions($1, $2, $3, $4, $5)",
@@ -103,7 +103,7 @@ public struct HandledEvents: Sendable {
             ])
     }
 
-    /// How far the consumer has come in these partitions; those without a handled event are missing from the answer.
+    /// Returns how far the consumer has come in these partitions; partitions without a handled event are missing from the result.
     public func progress(
         _ keys: [PartitionKey], on client: some PostgresQuerying
     ) async throws -> [PartitionKey: Progress] {
@@ -126,7 +126,7 @@ public struct HandledEvents: Sendable {
     // MARK: Events without a revision
 
     /// Marks an event as handled by its id, in the transaction of its effect.
-    /// - Returns: whether nobody had handled it before; if not, roll back.
+    /// - Returns: whether the consumer had not handled it before; if it had, roll back.
     public func claim(eventID: String, in transaction: some PostgresQuerying) async throws -> Bool {
         let affected = try await transaction.execute(
             """
@@ -136,8 +136,8 @@ public struct HandledEvents: Sendable {
         return affected == 1
     }
 
-    /// Forgets ids that can't come again.
-    /// - Parameter age: at least the retention of the topic.
+    /// Deletes the ids of events that were handled longer ago than `age`.
+    /// - Parameter age: at least the retention of the topic, so that these events can't be delivered again.
     public func forgetIDs(olderThan age: Duration, on client: some PostgresQuerying) async throws {
         try await client.execute(
             """

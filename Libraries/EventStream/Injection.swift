@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Counts injected events down to none.
+/// Counts the injected events that aren't finished, and lets their source wait until all are.
 final class Injection: Sendable {
     private struct State {
         var pending = 0
@@ -21,7 +21,7 @@ final class Injection: Sendable {
         waiter?.resume()
     }
 
-    /// Returns when there are none. To be called once.
+    /// Returns when all events that have begun have ended. Must be called only once.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

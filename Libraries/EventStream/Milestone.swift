@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Something that happens once, and that tasks wait for.
+/// An occurrence that happens once, and that tasks can wait for.
 public final class Milestone: Sendable {
     private struct State {
         var isReached = false
@@ -10,13 +10,13 @@ public final class Milestone: Sendable {
 
     private let state = Locked(State())
 
-    /// One that hasn't happened yet.
+    /// Creates a milestone that isn't reached.
     public init() {}
 
-    /// Whether it has happened.
+    /// Whether the milestone is reached.
     public var isReached: Bool { state.withLock { $0.isReached } }
 
-    /// It has happened; whoever waits goes on.
+    /// Marks the milestone as reached, and resumes all waiting tasks.
     public func reach() {
         let waiters = state.withLock { state in
             state.isReached = true
@@ -26,8 +26,8 @@ public final class Milestone: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when it has happened.
-    /// - Throws: `CancellationError` when the waiting task is cancelled before.
+    /// Returns when the milestone is reached.
+    /// - Throws: `CancellationError` when the waiting task is cancelled before that.
     public func wait() async throws {
         let id = state.withLock { state in
             state.nextID += 1

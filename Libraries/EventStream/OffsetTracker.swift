@@ -1,20 +1,21 @@
-/// Which offsets of one partition are finished, and up to where all of them are: only that may be committed.
+/// Tracks which offsets of one partition are finished, and the offset below which all are: only that may be committed.
 struct OffsetTracker {
-    /// Ascending; the first `head` are gone.
+    /// The offsets that have begun, ascending; the first `head` are already committable.
     private var offsets: [Int64] = []
     private var isFinished: [Bool] = []
     private var head = 0
 
-    /// How many have begun and are not behind the committable offset yet.
+    /// The number of offsets that have begun and are not below the committable offset yet.
     var count: Int { offsets.count - head }
 
-    /// To be called in ascending order.
+    /// Adds an offset whose handling begins. Must be called in ascending order.
     mutating func begin(_ offset: Int64) {
         offsets.append(offset)
         isFinished.append(false)
     }
 
-    /// - Returns: the offset to go on with after a restart, when it moved.
+    /// Marks an offset as finished.
+    /// - Returns: the offset to continue with after a restart; `nil` when it did not change.
     mutating func finish(_ offset: Int64) -> Int64? {
         guard let index = index(of: offset), !isFinished[index] else { return nil }
         isFinished[index] = true
@@ -32,8 +33,8 @@ struct OffsetTracker {
         return next
     }
 
-    /// Finishes all that have begun.
-    /// - Returns: the offset to go on with after a restart, when it moved.
+    /// Marks all offsets that have begun as finished.
+    /// - Returns: the offset to continue with after a restart; `nil` when it did not change.
     mutating func letGo() -> Int64? {
         guard head < offsets.count, let last = offsets.last else { return nil }
         self = OffsetTracker()

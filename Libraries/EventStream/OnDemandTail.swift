@@ -4,11 +4,11 @@ import Kafka
 import Lifecycle
 import Logging
 
-/// Follows a whole topic as an `EventTail` does, but only while somebody waits for something on it: a service that seldom asks isn't
-/// woken by every message in between.
+/// Follows a whole topic as an `EventTail` does, but only while a caller waits for something on it: a service that needs it rarely
+/// isn't woken by every message in between.
 public final class OnDemandTail<Payload: EventPayload>: Service {
     private struct State {
-        /// Where the reading that is wanted or under way reports its start; `nil` while nobody wants one.
+        /// Reached when the reading that is requested or running has begun; `nil` while none is requested.
         var positioned: Milestone?
         var users = 0
         var lastUse = ContinuousClock.now
@@ -19,11 +19,11 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
     private let state = Locked(State())
     private let alarm = Alarm()
 
-    /// Describes the tail; `run` lets it read on demand.
+    /// Creates the tail; ``run()`` lets it read on demand.
     /// - Parameters:
-    ///   - kafka: through which nobody else reads this topic.
-    ///   - linger: how long it goes on reading after the last use, so that a run of questions begins to read once.
-    ///   - handle: gets what came, in order per key; reading goes on when it returns. Throwing ends the tail.
+    ///   - kafka: a client through which nothing else reads this topic.
+    ///   - linger: how long it goes on reading after the last use, so that several uses in a row begin to read only once.
+    ///   - handle: receives the messages, in order per key; reading continues when it returns. Throwing ends the tail.
     public init(
         pool: String, kafka: KafkaClient, linger: Duration = .seconds(30), logger: Logger? = nil,
         handle: @escaping @Sendable ([RawEvent<Payload>]) async throws -> Void
@@ -35,10 +35,10 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
         }
     }
 
-    /// Whether it reads, or is about to.
+    /// Whether it is reading, or is about to.
     public var isReading: Bool { state.withLock { $0.positioned != nil } }
 
-    /// Calls `body` while the topic is read: everything that the brokers store meanwhile will be handled.
+    /// Calls `body` while the topic is being read: every message that the brokers store in the meantime will be handled.
     /// - Throws: `CancellationError`, and what `body` throws.
     public func whileReading<Result: Sendable>(_ body: () async throws -> Result) async throws -> Result {
         let positioned = state.withLock { state in
@@ -58,7 +58,7 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
         return try await body()
     }
 
-    /// Reads whenever somebody wants it, until a graceful shutdown or cancellation.
+    /// Reads whenever `whileReading` is called, until a graceful shutdown or cancellation.
     public func run() async throws {
         try await endingQuietly {
             while true {
@@ -69,12 +69,12 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
         }
     }
 
-    /// Reads until nobody has used it for `linger`.
+    /// Reads until it was not used for `linger`.
     private func read(_ positioned: Milestone) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.makeTail(positioned).run() }
             group.addTask {
-                // Once for each time that a use has put the end off: what is waited for is that nothing happens.
+                // Each use postpones the end, so the remaining time is determined again after each wait.
                 while let wait = self.timeLeft() { try await Task.sleep(for: wait) }
             }
             try await group.next()
@@ -85,7 +85,7 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
         }
     }
 
-    /// How long it may still be used; `nil` when it ends now.
+    /// How long to wait before checking again; `nil` when reading ends now.
     private func timeLeft() -> Duration? {
         state.withLock { state in
             if state.users > 0 { return linger }

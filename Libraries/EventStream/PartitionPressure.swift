@@ -1,37 +1,37 @@
 /// Decides when a member's Kafka partitions hold so much that reading has to stop, and which of them to pause. Pure.
 ///
-/// Pausing throws away what the client fetched ahead and costs half a second, so a partition whose handlers keep up is only waited
-/// for. One that stays full is paused, for the others' sake; or, where events can be left for later, those of shares that hold too
-/// much are, and it is paused only when it holds twice the limit nevertheless.
+/// Pausing discards what the client fetched ahead and costs half a second, so reading only waits for a partition whose handlers keep
+/// up. A partition that stays full is paused for the sake of the others; or, where events can be deferred, those of shares that
+/// exceed their budget are, and the partition is paused only when it reaches twice the limit nevertheless.
 struct PartitionPressure {
-    /// What a partition holds in this process.
+    /// What a partition holds in this process: numbers of events, and their size in bytes.
     struct Load: Equatable {
         /// In lanes: waiting or with a handler.
         var events = 0
         var bytes = 0
-        /// Read, and not below the committable offset yet: more than `events` when an early one holds it up.
+        /// Events that were read and are not below the committable offset yet: more than `events` when an early one is unfinished.
         var uncommitted = 0
     }
 
-    /// How long reading waits for a full partition before that is paused.
+    /// How long reading waits for a full partition before the partition is paused.
     static let patience = Duration.seconds(1)
 
     let eventLimit: Int
     let byteLimit: Int
     let canSpill: Bool
     private(set) var paused: Set<Int32> = []
-    /// Of which events of shares that hold too much are left for later.
+    /// The partitions whose events are deferred when their share exceeds its budget.
     private(set) var spilling: Set<Int32> = []
     private var fullSince: [Int32: ContinuousClock.Instant] = [:]
 
-    /// - Parameter canSpill: whether events can be left for later.
+    /// - Parameter canSpill: whether events can be deferred.
     init(eventLimit: Int, byteLimit: Int, canSpill: Bool = false) {
         self.eventLimit = eventLimit
         self.byteLimit = byteLimit
         self.canSpill = canSpill
     }
 
-    /// To be asked before reading on.
+    /// Must be called before each read.
     /// - Returns: which partitions to pause now, and whether reading has to wait for one that may be relieved soon.
     mutating func assess(
         _ loads: [Int32: Load], now: ContinuousClock.Instant
@@ -57,8 +57,8 @@ struct PartitionPressure {
         return (pause.sorted(), mustWait)
     }
 
-    /// To be told when a partition holds less.
-    /// - Returns: whether reading may go on because of it, and whether to resume it.
+    /// Must be called when a partition holds less than before.
+    /// - Returns: whether reading waited for the partition and may go on, and whether to resume the partition.
     mutating func relieved(_ partition: Int32, _ load: Load) -> (wasFull: Bool, resume: Bool) {
         guard load.events <= eventLimit / 2, load.bytes <= byteLimit / 2, load.uncommitted <= 2 * eventLimit else {
             return (false, false)
@@ -67,8 +67,8 @@ struct PartitionPressure {
         return (fullSince.removeValue(forKey: partition) != nil, paused.remove(partition) != nil)
     }
 
-    /// Forgets partitions that are others' now.
-    /// - Returns: those of them that were paused.
+    /// Forgets partitions that were revoked.
+    /// - Returns: the partitions among them that were paused.
     mutating func forget(_ partitions: Set<Int32>) -> Set<Int32> {
         for partition in partitions { fullSince[partition] = nil }
         spilling.subtract(partitions)
@@ -76,12 +76,12 @@ struct PartitionPressure {
         return paused.intersection(partitions)
     }
 
-    /// Whether a share that holds this much may not wait for more in this process.
+    /// Returns whether further events of a share with this load must not wait in this process.
     func isOverBudget(_ load: Load) -> Bool {
         !spilling.isEmpty && (load.events >= eventLimit / 4 || load.bytes >= byteLimit / 4)
     }
 
-    /// Whether offsets are to go on before what holds them up is handled.
+    /// Returns whether offsets have to advance before the event that holds them back is handled.
     func mustLetGo(_ load: Load) -> Bool { canSpill && load.uncommitted >= 2 * eventLimit }
 
     private func isFull(_ load: Load, times: Int) -> Bool {

@@ -3,16 +3,16 @@ import Kafka
 
 /// An event as a consumer gets it.
 public struct ReceivedEvent<Payload: EventPayload>: Sendable {
-    /// What it says.
+    /// The decoded payload.
     public var payload: Payload
     /// Its CloudEvents attributes.
     public var attributes: EventAttributes
     /// The message's key.
     public var key: String
-    /// Where it was read; `nil` for one that a gap sweep read from Postgres.
+    /// Where in the topic it was read; `nil` for an event that was read from Postgres.
     public var position: Position?
 
-    /// A place in a topic.
+    /// A message's position in a topic.
     public struct Position: Hashable, Sendable {
         /// The partition of the topic.
         public var partition: Int32
@@ -20,7 +20,7 @@ public struct ReceivedEvent<Payload: EventPayload>: Sendable {
         public var offset: Int64
     }
 
-    /// An event that no broker brought, as repairs and tests make it.
+    /// Creates an event that was not received from the broker, for repairs and tests.
     public init(_ payload: Payload, position: Position? = nil) {
         self.payload = payload
         attributes = EventAttributes(
@@ -32,6 +32,7 @@ public struct ReceivedEvent<Payload: EventPayload>: Sendable {
     }
 
     /// Decodes a message.
+    /// - Throws: `EventTopicsError` when it has no key or no value, and when it isn't an event of the topic.
     public init(_ message: KafkaMessage) throws(EventTopicsError) {
         guard let key = message.key.flatMap({ String(validating: $0, as: UTF8.self) }) else {
             throw EventTopicsError(.missingField, "the message has no key")
@@ -44,27 +45,27 @@ public struct ReceivedEvent<Payload: EventPayload>: Sendable {
     }
 }
 
-/// An event that is put aside.
+/// An event that is dead-lettered: handling it has failed for good, or its message could not be decoded.
 public struct DeadLetter<Payload: EventPayload>: Sendable {
     /// The event; `nil` when it could not be decoded.
     public let event: ReceivedEvent<Payload>?
-    /// The message that could not be decoded.
+    /// The message that could not be decoded; `nil` when it could.
     public let message: KafkaMessage?
-    /// Why it is put aside: what the handler threw last, or an `EventTopicsError`.
+    /// Why it is dead-lettered: the last error that the handler threw, or an `EventTopicsError`.
     public let error: any Error
-    /// How often it was tried; 0 for one that could not be decoded.
+    /// The number of attempts at handling it; 0 for one that could not be decoded.
     public let attempts: Int
 }
 
-/// What becomes of an event whose handling failed.
+/// What the consumer does with an event whose handling failed.
 public enum FailureDecision: Sendable {
-    /// It is tried again after a while that grows with the attempts; the lane's later events wait, other lanes don't.
+    /// It is tried again after a delay that grows with the attempts; the lane's later events wait, other lanes don't.
     case retry
-    /// As ``retry``, where nothing is wrong: what the event needs may be on its way.
+    /// As ``retry``, but nothing is logged or counted as a failure: something that the event depends on may still arrive.
     case wait
-    /// It has no effect any more, and counts as handled.
+    /// It no longer has an effect, and counts as handled.
     case skip
-    /// It goes to `deadLetter`, and the lane goes on.
+    /// It is passed to `deadLetter`, and the lane goes on.
     case deadLetter
     /// The consumer ends with the error; nothing is lost, and after a restart it begins with this event.
     case stop
@@ -74,33 +75,33 @@ public enum FailureDecision: Sendable {
 public protocol EventHandler<Payload>: Sendable {
     associatedtype Payload: EventPayload
 
-    /// Events with the same lane are handled one batch after the other, in their order; others at the same time. By default
-    /// the message's key.
+    /// Returns the event's lane. Events of the same lane are handled one batch after the other, in their order; different lanes are
+    /// handled concurrently. By default, the lane is the message's key.
     func lane(of event: ReceivedEvent<Payload>) -> String
 
-    /// Whose share of the consumer's concurrency the event takes, always the same one for a lane: that of an app whose code may
-    /// hang. By default lanes share nothing.
+    /// Returns the share of the consumer's concurrency that the event uses, for example that of an app whose code may hang. It must
+    /// always be the same for a lane. By default, each lane has a share of its own.
     func share(of event: ReceivedEvent<Payload>) -> String
 
-    /// Whose part of the share it takes, always the same one for a lane: that of a user whose thousand events mustn't hold up another
-    /// user's one. By default nobody's: the share's lanes run in the order in which they come.
+    /// Returns the member within the share, for example a user whose thousand events must not delay another user's single one. It must
+    /// always be the same for a lane. By default `nil`: the share's lanes run in the order in which they become ready.
     func member(of event: ReceivedEvent<Payload>) -> String?
 
-    /// Which messages of a batch, in their order, have no effect, as far as their keys and headers say: they count as handled, and
-    /// nobody decodes them. Empty for none, which is the default.
+    /// Returns for each message of a batch, in order, whether its key and headers show that it has no effect: it is then not decoded,
+    /// and counts as handled. An empty array, the default, skips none.
     func skipped(_ messages: [KafkaMessage]) async -> [Bool]
 
-    /// Handles events of one lane: all of them or, throwing, none. Has to bear an event twice: claim it (`HandledEvents`) in the
-    /// transaction of its effect.
+    /// Handles events of one lane: all of them or, when it throws, none. An event may be delivered twice: claim it (`HandledEvents`) in
+    /// the transaction of its effect.
     ///
-    /// When a batch of several fails, its events come again one by one, so that only the one at fault stays behind.
+    /// When a batch of several events fails, they are delivered again one by one, so that only the failing one is held back.
     func handle(_ events: [ReceivedEvent<Payload>]) async throws
 
-    /// What to do about an event that failed alone. By default: try again as long as an engine is away, otherwise put it aside
-    /// after five attempts.
+    /// Decides what to do with an event that failed on its own. By default, transient errors (``TransientErrors``) are retried without
+    /// a limit, and the event is dead-lettered at the fifth attempt that fails otherwise.
     func decide(_ error: any Error, on event: ReceivedEvent<Payload>, attempts: Int) async -> FailureDecision
 
-    /// Puts an event aside, durably; it counts as handled then. When this throws, it is called again after a while.
+    /// Stores a dead-lettered event durably; the event then counts as handled. When this throws, it is called again after a delay.
     func deadLetter(_ letter: DeadLetter<Payload>) async throws
 }
 

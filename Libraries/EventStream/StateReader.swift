@@ -3,17 +3,17 @@ import Kafka
 import Lifecycle
 import Logging
 
-/// Keeps a compacted topic's state up to date in a process: reads the topic from its beginning, says when it has all that was there,
-/// and goes on with what comes.
+/// Keeps a compacted topic's state up to date in a process: reads the topic from its beginning, reports when it has read everything
+/// that the topic held at that time, and continues with new messages.
 ///
-/// It belongs to no group: every instance of a service has the whole state. Events that can't be decoded are passed over and logged:
-/// one writer's mistake must not keep the rest from everybody.
+/// It belongs to no group: every instance of a service has the whole state. Events that can't be decoded are skipped and logged:
+/// one writer's mistake must not keep all readers from the rest.
 public final class StateReader<Payload: EventPayload>: Service {
-    /// What happened to a key.
+    /// A change of a key's state.
     public enum Change: Sendable {
-        /// It has this state now.
+        /// The key has this state now.
         case set(ReceivedEvent<Payload>)
-        /// It has none any more.
+        /// The key was removed.
         case removed(key: String)
     }
 
@@ -22,10 +22,10 @@ public final class StateReader<Payload: EventPayload>: Service {
     private let caughtUp = Milestone()
     private let apply: @Sendable ([Change]) async throws -> Void
 
-    /// Describes the reader; `run` starts it.
+    /// Creates the reader; ``run()`` starts it.
     /// - Parameters:
-    ///   - kafka: through which nobody else reads this topic.
-    ///   - apply: gets the changes as they come, in order per key; throwing ends the reader.
+    ///   - kafka: a client through which nothing else reads this topic.
+    ///   - apply: receives the changes, in order per key; throwing ends the reader.
     public init(
         pool: String, kafka: KafkaClient, logger: Logger? = nil,
         apply: @escaping @Sendable ([Change]) async throws -> Void
@@ -37,14 +37,14 @@ public final class StateReader<Payload: EventPayload>: Service {
         reader = TopicReader(Payload.topic.contract, pool: pool, from: .beginning, through: kafka, logger: logger)
     }
 
-    /// Whether everything was read that was there when the reader began.
+    /// Whether everything that the topic held when the reader began has been read.
     public var isCaughtUp: Bool { caughtUp.isReached }
 
-    /// Returns when everything was read that was there when the reader began.
+    /// Returns when everything that the topic held when the reader began has been read.
     /// - Throws: `CancellationError`.
     public func waitUntilCaughtUp() async throws { try await caughtUp.wait() }
 
-    /// Reads until a graceful shutdown or cancellation; waits while there is no broker.
+    /// Reads until a graceful shutdown or cancellation; waits while the broker is unavailable.
     public func run() async throws {
         try await endingQuietly {
             try await self.reader.run(onPositioned: { _ in }, onCaughtUp: { self.caughtUp.reach() }) { messages in
@@ -71,11 +71,11 @@ public final class StateReader<Payload: EventPayload>: Service {
     }
 }
 
-/// Runs until a graceful shutdown or cancellation, which are no errors.
+/// Runs `body` until it ends, or until a graceful shutdown or cancellation, neither of which is thrown as an error.
 func endingQuietly(_ body: @escaping @Sendable () async throws -> Void) async throws {
     do {
         try await cancelWhenGracefulShutdown(body)
     } catch is CancellationError {
-        // What was asked for.
+        // A shutdown or cancellation was requested.
     }
 }

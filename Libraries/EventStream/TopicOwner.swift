@@ -1,10 +1,10 @@
 import EventTopics
 import Kafka
 
-/// Creates the topics of a pool. There is one owner: services call this at their start, and find what another one made.
+/// Creates the topics of a pool. Services call it when they start; topics that another service has created are kept.
 public enum TopicOwner {
-    /// Creates what is missing, and returns when every partition has a leader; safe when several processes do it at once.
-    /// - Throws: `KafkaError`; `partitionCount` when a topic of the pool has another number of partitions than its contract says.
+    /// Creates the missing topics, and returns when every partition has a leader; safe when several processes call it at once.
+    /// - Throws: `KafkaError`; `partitionCount` when a topic of the pool has a different number of partitions than its contract.
     public static func createAll(
         pool: String, on admin: KafkaAdmin, replicationFactor: Int? = nil, timeout: Duration = .seconds(60)
     ) async throws(KafkaError) {
@@ -12,7 +12,7 @@ public enum TopicOwner {
             topics(pool: pool, replicationFactor: replicationFactor), timeout: timeout)
     }
 
-    /// What `createAll` creates; who hosts an embedded broker makes these there.
+    /// The topics that `createAll` creates; the host of an embedded broker creates them in it.
     public static func topics(pool: String, replicationFactor: Int? = nil) -> [KafkaTopic] {
         Topics.all.map { contract in
             KafkaTopic(

@@ -3,7 +3,7 @@ import EventTopics
 import Kafka
 import Logging
 
-/// Reads all partitions of a topic without a group: what `StateReader` and `EventTail` have in common.
+/// Reads all partitions of a topic without a group; shared by `StateReader` and `EventTail`.
 struct TopicReader: Sendable {
     enum Start { case beginning, end }
 
@@ -23,10 +23,10 @@ struct TopicReader: Sendable {
 
     /// Reads until cancelled.
     /// - Parameters:
-    ///   - onPositioned: called once, when the place of the start is fixed: everything that the brokers store afterwards is read.
-    ///     Gets the number of partitions.
-    ///   - onCaughtUp: called once, when everything is read that was there at the start.
-    ///   - onBatch: the messages, in order within each partition.
+    ///   - onPositioned: called once with the number of partitions, when the start position is fixed: everything that the brokers store
+    ///     afterwards is read.
+    ///   - onCaughtUp: called once, when everything that the topic held at the start has been read.
+    ///   - onBatch: receives the messages, in order within each partition.
     func run(
         onPositioned: @Sendable (Int) async -> Void, onCaughtUp: @Sendable () async -> Void,
         onBatch: @Sendable ([KafkaMessage]) async throws -> Void
@@ -57,7 +57,7 @@ struct TopicReader: Sendable {
         try result.get()
     }
 
-    /// Assigns all partitions; waits while there is no broker or no such topic.
+    /// Assigns all partitions; waits while the broker is unavailable or the topic doesn't exist.
     private func position(_ consumer: KafkaConsumer) async throws -> [KafkaTopicPartition] {
         var failures = 0
         while true {
@@ -66,7 +66,7 @@ struct TopicReader: Sendable {
                     .map { KafkaTopicPartition(topic: topic, partition: $0) }
                 var offsets: [KafkaTopicPartition: KafkaOffset] = [:]
                 for partition in partitions {
-                    // "End" would be found out in the background, after others believe that reading has begun.
+                    // The client would resolve "end" in the background, after `onPositioned` has been called.
                     offsets[partition] =
                         start == .beginning ? .beginning : .offset(try await consumer.watermarks(partition).high)
                 }

@@ -4,7 +4,8 @@ import EventTopics
 import Kafka
 import Logging
 
-/// Stands between the stream and a service's handler.
+/// Adapts a service's `ChangeHandler` to the event stream: skips changes without effect by their headers, loads large changes from
+/// their change rows, and records what was handled.
 struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
     let handler: Handler
     let source: any GapSource
@@ -32,7 +33,8 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
         return passed
     }
 
-    /// A change must not overtake older ones that went by, here before a restart or in another process.
+    /// Checks the first change of each partition: it must not be handled before older ones that were deferred, by this process before
+    /// a restart or by another process.
     private func checkFirsts(_ notices: ChangeNotices) async {
         let unchecked = backlog.unchecked(notices.partitions)
         guard !unchecked.isEmpty else { return }
@@ -54,7 +56,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
             case .large(let large):
                 let key = PartitionKey(app: large.app, partition: large.partition)
                 let found = try await source.changes(key, after: large.revision.number - 1, limit: 1).first
-                // Older than the retention of change rows: nothing can be done for it any more.
+                // The change is older than the retention of change rows, so it can no longer be handled.
                 guard let found, found.revision == large.revision else { continue }
                 event.payload = .change(found)
                 changes.append(event)

@@ -3,15 +3,15 @@ import EventLoop
 import EventStream
 import EventTopics
 
-/// Which partitions are behind: their changes go by unhandled, until those before them have been read from Postgres.
+/// The partitions that are behind: their changes are deferred until the changes before them have been read from Postgres.
 ///
-/// A partition gets here when its app holds too much of what may wait in this process, and when the topic brings a change of it while
-/// older ones are not handled: they went by another process, or this one before it was killed. All that follows goes by too,
-/// so that the order stays.
+/// A partition is added when its app exceeds its share of what may wait in this process, and when the topic delivers a change of the
+/// partition while older ones are unhandled, because another process, or this one before it was killed, deferred them. All later
+/// changes of the partition are deferred too, so that the order is kept.
 final class ChangeBacklog: EventBacklog {
     typealias Key = PartitionKey
 
-    /// Changes that went by.
+    /// The first and last deferred change of a partition.
     struct Span: Equatable {
         var first: Revision
         var last: Revision
@@ -19,11 +19,11 @@ final class ChangeBacklog: EventBacklog {
 
     private struct State {
         var behind: [Key: Span] = [:]
-        /// By app: of which nobody reads yet, in their order, and of how many somebody does.
+        /// By app: the partitions whose deferred changes aren't being read yet, oldest first, and the number of those being read.
         var waiting: [ExactText: [Key]] = [:]
         var readers: [ExactText: Int] = [:]
         var hasMoved = false
-        /// Partitions whose first change here was looked at.
+        /// Partitions whose first change in this process was checked for a gap before it.
         var checked: Set<Key> = []
 
         mutating func add(_ key: Key, _ revision: Revision) {
@@ -42,21 +42,21 @@ final class ChangeBacklog: EventBacklog {
         }
     }
 
-    /// At most so many; others wait in their lanes.
+    /// The maximum number of partitions that are deferred for exceeding their app's share; changes of others wait in their lanes.
     private static let limit = 20_000
-    /// Partitions of one app that are read at the same time.
+    /// The maximum number of partitions of one app that are read at the same time.
     private static let readersPerApp = 4
 
-    /// Yields when there may be something to read, or less is behind.
+    /// Yields when deferred changes may be ready to read, and when the number of partitions that are behind may have changed.
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// Rings when partitions of the topic came or went.
+    /// Rings when partitions of the topic were assigned or revoked.
     let moves = Alarm()
     private let state = Locked(State())
 
     init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    // MARK: What goes by
+    // MARK: Deferring changes
 
     func takes(_ event: ReceivedEvent<DocumentChangesEvent>, isOverBudget: Bool) -> Bool {
         if case .head = event.payload { return false }
@@ -79,14 +79,14 @@ final class ChangeBacklog: EventBacklog {
 
     // MARK: The first changes of partitions
 
-    /// Those of which nobody knows whether what is before them is handled.
+    /// Returns the partitions that haven't been checked for a gap before their first change.
     func unchecked(_ keys: [Key]) -> [Key] { state.withLock { state in keys.filter { !state.checked.contains($0) } } }
 
-    /// Looks whether there is a gap before the first changes of partitions.
-    /// - Parameter progress: what is handled; `nil` when that is unknown.
+    /// Checks for gaps before the first changes of partitions, and defers the partitions that have one.
+    /// - Parameter progress: what the consumer has handled; `nil` when that is unknown, which defers all of them.
     func check(_ firsts: [Key: Revision], _ progress: [Key: HandledEvents.Progress]?) {
         state.withLock { state in
-            // Forgetting costs another look.
+            // A partition that is forgotten is only checked again.
             if state.checked.count > 100_000 { state.checked = [] }
             for (key, first) in firsts {
                 state.checked.insert(key)
@@ -108,7 +108,7 @@ final class ChangeBacklog: EventBacklog {
         moves.set()
     }
 
-    /// Whether partitions of the topic came or went since it was asked last.
+    /// Returns whether partitions of the topic were assigned or revoked since the last call.
     func takeMoved() -> Bool {
         state.withLock { state in
             defer { state.hasMoved = false }
@@ -118,7 +118,7 @@ final class ChangeBacklog: EventBacklog {
 
     // MARK: Reading
 
-    /// Partitions that are to be read now; each until `finish` or `giveUp`.
+    /// Returns the partitions to read now. Each counts as being read until `finish` or `giveUp` is called for it.
     func next() -> [(key: Key, span: Span)] {
         state.withLock { state in
             var taken: [(key: Key, span: Span)] = []
@@ -136,7 +136,8 @@ final class ChangeBacklog: EventBacklog {
         }
     }
 
-    /// Everything of a partition up to there is handled. Unless more went by meanwhile, its changes wait in lanes again.
+    /// Ends the reading of a partition whose changes up to the end of `span` are handled. Unless more were deferred in the meantime, the
+    /// partition's later changes wait in lanes again.
     func finish(_ key: Key, _ span: Span) {
         state.withLock { state in
             if state.behind[key]?.last == span.last { state.behind[key] = nil }
@@ -145,7 +146,7 @@ final class ChangeBacklog: EventBacklog {
         wake.yield()
     }
 
-    /// It is another member's now, or is to be read again.
+    /// Ends the reading of a partition early: it belongs to another member now, or has to be read again.
     func giveUp(_ key: Key, isOurs: Bool) {
         state.withLock { state in
             if !isOurs { state.behind[key] = nil }

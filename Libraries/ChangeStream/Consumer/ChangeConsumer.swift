@@ -8,15 +8,15 @@ import Logging
 import Metrics
 import Postgres
 
-/// Consumes `document-changes` without losing a change, even when the broker does.
+/// Consumes `document-changes` without losing a change, even when the broker loses one.
 ///
-/// The handler gets changes only: large ones are read from their change rows, heads are kept here. What was handled is recorded in
-/// Postgres, by the handler's claims and, for changes without effect, in bulk every second. A sweep, at the start and at intervals,
-/// compares heads with what was handled, and feeds what is missing through the same lanes. A member sweeps the partitions whose
-/// keys are its own at the moment, so that a partition's events are never handled in two places. Changes of an app that holds too
-/// much of what may wait go by, and are read from Postgres later, in order (`ChangeBacklog`).
+/// The handler receives changes only: large ones are read from their change rows, and heads don't reach it. What was handled is
+/// recorded in Postgres, by the handler's claims and, for changes without effect, in bulk every second. A sweep, at the start and at
+/// intervals, compares heads with what was handled, and passes missing changes through the same lanes. A member sweeps only the
+/// partitions whose keys are currently assigned to it, so that a partition's events are never handled in two places. Changes of an
+/// app that exceeds its share of what may wait are deferred, and are read from Postgres later, in order (`ChangeBacklog`).
 public final class ChangeConsumer<Handler: ChangeHandler>: Service {
-    /// - `sweepInterval` (duration, optional, default: 30 s): How often heads are compared. A change that came late by less than this
+    /// - `sweepInterval` (duration, optional, default: 30 s): How often heads are compared. A change that is late by less than this
     ///   is left to the topic, except in the first sweep.
     public let sweepInterval: Duration
     private let consumer: EventConsumer<ChangeAdapter<Handler>>
@@ -29,8 +29,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     private let repaired: Counter
     private let behind: Gauge
 
-    /// Describes the consumer; `run` starts it.
-    /// - Parameter name: the consumer's name in its group and in `HandledEvents`; it stays the same over releases.
+    /// Creates the consumer without connecting to the broker; ``run()`` starts it.
+    /// - Parameter name: the consumer's name in its group and in `HandledEvents`; it must not change between releases.
     public init(
         pool: String, name: String, kafka: KafkaConfiguration, postgres: PostgresClient, source: any GapSource,
         options: EventConsumerOptions = EventConsumerOptions(), sweepInterval: Duration = .seconds(30),
@@ -53,7 +53,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     /// Consumes until a graceful shutdown or cancellation.
-    /// - Throws: what a handler decided to stop for, and fatal errors of the client.
+    /// - Throws: the error for which the handler decided to stop, and fatal errors of the Kafka client.
     public func run() async throws {
         let result = await withTaskGroup(of: Void.self) { tasks -> Result<Void, any Error> in
             tasks.addTask { await self.sweepRepeatedly() }
@@ -68,8 +68,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         try result.get()
     }
 
-    /// Compares all heads with what was handled, and handles what is missing of this member's partitions.
-    /// - Returns: how many changes that were.
+    /// Compares all heads with what was handled, and handles the missing changes of this member's partitions.
+    /// - Returns: the number of missing changes that were passed to the handler.
     @discardableResult
     public func sweep() async throws -> Int { try await sweep(onlyUpTo: nil).repaired }
 
@@ -86,7 +86,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         do {
             try await consumer.waitUntilAssigned()
             while true {
-                // Another member may have had changes in hand that only it knew of.
+                // Another member may have been handling changes that only it knew of.
                 if backlog.takeMoved() { last = nil }
                 do {
                     last = try await sweep(onlyUpTo: last).heads
@@ -102,7 +102,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     private func sweep(onlyUpTo known: [PartitionKey: Int64]?) async throws -> Sweep {
-        // What was handled without effect is only noted in memory yet.
+        // Changes without effect may be noted only in memory until now.
         await recordNow()
         var sweep = Sweep()
         var cursor: PartitionKey?
@@ -139,7 +139,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         }
     }
 
-    /// Reads what is not handled of a partition from Postgres, and handles it.
+    /// Reads the unhandled changes of a partition up to `end` from Postgres, and passes them to the handler.
+    /// - Returns: the number of changes that were passed on.
     private func handleMissing(
         _ key: PartitionKey, _ done: HandledEvents.Progress, end: Int64, epoch: Int32
     ) async throws -> Int {
@@ -171,7 +172,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         try await handled.skip(key, to: revision, on: client)
     }
 
-    // MARK: Reading what went by
+    // MARK: Reading deferred changes
 
     /// Until cancelled.
     private func readBacklog() async {
@@ -183,14 +184,14 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         }
     }
 
-    /// Handles a partition's changes up to the last one that went by.
+    /// Handles a partition's changes up to the last one that was deferred.
     private func catchUp(_ key: PartitionKey, _ span: ChangeBacklog.Span) async {
         let topicKey = DocumentChangesEvent.key(app: key.app, partition: key.partition)
         do {
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
             try await recorder.flush()
             var done = try await handled.progress([key], on: client)[key] ?? .none
-            // After a restore numbers come again.
+            // After a restore, revision numbers are used again.
             if span.first.epoch > done.epoch { done = .init(watermark: span.first.number - 1, above: []) }
             if done.watermark < span.last.number {
                 let count = try await handleMissing(key, done, end: span.last.number, epoch: span.last.epoch)
@@ -198,14 +199,14 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
                     "deferred changes are handled",
                     metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])
             }
-            // What is injected comes back unhandled when the partition went to another member.
+            // Injected events come back unhandled when the partition was reassigned to another member.
             guard await consumer.owns(key: topicKey) else { return backlog.giveUp(key, isOurs: false) }
             backlog.finish(key, span)
         } catch {
             if !(error is CancellationError) {
                 logger.warning("deferred changes can't be read, trying again", metadata: ["error": "\(error)"])
             }
-            // Postgres is away, most likely, and shouldn't be asked without a pause. Cancelled: the consumer has ended.
+            // Most likely Postgres is unavailable and shouldn't be queried without a pause. Cancelled: the consumer has ended.
             try? await Task.sleep(for: .seconds(1))
             backlog.giveUp(key, isOurs: true)
         }
@@ -218,7 +219,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         while !Task.isCancelled {
             do {
                 try await recorder.notes.ring()
-                // What comes within a second is written together.
+                // Notes of one second are written together.
                 try await Task.sleep(for: .seconds(1))
             } catch {
                 return
@@ -229,7 +230,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     private func recordNow() async {
         do { try await recorder.flush() } catch {
-            // They stay noted; and if this process ends before, handling them again has no effect either.
+            // They stay noted. If this process ends before they are written, handling them again has no effect either.
             logger.warning("handled changes could not be recorded", metadata: ["error": "\(error)"])
         }
     }

@@ -4,11 +4,12 @@ import EventTopics
 
 /// What a service does with changes of documents.
 public protocol ChangeHandler: EventHandler where Payload == DocumentChangesEvent {
-    /// In which collections changes have an effect at the moment. Changes in others are passed over by their headers, unread, and
-    /// count as handled. Asked anew for each batch, after its messages came, so that the answer is never older than a change.
+    /// Returns the collections in which changes currently have an effect. Changes in others are skipped by their headers, without
+    /// decoding them, and count as handled. It is called for each batch after its messages arrived, so that the answer is never older
+    /// than a change.
     ///
-    /// By default everywhere. When it throws, everything goes its usual way.
-    /// - Parameter apps: whose changes there are.
+    /// By default, changes have an effect in all collections. When it throws, all changes of the batch are handled.
+    /// - Parameter apps: the apps whose changes are in the batch.
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections
 }
 
@@ -20,26 +21,26 @@ extension ChangeHandler {
     }
 }
 
-/// Collections of apps whose changes a consumer has to see.
+/// The collections whose changes a consumer has to handle, by app.
 public struct ConcernedCollections: Sendable {
-    /// Beginnings of subjects, by app.
+    /// Prefixes of subjects in UTF-8, by app; an empty one stands for the whole app.
     private var prefixes: [ExactText: [[UInt8]]] = [:]
 
-    /// None.
+    /// Creates an empty set: no change has to be handled.
     public init() {}
 
-    /// All of an app.
+    /// Adds all collections of an app.
     public mutating func addEverything(of app: String) { prefixes[app, default: []].append([]) }
 
-    /// A collection, or all of a database.
+    /// Adds a collection, or with `collection` `nil` all collections of a database.
     public mutating func add(_ app: String, database: String, collection: String?) {
-        // Names of databases have neither dots nor slashes. A collection's may have both: then one that is added stands for others
-        // too, which are read without need.
+        // Database names have neither dots nor slashes. A collection's name may have both: its prefix then matches other collections
+        // too, whose changes are decoded unnecessarily.
         let subject = collection.map { "\(database).\($0)/" } ?? "\(database)."
         prefixes[app, default: []].append(Array(subject.utf8))
     }
 
-    /// Whether a change with this subject (`db.coll/key`) has to be seen.
+    /// Returns whether a change with this subject (`db.coll/key`) has to be handled.
     func contains(_ app: String, subject: ArraySlice<UInt8>) -> Bool {
         prefixes[app]?.contains { subject.starts(with: $0) } ?? false
     }

@@ -2,13 +2,13 @@ import DocumentModel
 import EventTopics
 import Kafka
 
-/// What keys and headers of `document-changes` say of a batch: enough to pass over what concerns nobody, without its documents.
+/// What the keys and headers of a batch of `document-changes` say: enough to skip changes without effect, without decoding them.
 struct ChangeNotices {
     private let messages: [KafkaMessage]
-    /// Of each message the place of its partition; `nil` when its key is none.
+    /// By message, the index of its partition in `partitions`; `nil` when its key names no partition.
     private let places: [Int?]
     let partitions: [PartitionKey]
-    /// Whose changes there are.
+    /// The apps whose changes are in the batch.
     let apps: Set<ExactText>
 
     init(_ messages: [KafkaMessage]) {
@@ -32,7 +32,7 @@ struct ChangeNotices {
         apps = Set(texts: partitions.lazy.map(\.app))
     }
 
-    /// The first change of each of these partitions.
+    /// Returns the first change in the batch of each of these partitions.
     func firsts(of wanted: Set<PartitionKey>) -> [PartitionKey: Revision] {
         var firsts: [PartitionKey: Revision] = [:]
         for (index, place) in places.enumerated() {
@@ -42,9 +42,9 @@ struct ChangeNotices {
         return firsts
     }
 
-    /// What doesn't have to be seen: which messages, and the changes that they are about. What says something that isn't in the
-    /// contract has to be.
-    /// - Parameter isBehind: whether changes of a partition mustn't be handled before older ones.
+    /// Returns which messages don't have to be handled, and the changes that they carry. Messages that don't follow the topic's contract
+    /// have to be handled.
+    /// - Parameter isBehind: whether a partition's changes must wait for older ones, and so must not count as handled.
     func outside(
         of concerned: ConcernedCollections, isBehind: (PartitionKey) -> Bool = { _ in false }
     ) -> (passed: [Bool], changes: [(key: PartitionKey, revision: Revision)]) {
@@ -67,7 +67,7 @@ struct ChangeNotices {
         return (passed, changes)
     }
 
-    /// An event's id is its key and its revision.
+    /// Parses the revision from the event's id, which is its key, a slash and the revision.
     private func revision(of message: KafkaMessage) -> Revision? {
         guard let key = message.key, let id = message.headers.value(EventEnvelope.Header.id), id.starts(with: key),
             id.dropFirst(key.count).first == UInt8(ascii: "/")

@@ -4,11 +4,11 @@ import EventStream
 import EventTopics
 import Postgres
 
-/// Notes handled changes, to be written in bulk.
+/// Collects handled changes in memory, and writes them to Postgres in bulk.
 final class ChangeRecorder: Sendable {
     private let handled: HandledEvents
     private let client: PostgresClient
-    /// Rings when something is noted that isn't written.
+    /// Rings when a change is noted that isn't written yet.
     let notes = Alarm()
     private let noted = Locked<[(key: PartitionKey, revision: Revision)]>([])
 
@@ -29,13 +29,13 @@ final class ChangeRecorder: Sendable {
         guard !changes.isEmpty else { return }
         noted.withLock { noted in
             noted += changes
-            // Without Postgres for long: what is forgotten here is found by the sweep, and handled once more.
+            // Postgres was unavailable for long: the sweep finds the changes that are forgotten here, and they are handled once more.
             if noted.count > 100_000 { noted.removeFirst(noted.count - 100_000) }
         }
         notes.set()
     }
 
-    /// How far the consumer has come in these partitions, by what is written.
+    /// Reads from Postgres how far the consumer has come in these partitions; notes that aren't written yet don't count.
     func progress(_ keys: [PartitionKey]) async throws -> [PartitionKey: HandledEvents
         .Progress]
     {

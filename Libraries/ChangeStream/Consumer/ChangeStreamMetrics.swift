@@ -1,11 +1,11 @@
 import Metrics
 
-/// What consumers of changes measure of themselves.
+/// The metrics of change consumers.
 enum ChangeStreamMetrics {
-    /// Events read from Postgres because the topic did not bring them.
+    /// Events read from Postgres because the topic did not deliver them.
     static let repaired = MetricFamily<Counter>(
         label: "event_stream_repaired_total", help: "Events that the topic did not bring.", dimensions: ["group"])
-    /// Partitions whose changes go by until older ones have been read from Postgres.
+    /// Partitions whose changes are deferred until older ones have been read from Postgres.
     static let behind = MetricFamily<Gauge>(
         label: "event_stream_behind_partitions", help: "Partitions of apps whose changes are read from Postgres.",
         dimensions: ["group"])

@@ -1,17 +1,17 @@
 import DocumentModel
 import EventTopics
 
-/// Where the changes are that a topic may have lost: ``ChangeHistory``, over its partitions and change rows.
+/// Provides the heads of partitions and the changes that a topic may have lost. ``ChangeHistory`` reads both from Postgres.
 public protocol GapSource: Sendable {
-    /// The heads of all partitions, in an order that stays the same.
+    /// Returns a page of the heads of all partitions, in a stable order.
     /// - Parameters:
-    ///   - key: only partitions behind it; `nil` for the first ones.
-    ///   - limit: at most so many; fewer means that there are no more.
+    ///   - key: the partition after which the page begins; `nil` for the first page.
+    ///   - limit: the maximum number of heads; a shorter page is the last one.
     func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead]
 
-    /// Changes of a partition that are still kept, in the order of their revisions.
+    /// Returns changes of a partition that are still kept, in the order of their revisions.
     /// - Parameters:
-    ///   - number: only those above it.
-    ///   - limit: at most so many.
+    ///   - number: only changes with a higher revision number are returned.
+    ///   - limit: the maximum number of changes.
     func changes(_ key: PartitionKey, after number: Int64, limit: Int) async throws -> [ChangeEvent]
 }

@@ -1,4 +1,5 @@
--- Marks revisions of one epoch as handled, and returns those that were not. The row stays locked until the transaction ends.
+-- Marks revisions of one epoch as handled, and returns those that were not handled before. The row stays locked until the
+-- transaction ends.
 CREATE OR REPLACE FUNCTION partita.claim_revisions(
     p_consumer text, p_app text, p_partition text, p_epoch integer, p_numbers bigint[]
 ) RETURNS bigint[] LANGUAGE plpgsql AS $$
@@ -14,7 +15,7 @@ BEGIN
         RETURN '{}';
     END IF;
 
-    -- What is handled stays handled: a look without lock settles a redelivery.
+    -- What is handled stays handled, so a read without a lock suffices for a redelivery.
     SELECT * INTO known FROM partita.handled_events
     WHERE consumer = p_consumer AND app = p_app AND partition = p_partition;
     IF FOUND AND known.epoch = p_epoch AND first >= known.epoch_begin
@@ -30,8 +31,8 @@ BEGIN
     WHERE consumer = p_consumer AND app = p_app AND partition = p_partition
     FOR UPDATE;
 
-    -- After a restore, numbers of the old epoch beyond the restored head come again with the new one: what was handled
-    -- under them is forgotten.
+    -- After a restore, numbers of the old epoch above the restored head are used again in the new one: that they were handled
+    -- in the old epoch is forgotten.
     IF p_epoch > known.epoch THEN
         known.watermark := least(known.watermark, first - 1);
         SELECT coalesce(array_agg(n ORDER BY n), '{}') INTO known.above FROM unnest(known.above) n WHERE n < first;
