@@ -51,7 +51,7 @@ public struct TokenKeySet: Hashable, Sendable {
 
     public init(_ keys: [TokenPublicKey] = []) { self.keys = keys }
 
-    /// Reads a JWKS. Keys of other kinds in it are passed over (RFC 7517 §5).
+    /// Reads a JWKS. Keys of other kinds in it are skipped (RFC 7517 §5).
     ///
     /// - Throws: `keyInvalid` when it isn't a JWKS at all.
     public init(jwks document: Document) throws(AccessTokenError) {

@@ -11,7 +11,7 @@ public import Postgres
 /// one line of JSON each, and counted; they don't stop the others. Indexes are made at the end.
 ///
 /// What is imported takes revisions and leaves change rows like any other write, so that devices and permissions learn of it;
-/// triggers pass it over unless ``Options/firesTriggers``.
+/// triggers skip it unless ``Options/firesTriggers`` is set.
 public struct DumpImport: Sendable {
     public struct Options: Sendable {
         /// Delete the collection's documents first.

@@ -55,7 +55,7 @@ public struct FairShares<Owner: Hashable, Work> {
     /// The next work that gets a place, of the owner whose turn it is; `nil` when none may have one.
     public mutating func next() -> (owner: Owner, work: Work)? {
         guard free > 0 else { return nil }
-        // Those passed over hold places, so they are few.
+        // Owners that are skipped hold places, so they are few.
         for index in turns.indices[head...] where mayHaveMore(turns[index]) {
             let owner = turns[index]
             // Taken out, so that it changes in place.

@@ -21,7 +21,7 @@ public protocol EventPayload: Sendable {
     /// The message's value.
     func encoded() -> Document
 
-    /// Reads a value. Fields that it doesn't know are passed over, so that newer writers don't break older readers.
+    /// Decodes a message's value. Unknown fields are ignored, so that newer writers don't break older readers.
     /// - Throws: `EventTopicsError` for a type, field or value outside of the contract.
     init(_ document: Document, attributes: EventAttributes) throws(EventTopicsError)
 }

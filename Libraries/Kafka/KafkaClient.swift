@@ -17,13 +17,13 @@ public final class KafkaClient: Sendable {
         case closed
     }
 
-    /// Describes the client; it connects when something is asked of it.
+    /// Creates the client; it connects when it is first used.
     public init(configuration: KafkaConfiguration, logger: Logger = Logger(label: "kafka.client")) {
         self.configuration = configuration
         self.logger = logger
     }
 
-    /// Ends the client; `closed` is thrown from then on. Who still reads has it until they close as well.
+    /// Closes the client; later uses throw `closed`. Consumers that still read keep the connection until they close as well.
     public func close() async {
         let last = state.withLock { state in
             defer { state = .closed }
@@ -38,7 +38,7 @@ public final class KafkaClient: Sendable {
             case .open(let native): return .success(native)
             case .closed: return .failure(KafkaError(.closed, "the client is closed"))
             case .idle:
-                // Ends tell a reader when it has all that was there; who doesn't ask for them passes over them.
+                // Ends of partitions show a reader that it has caught up; readers that don't need them ignore them.
                 let options = KafkaConsumerOptions(reportsEnds: true)
                 do throws(KafkaError) {
                     let native = try RDKafkaSharedClient(

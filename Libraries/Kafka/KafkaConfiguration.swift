@@ -17,7 +17,7 @@ public struct KafkaConfiguration: Sendable {
     ///   unknown name fails the client's start.
     public var properties: [String: String]
 
-    /// Describes the brokers; connects to nothing.
+    /// Creates a configuration, without connecting to a broker.
     public init(
         bootstrapServers: String, clientID: String = "partita", embedded: Bool = false,
         properties: [String: String] = [:]

@@ -139,8 +139,8 @@ public actor KafkaConsumer {
 
     // MARK: Offsets
 
-    /// Says where reading goes on after a restart: for each partition the offset after the last one whose effect is done. It is
-    /// committed at intervals, when partitions are revoked, and at the end. Partitions of others are passed over.
+    /// Stores where reading continues after a restart: for each partition, the offset after the last one whose effect is done. It is
+    /// committed at intervals, when partitions are revoked, and at the end. Partitions of other members are ignored.
     public nonisolated func storeOffsets(_ next: [KafkaTopicPartition: Int64]) throws(KafkaError) {
         guard !next.isEmpty else { return }
         try whileOpen { () throws(KafkaError) in try native.store(next.map { ($0.key, $0.value) }) }

@@ -14,7 +14,7 @@ public struct KafkaHeaders: Sendable {
     private var bytes: [UInt8] = []
     private var extents: [Extent] = []
 
-    /// No headers.
+    /// Creates an empty list of headers.
     public init() {}
 
     /// Appends a header; `nil` is Kafka's null value.
@@ -61,9 +61,9 @@ public struct KafkaHeaders: Sendable {
         }
     }
 
-    /// How many there are.
+    /// The number of headers.
     public var count: Int { extents.count }
-    /// Whether there is none.
+    /// Whether the message has no headers.
     public var isEmpty: Bool { extents.isEmpty }
 
     /// All of them in order, as names and values.

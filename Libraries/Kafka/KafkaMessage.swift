@@ -2,10 +2,10 @@
 public struct KafkaTopicPartition: Hashable, Sendable, CustomStringConvertible {
     /// The topic's full name.
     public var topic: String
-    /// 0 and up.
+    /// The partition's number in the topic, from 0.
     public var partition: Int32
 
-    /// Names a partition.
+    /// Creates a reference to a partition, which isn't checked to exist.
     public init(topic: String, partition: Int32) {
         self.topic = topic
         self.partition = partition
@@ -29,7 +29,7 @@ public struct KafkaRecord: Sendable {
     /// Milliseconds since 1970; `nil` for now.
     public var timestamp: Int64?
 
-    /// Describes a message; sends nothing.
+    /// Creates a message to be sent with a `KafkaProducer`.
     public init(
         topic: String, partition: Int32? = nil, key: [UInt8]? = nil, value: [UInt8]?,
         headers: KafkaHeaders = KafkaHeaders(), timestamp: Int64? = nil
@@ -43,7 +43,7 @@ public struct KafkaRecord: Sendable {
     }
 }
 
-/// Where an acknowledged message stands.
+/// The partition and offset of an acknowledged message.
 public struct KafkaDelivery: Hashable, Sendable {
     /// The partition that the message is in.
     public let partition: Int32
@@ -51,19 +51,19 @@ public struct KafkaDelivery: Hashable, Sendable {
     public let offset: Int64
 }
 
-/// What became of the messages of a batch, in the order in which they were given.
+/// The outcome of each message of a batch, in the order in which they were given.
 public struct KafkaBatchOutcome: Sendable {
     /// A message that was not acknowledged.
     public struct Failure: Sendable {
-        /// Its place in the batch.
+        /// The message's index in the batch.
         public let index: Int
-        /// Why.
+        /// Why the message was not acknowledged.
         public let error: KafkaError
     }
 
-    /// Per message where it stands; `nil` for one that failed.
+    /// By message, its partition and offset; `nil` for one that failed.
     public internal(set) var deliveries: [KafkaDelivery?]
-    /// Those that failed, in no particular order.
+    /// The messages that failed, in no particular order.
     public internal(set) var failures: [Failure] = []
 
     /// - Throws: the error of the first message that failed, if any did.
@@ -92,7 +92,7 @@ public struct KafkaMessage: Sendable {
     /// The partition in the topic.
     public var partition: Int32 { topicPartition.partition }
 
-    /// A message that no broker sent, as tests and repairs need it.
+    /// Creates a message that was not received from a broker, for tests and repairs.
     public init(
         topicPartition: KafkaTopicPartition, offset: Int64, timestamp: Int64 = -1, key: [UInt8]?, value: [UInt8]?,
         headers: KafkaHeaders = KafkaHeaders()

@@ -62,7 +62,7 @@ public actor KafkaProducer: LoopActor, Service {
     private var flushers: [UnsafeContinuation<Void, Never>] = []
     private var rebuilds = 0
 
-    /// Describes the producer; it starts with the first message.
+    /// Creates the producer; its client starts with the first message, on `loop`.
     public init(
         configuration: KafkaConfiguration, options: KafkaProducerOptions = KafkaProducerOptions(), loop: EventLoop,
         logger: Logger = Logger(label: "kafka.producer")

@@ -1,15 +1,15 @@
-/// A topic as its owner wants it.
+/// The desired state of a topic, as its owner creates it.
 public struct KafkaTopic: Hashable, Sendable {
     /// The full name.
     public var name: String
-    /// How many partitions (1 and up).
+    /// The number of partitions, at least 1.
     public var partitions: Int
     /// Copies of each partition; `nil` takes the broker's default.
     public var replicationFactor: Int?
     /// Broker settings of the topic, such as `cleanup.policy` and `retention.ms`.
     public var configuration: [String: String]
 
-    /// Describes a topic; creates nothing.
+    /// Creates a description of a topic, without creating the topic in a broker.
     public init(name: String, partitions: Int, replicationFactor: Int? = nil, configuration: [String: String] = [:]) {
         self.name = name
         self.partitions = partitions
@@ -18,15 +18,15 @@ public struct KafkaTopic: Hashable, Sendable {
     }
 }
 
-/// What the brokers say of a topic.
+/// A topic's metadata as the brokers report it.
 public struct KafkaTopicMetadata: Hashable, Sendable {
     /// The full name.
     public let name: String
     /// The partitions, ascending.
     public let partitions: [Int32]
-    /// Partitions that no broker leads at the moment.
+    /// Partitions that currently have no leader.
     public let leaderless: [Int32]
-    /// How many copies the partition with the fewest has.
+    /// The number of replicas of the partition that has the fewest.
     public let copies: Int
 }
 
@@ -37,7 +37,7 @@ public struct KafkaWatermarks: Hashable, Sendable {
     /// The offset that the next message will get.
     public let high: Int64
 
-    /// Two offsets.
+    /// Creates watermarks from the oldest kept and the next offset.
     public init(low: Int64, high: Int64) {
         self.low = low
         self.high = high

@@ -1,18 +1,18 @@
-/// What is to be done about a failure of Postgres. There is one table of it, here, for everybody.
+/// How to react to a failure of Postgres. All services use this one classification.
 public enum PostgresFailureClass: String, Sendable, CaseIterable {
-    /// A race, a lock, a lost or restarting server: the same work, begun again after a short pause, may succeed.
+    /// A race, a lock, or a lost or restarting server: the same work may succeed when it is retried after a short pause.
     case again
-    /// The server lacks something for now (disk, memory, time, connections): again after a longer pause.
+    /// The server temporarily lacks a resource (disk, memory, time, connections): retry after a longer pause.
     case later
-    /// What was asked can't be done or stored, whoever asks how often: it is refused with a reason.
+    /// The request can't be executed or stored, however often it is repeated: it is refused with a reason.
     case refused
-    /// Something of ours is missing, changed by another hand, forbidden or damaged. It goes on failing until a person has mended
-    /// it: logged with the object's name, answered as unavailable, tried again with growing pauses.
+    /// One of Partita's own objects is missing, was altered externally, is forbidden or damaged. It keeps failing until an operator has
+    /// repaired it: it is logged with the object's name, answered as unavailable, and retried with growing delays.
     case broken
 
     /// The class of a SQLSTATE, by its five characters or else by its first two.
     ///
-    /// What isn't in the table is `broken`: nobody's data are refused for a state that nobody has thought of.
+    /// A state that isn't in the table is `broken`, so that no user's data is refused because of an unforeseen state.
     public init(sqlstate: String) {
         self = Self.codes[sqlstate] ?? Self.classes[String(sqlstate.prefix(2))] ?? .broken
     }

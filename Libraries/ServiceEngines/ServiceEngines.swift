@@ -94,7 +94,7 @@ public final class ServiceEngines: Sendable {
     /// Everything together as one service: clients first, then tables and topics, then `work`, which may rely on them.
     /// - Parameters:
     ///   - migrations: the tables of the service's own.
-    ///   - servesUsers: whether it takes calls of users, and so has to know who is shut out.
+    ///   - servesUsers: whether it serves users, and so has to know the blocked users and ended sessions.
     ///   - work: made when tables and topics are there and the apps are loaded.
     public func service(
         migrations: [Migrations] = [], servesUsers: Bool = false,

@@ -3,7 +3,7 @@
 /// Swift's own `==` and `hash` of strings follow canonical equivalence: `caf\u{e9}` equals `cafe\u{301}`, and whoever keys a
 /// dictionary by a name, an id or a partition that came from outside gives one user what is another's. So what came from
 /// outside is a key, an element of a set or a side of a comparison as this type only. In a structure the attribute is enough:
-/// `@ExactText var user: String` makes the equality and the hash that the compiler derives go by bytes.
+/// `@ExactText var user: String` makes the equality and the hash that the compiler derives compare bytes.
 ///
 /// It wraps the string and nothing else: to make one allocates nothing.
 @propertyWrapper

@@ -82,7 +82,7 @@ public struct ForeignTokenKey: Hashable, Sendable {
             ])
     }
 
-    /// The keys of a JWKS, or of a lone JWK. Keys of other kinds in it are passed over (RFC 7517 §5).
+    /// Returns the keys of a JWKS, or the key of a single JWK. Keys of other kinds are skipped (RFC 7517 §5).
     ///
     /// - Throws: `keyInvalid` when it is neither.
     public static func keys(jwks document: Document) throws(AccessTokenError) -> [ForeignTokenKey] {

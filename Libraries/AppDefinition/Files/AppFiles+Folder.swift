@@ -10,7 +10,7 @@ extension AppFiles {
     /// Folders whose contents are no part of a definition: static sites, installed packages, tools' own files.
     private static let skipped: Set<String> = ["node_modules", ".git", ".mdb", ".idea", ".vscode", "hosting/files"]
 
-    /// Reads an app's folder. Nothing is written, links aren't followed, and what is neither `.json` nor `.js` is passed over.
+    /// Reads an app's folder. Nothing is written, links aren't followed, and files that are neither `.json` nor `.js` are skipped.
     ///
     /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder isn't there or isn't a folder, and with the
     ///   problems of single files (`file-unreadable`, `file-too-large`, `file-not-text`) otherwise.

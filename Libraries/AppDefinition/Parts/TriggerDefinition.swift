@@ -34,7 +34,7 @@ public struct TriggerDefinition: Sendable {
         public var wantsDocumentBeforeChange: Bool
         /// Whether events of one document may be handled out of order.
         public var isUnordered: Bool
-        /// Whether events from before the trigger was (re)enabled are passed over.
+        /// Whether events from before the trigger was (re)enabled are skipped.
         public var skipsCatchUpEvents: Bool
     }
 

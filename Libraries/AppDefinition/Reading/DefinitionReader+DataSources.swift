@@ -49,7 +49,7 @@ extension DefinitionReader {
             relationships: json("\(folder)/relationships.json").map(relationships) ?? [])
     }
 
-    /// Rules of other services (`rules/s3.json`) have no collection and are passed over.
+    /// Rules of other services (`rules/s3.json`) have no collection and are skipped.
     private func collection(_ node: ConfigNode, service: String) -> CollectionDefinition? {
         guard node.child("collection") != nil, let database = node.required("database"),
             let name = node.required("collection")

@@ -1,7 +1,7 @@
 import DocumentModel
 
-/// Finds names of settings that were meant to be others: what nobody reads, and is almost what somebody asked for in vain. A setting that
-/// is passed over in silence opens doors (`"disabeld": true`).
+/// Finds misspelled names of settings: names that were never read, and that resemble a name that was looked up and not found. A setting
+/// that is ignored silently can be a security hole (`"disabeld": true`).
 struct Misspellings {
     private struct Place: Hashable {
         @ExactText var file: String

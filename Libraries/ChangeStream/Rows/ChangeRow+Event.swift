@@ -7,7 +7,7 @@ extension ChangeRow {
     /// The change event, with its documents parsed.
     ///
     /// The first half of a move, the removal from the old partition, is a `delete` whose `movedFrom` is its own partition and
-    /// revision; triggers pass it over.
+    /// revision; triggers skip it.
     func event() throws(DocumentStoreError) -> ChangeEvent {
         let before = try parsed(before)
         let after = try parsed(after)

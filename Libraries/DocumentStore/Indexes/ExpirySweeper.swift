@@ -19,8 +19,8 @@ public final class ExpirySweeper: Service {
         label: "document_store_expired_documents_total", help: "Documents that were deleted since their date was past.")
 
     /// - Parameters:
-    ///   - store: One that knows the apps; those that it doesn't know are passed over.
-    ///   - interval: From the end of one sweep to the next.
+    ///   - store: The store whose apps are swept; apps that are not defined in it are skipped.
+    ///   - interval: The time from the end of one sweep to the start of the next.
     public init(
         store: DocumentStore, interval: Duration = .seconds(60), logger: Logger = Logger(label: "expiry-sweeper")
     ) {

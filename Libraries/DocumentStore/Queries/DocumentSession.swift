@@ -50,7 +50,7 @@ public actor DocumentSession {
             store: store, app: storage.app, namespace: .init(database: database, collection: name), session: self)
     }
 
-    /// Silences the triggers for other hands; goes with the first statement that needs it.
+    /// The statements that disable the triggers for external writers; sent once, with the first statement that needs them.
     private var preparation: [PostgresStatement] {
         if isPrepared { return [] }
         isPrepared = true

@@ -1,6 +1,6 @@
 /// The statements of a commit that are about no collection in particular.
 enum CommitSQL {
-    /// First of a transaction: the triggers for other hands stay silent. `$1` lock timeout.
+    /// The first statement of a transaction: disables the triggers for external writers. `$1` lock timeout.
     static let begin = "select set_config('partita.writer', 'library', true), set_config('lock_timeout', $1, true)"
 
     /// Locks the partitions in their order and moves their heads: `$1` app, `$2` partitions in order, `$3` how many revisions each.

@@ -11,7 +11,7 @@ extension DocumentStore {
         let storage = try storage(of: app)
         var moved: [(namespace: ChangeEvent.Namespace, count: Int)] = []
         for table in try await tables.all(of: app) {
-            // Other hands must follow the same key from here on.
+            // External writers must use the same key from here on.
             _ = try await tables.keyed(table.namespace, of: storage)
             var count = 0
             while case let part = try await repartition(table, by: storage.partitionKey(of: table.namespace)), part > 0
@@ -23,7 +23,7 @@ extension DocumentStore {
         return moved
     }
 
-    /// One transaction of it, numbered as a write of another hand is.
+    /// Moves documents in one transaction, whose changes are numbered like those of an external writer.
     private func repartition(_ table: CollectionTable, by key: String?) async throws -> Int {
         let misplaced =
             key == nil

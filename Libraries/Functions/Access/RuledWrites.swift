@@ -38,7 +38,7 @@ final class RuledWrites: WriteReview {
         }
     }
 
-    /// One that passes over documents about which an answer is missing, until enough questions are gathered.
+    /// A query that skips documents for which a rule's answer is missing, until a batch of questions is full.
     private struct Query: ReviewedQuery {
         let query: RuledQuery
         let writes: RuledWrites

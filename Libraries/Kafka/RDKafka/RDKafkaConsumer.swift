@@ -223,7 +223,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
     // MARK: Offsets
 
     /// Remembers where reading goes on; committed from time to time and when the partitions are given back. Offsets of partitions
-    /// that are not this member's any more are passed over.
+    /// that no longer belong to this member are ignored.
     func store(_ next: [(KafkaTopicPartition, Int64)]) throws(KafkaError) {
         let error = withList(next) { rd_kafka_offsets_store(handle.pointer, $0) }
         let isForeign = error == RD_KAFKA_RESP_ERR__STATE || error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION

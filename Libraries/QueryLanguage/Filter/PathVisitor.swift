@@ -4,7 +4,7 @@ import DocumentModel
 ///
 /// On the way, an array stands for each of its elements that is a document, and for the element whose index is the path's next name. At the
 /// end, an array stands for each of its elements and then for itself. What is missing in a document is visited as `nil`; elements that are no
-/// documents are passed over.
+/// documents are skipped.
 struct PathVisitor {
     /// Whether an array at the end stands for its elements too.
     var entersFinalArray = true

@@ -9,10 +9,10 @@ public struct NumericSum: Sendable {
     private var hasDouble = false
     private var hasLong = false
 
-    /// Of nothing yet.
+    /// Creates an empty sum.
     public init() {}
 
-    /// Adds a number; what is none is passed over.
+    /// Adds a number; values that aren't numbers are ignored.
     public mutating func add(_ value: Value) {
         switch value {
         case .int32(let number): add(integer: Int64(number))

@@ -2,16 +2,16 @@ public import AccessTokens
 import EventStream
 import EventTopics
 
-/// Tells who calls: whether an access token is good, and whether its user or its session has been shut out since it was signed.
+/// Checks callers: whether an access token is valid, and whether its user was blocked or its session ended after it was signed.
 public struct AccessCheck: Sendable {
     public let verifier: TokenVerifier
     public let shutOut: ShutOut
     let signingKeys: StateReader<SigningKeyEvent>
 
-    /// Whether it can tell. Before, at the start of a service, a good token looks like a stranger's.
+    /// Whether tokens can be checked. Before that, when a service starts, a valid token looks unknown.
     var isLoaded: Bool { signingKeys.isCaughtUp && shutOut.isLoaded }
 
-    /// Returns when it can tell.
+    /// Returns when tokens can be checked.
     /// - Throws: `CancellationError`.
     func waitUntilLoaded() async throws {
         try await signingKeys.waitUntilCaughtUp()

@@ -8,8 +8,8 @@ public import Lifecycle
 import Logging
 import Postgres
 
-/// Whose access tokens are refused though they haven't expired: users whose account is disabled or deleted, and sessions that
-/// ended. In the memory of a service that takes calls of users.
+/// The users and sessions whose access tokens are refused although they haven't expired: blocked users, whose account is disabled or
+/// deleted, and ended sessions. Kept in the memory of a service that serves users.
 ///
 /// Read from Postgres at the start. What comes after that Postgres itself tells (NOTIFY), so that a session that ended is over at
 /// once while the broker is away, and `auth-events` (see `announcements`) while the listening connection is; a poll makes up for
@@ -24,11 +24,11 @@ public final class ShutOut: Service {
         @ExactText var id: String
     }
 
-    /// How long an access token may be good, whatever the settings say: so long a user is remembered.
+    /// The longest validity of an access token that settings allow; a blocked user is remembered for this long.
     public static let longestToken = Duration.seconds(86_400)
-    /// How late a lost event is noticed at most.
+    /// The interval of the poll, and so the longest delay after which a lost event is noticed.
     private static let pollInterval = Duration.seconds(30)
-    /// Between attempts while Postgres is away, whose return no event tells.
+    /// The pause between attempts while Postgres is unavailable, since no event reports its return.
     private static let pause = Duration.seconds(1)
     /// How long the transaction that ended a session may have been open, before anybody else could see its row.
     private static let longestTransaction = Duration.seconds(60)
@@ -63,14 +63,14 @@ public final class ShutOut: Service {
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Whether they were loaded since the start: before, nobody can tell.
+    /// Whether blocked users and ended sessions have been loaded since the start; before that, `reason` may miss some.
     public var isLoaded: Bool { loaded.isReached }
 
-    /// Returns when they were loaded for the first time.
+    /// Returns when blocked users and ended sessions have been loaded for the first time.
     /// - Throws: `CancellationError`.
     public func waitUntilLoaded() async throws { try await loaded.wait() }
 
-    /// Why a token that holds otherwise is refused; `nil` for one that isn't. Costs a lock.
+    /// Returns why an otherwise valid token is refused; `nil` when it isn't. Takes a lock.
     public func reason(_ claims: TokenClaims) -> Reason? {
         state.withLock { state in
             switch state.users.isEmpty ? nil : state.users[User(app: claims.app, id: claims.user)] {
@@ -81,7 +81,7 @@ public final class ShutOut: Service {
         }
     }
 
-    /// Calls back, on any thread, when somebody has been shut out or a session has ended.
+    /// Sets the callback that is called, on any thread, when a user has been blocked or a session has ended.
     public func onShutOut(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0 = observer } }
 
     /// Keeps them up to date until graceful shutdown or cancellation.

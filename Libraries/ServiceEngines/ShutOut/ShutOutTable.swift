@@ -3,12 +3,13 @@ public import Postgres
 /// The table `partita.shut_out_users`: whose account is disabled or deleted. Auth writes it in the transaction that does so, before the
 /// event of `auth-events` leaves: who reads it after the event finds it.
 public struct ShutOutTable: Sendable {
-    /// Why a user is shut out.
+    /// Why a user is blocked.
     public enum Reason: Sendable { case disabled, deleted }
 
-    /// Where services hear that somebody was shut out or let in, or that a session ended, also while the broker is away.
+    /// The NOTIFY channel on which services learn that a user was blocked or unblocked, or that a session ended, also while the broker
+    /// is unavailable.
     static let channel = "partita_shut_out"
-    /// Says so when the transaction commits. Commits that say something wait for each other; these are few.
+    /// Notifies the channel when the transaction commits. Commits that notify wait for each other; these are few.
     static let tell = "select pg_notify('\(channel)', '')"
 
     private let sql: any PostgresQuerying
@@ -16,7 +17,7 @@ public struct ShutOutTable: Sendable {
     /// The table as a client, or a transaction, sees it.
     public init(_ sql: any PostgresQuerying) { self.sql = sql }
 
-    /// Shuts a user out.
+    /// Blocks a user.
     public func add(_ user: String, app: String, reason: Reason) async throws {
         try await sql.execute(
             """
@@ -26,7 +27,7 @@ public struct ShutOutTable: Sendable {
         try await sql.execute(Self.tell)
     }
 
-    /// Lets a user in again.
+    /// Unblocks a user.
     public func remove(_ user: String, app: String) async throws {
         try await sql.execute(
             "delete from partita.shut_out_users where app = $1 and user_id = $2", [.text(app), .text(user)])

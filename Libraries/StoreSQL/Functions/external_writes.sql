@@ -1,4 +1,4 @@
--- BEFORE a row is written by another hand: brings both forms of the document together and derives the other columns.
+-- BEFORE a row is written by an external writer: reconciles both forms of the document, and derives the other columns.
 create or replace function partita.before_write() returns trigger language plpgsql as $$
 declare
     collection partita.collections;
@@ -77,7 +77,7 @@ begin
     return new;
 end $$;
 
--- AFTER a row was written by another hand: notes what it was before the transaction. Its number comes at the commit.
+-- AFTER a row was written by an external writer: notes its state before the transaction. It gets its revision at the commit.
 create or replace function partita.collect() returns trigger language plpgsql as $$
 declare
     tx xid8 := pg_current_xact_id();
@@ -107,7 +107,7 @@ begin
         hint = 'DELETE FROM the table.';
 end $$;
 
--- At the commit of another hand: locks the partitions in their order, numbers all changes in bulk, writes the change rows.
+-- At the commit of an external writer: locks the partitions in order, numbers all changes in bulk, and writes the change rows.
 create or replace function partita.number_pending() returns trigger language plpgsql as $$
 declare
     tx xid8 := pg_current_xact_id();

@@ -1,4 +1,4 @@
--- The field clocks of a document that another hand has changed: each changed top-level field is written now, by the server's
+-- The field clocks of a document that an external writer has changed: each changed top-level field is written now, by the server's
 -- side ('' as author). The text is SyncEngine's (FieldClocks.text); epoch 2147483647 stands for "the document's own revision
 -- minus n", so that clocks can be written before the revision is known.
 create or replace function partita.raised_clocks(clocks json, before json, after json, old_epoch int, old_revision bigint)

@@ -57,7 +57,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     private var cursor: Revision
     private var isAnnounced = false
     private var isSuspended = false
-    /// Reads that were under way when it was suspended: as many chunks are passed over.
+    /// The number of reads that were under way when it was suspended: as many chunks are skipped.
     private var givenUpReads = 0
     private var held = HeldFrames<Payload>()
     private let window: Int

@@ -4,7 +4,7 @@ import DocumentStore
 import ServiceEngines
 import SyncEngine
 
-/// What an app declares of its collections, on its way into Postgres: indexes, and the schemas for other hands.
+/// Applies an app's declarations about its collections to Postgres: indexes, and the schemas that external writers must follow.
 struct DeclaredCollections {
     private let definition: AppDefinition
     private let wanted: [(place: IndexDefinition, model: IndexModel)]

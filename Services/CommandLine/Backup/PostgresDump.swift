@@ -4,7 +4,7 @@ import LocalEngines
 import Postgres
 import ServiceEngines
 
-/// Runs `pg_dump`, `pg_restore` and `psql` on the database that a URL names. A password goes by the environment, where other users of
+/// Runs `pg_dump`, `pg_restore` and `psql` on the database that a URL names. A password is passed in the environment, where other users of
 /// the machine don't see it.
 struct PostgresDump: Sendable {
     private let url: String

@@ -47,7 +47,7 @@ struct DemoCheck: Sendable {
         return ""
     }
 
-    /// Why the trigger failed on a message; `nil` until its event is put aside.
+    /// Returns why the trigger failed on a message; `nil` until its event is dead-lettered.
     func deadLetter(of message: String) async throws -> String? {
         try await Tool.run(configuration) { tool in
             let rows = try await tool.postgres.query(

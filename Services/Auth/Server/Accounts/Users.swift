@@ -23,8 +23,8 @@ struct Users: Sendable {
         }
     }
 
-    /// Keeps a user out, or lets them in again. Disabling ends all sessions. Access tokens live on for a while, so services look
-    /// who is shut out.
+    /// Disables a user's account, or enables it again. Disabling ends all sessions. Access tokens stay valid for a while, so services
+    /// check which users are blocked.
     ///
     /// - Throws: `userNotFound`.
     func setDisabled(_ isDisabled: Bool, _ id: String, app: String) async throws {

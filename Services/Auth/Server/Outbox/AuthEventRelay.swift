@@ -103,7 +103,7 @@ final class AuthEventRelay: Service {
         return sent
     }
 
-    /// The last events of a process that ends; what doesn't go now goes by another process, or after the next start.
+    /// Sends the last events of a process that ends; another process sends the rest, or this one after its next start.
     private func drain() async {
         do {
             _ = try await relayBatch()

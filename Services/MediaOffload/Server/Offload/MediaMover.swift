@@ -9,8 +9,8 @@ import Metrics
 /// Brings one media field of a document in order: the binary into the object store and a link in its place, and out of the store what
 /// the document no longer refers to.
 ///
-/// It goes by the document as it is now, and not by what a job says, so a job that comes twice, late, or after a newer one does no
-/// harm. The document has the picture or the link at any moment.
+/// It uses the current document, and not what a job says, so a job that comes twice, late, or after a newer one does no harm. The
+/// document has the picture or the link at any time.
 struct MediaMover: Sendable {
     let store: DocumentStore
     let storage: any ObjectStorage

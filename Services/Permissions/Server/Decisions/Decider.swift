@@ -55,7 +55,7 @@ struct Decider: Sendable {
         try await settle(subject, claims: claims, asksAnew: false, expected: [])
     }
 
-    /// Takes everything away from a user whom auth has shut out: access tokens live longer than accounts.
+    /// Revokes all grants of a user whom auth has blocked: access tokens can outlive accounts.
     func shutOut(app: String, user: String) async throws {
         // A decision that didn't know it yet has written its subject before.
         for subject in try await grants.subjects(app: app, user: user) {

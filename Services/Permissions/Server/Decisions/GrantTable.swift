@@ -9,7 +9,7 @@ struct GrantTable: Sendable {
     /// Seconds that an answer holds which depended on something that can't be watched.
     static let untrackedLifetime = 5
 
-    /// Why who is shut out gets nothing.
+    /// The reason that is recorded when a blocked user is denied all access.
     static let shutOutReason = "the account is deleted or disabled"
 
     /// On what a decision was made.
@@ -23,7 +23,7 @@ struct GrantTable: Sendable {
     }
 
     /// Commits a decision, under the partition's lock: an upload that is being committed comes before it as a whole, or is checked
-    /// against it. The row of the outbox makes sure that the topic gets it. Who is shut out gets nothing, whatever was decided.
+    /// against it. The row of the outbox makes sure that the topic gets it. A blocked user gets nothing, whatever was decided.
     ///
     /// - Parameter basis: what must still be so.
     /// - Returns: `nil` when it isn't: another decision has come before this one, which is to be made again.

@@ -184,7 +184,7 @@ final class DeviceSession: @unchecked Sendable {
         return true
     }
 
-    /// Somebody has been shut out, or a session has ended.
+    /// Called when a user has been blocked or a session has ended: refuses this device if its user or session is concerned.
     func shutOutChanged() {
         guard let claims, socket.isOpen else { return }
         _ = refusesShutOut(claims)

@@ -66,7 +66,7 @@ final class SessionHall: Sendable {
     /// The database was restored.
     func epochChanged() { forEach { $0.shutDown() } }
 
-    /// Somebody has been shut out, or a session has ended.
+    /// Called when a user has been blocked or a session has ended: each session checks its own token again.
     func shutOutChanged() { forEach { $0.shutOutChanged() } }
 
     /// Calls back with each session, on its loop.

@@ -66,7 +66,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
         }
     }
 
-    /// Functions that fail are put aside by the runner; what comes here is an engine that is away, or a host that was killed.
+    /// The runner dead-letters functions that fail; errors that arrive here mean that an engine is unavailable or a host was killed.
     func decide(
         _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
     ) async -> FailureDecision { .retry }

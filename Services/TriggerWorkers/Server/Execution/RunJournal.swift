@@ -6,8 +6,8 @@ import Postgres
 
 /// What the document calls of a trigger's run on one event gave.
 ///
-/// A write commits together with its entry and those of the reads before it. A run that begins anew is answered from the journal up to
-/// where it had come, so nothing is written twice; a run that asks something else there is not deterministic, and put aside.
+/// A write commits together with its entry and those of the reads before it. A run that starts again is answered from the journal up to
+/// where it had come, so nothing is written twice; a run whose calls differ from the journal is not deterministic, and is dead-lettered.
 final class RunJournal: Sendable {
     private struct Entry {
         let digest: String

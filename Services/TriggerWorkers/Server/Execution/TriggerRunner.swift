@@ -39,8 +39,8 @@ struct TriggerRunner: Sendable {
     /// How often a function that throws is tried, at these distances.
     private static let retries: [Duration] = [.milliseconds(50), .milliseconds(250)]
 
-    /// Returns when the event is dealt with: the run is done, was done before, or is put aside.
-    /// - Throws: when an engine is away; the event comes again.
+    /// Returns when the event needs no further run: the run is done, was done before, or is dead-lettered.
+    /// - Throws: when an engine is unavailable; the event is delivered again.
     func run(_ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent) async throws {
         let id = Self.id(trigger, app, event)
         guard try await !isHandled(id) else { return }
