@@ -18,19 +18,19 @@ import Postgres
 public final class OutboxRelay: Service {
     /// Settings of a relay.
     public struct Options: Sendable {
-        /// Into how many shards partitions fall; the same for all relays of a database.
+        /// The number of shards that partitions are divided into; must be the same for all relays of a database.
         public var shards: Int
-        /// How long a lease holds that isn't renewed; it is renewed every third of it.
+        /// How long a lease is valid without renewal; it is renewed every third of this time.
         public var leaseDuration: Duration
-        /// How often unpublished changes are looked for that nobody announced.
+        /// How often the relay looks for unpublished changes of which it was not notified.
         public var sweepInterval: Duration
         /// How often the heads of active partitions are published.
         public var headInterval: Duration
-        /// A change whose documents have more bytes is named by its message, and not carried.
+        /// The limit in bytes of a change's documents; the message of a larger change only names it.
         public var messageLimit: Int
-        /// Changes of one partition that are published together.
+        /// The maximum number of changes of one partition that are published together.
         public var changesPerPartition: Int
-        /// Partitions that are published together.
+        /// The maximum number of partitions that are published together.
         public var partitionsPerRound: Int
         /// How long changes and tombstones are kept.
         public var retention: HistoryRetention.Options
@@ -72,9 +72,9 @@ public final class OutboxRelay: Service {
     private let publishing = Locked(Publishing())
 
     /// - Parameters:
-    ///   - producer: Of the pool whose apps the store has.
-    ///   - loop: Where it works: beside the connections to Postgres and the producer, so that an event's many steps cost no change
-    ///     of thread.
+    ///   - producer: A producer for the pool whose apps the store has.
+    ///   - loop: The event loop on which it works; with that of the connections to Postgres and of the producer, an event's many
+    ///     steps need no change of thread.
     public init(
         store: DocumentStore, producer: EventProducer, on loop: EventLoop, options: Options = Options(),
         logger: Logger = Logger(label: "outbox-relay")
@@ -95,7 +95,7 @@ public final class OutboxRelay: Service {
         return state.withLock { state in Set(state.leases.filter { $0.value.validUntil > now }.keys) }
     }
 
-    /// Publishes until graceful shutdown or cancellation, then gives its leases back.
+    /// Publishes until graceful shutdown or cancellation, then releases its leases.
     public func run() async throws {
         let observation = store.observeCommits { [weak self] app, heads in
             self?.woken(heads.map { PartitionKey(app: app, partition: $0.partition) }) ?? []

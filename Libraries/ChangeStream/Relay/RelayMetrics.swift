@@ -1,6 +1,6 @@
 import Metrics
 
-/// What is measured of the relay.
+/// The metrics of the relay.
 struct RelayMetrics: Sendable {
     let published = Counter(
         label: "outbox_published_changes_total", help: "Changes that the broker has acknowledged.")

@@ -4,7 +4,7 @@ import DocumentModel
 ///
 /// A partition is under way once at a time, so that its events leave in the order of their revisions.
 struct RelayState: Sendable {
-    /// A shard that is led.
+    /// The lease of a shard that this relay leads.
     struct Lease: Sendable {
         var fence: Int64
         /// By this process's own clock, counted from before the lease was asked for.
@@ -94,7 +94,7 @@ struct RelayState: Sendable {
         return !waiting.isEmpty
     }
 
-    /// Takes what is to be marked in Postgres.
+    /// Takes the marks that have to be written to Postgres.
     mutating func takeMarks() -> [Mark] {
         let marks = unmarked.compactMap { partition -> Mark? in
             let shard = partition.shard(of: shards)
@@ -106,7 +106,7 @@ struct RelayState: Sendable {
         return marks
     }
 
-    /// Gives marks back that could not be written.
+    /// Returns marks that could not be written, so that they are taken again.
     mutating func giveBack(_ marks: [Mark]) {
         for mark in marks {
             if published[mark.partition] == nil { published[mark.partition] = mark.revision }

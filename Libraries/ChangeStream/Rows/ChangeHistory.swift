@@ -2,11 +2,11 @@ public import DocumentModel
 public import EventTopics
 public import Postgres
 
-/// The change rows: what a topic may have lost is read again from here, as long as it is kept.
+/// Reads the change rows in Postgres: changes that a topic may have lost can be read from here as long as they are kept.
 public struct ChangeHistory: GapSource {
     private let client: PostgresClient
 
-    /// - Parameter client: Of a database that `DocumentStore.migrations` were applied to.
+    /// - Parameter client: A client of a database to which `DocumentStore.migrations` were applied.
     public init(client: PostgresClient) { self.client = client }
 
     public func heads(after key: PartitionKey?, limit: Int) async throws -> [PartitionHead] {
@@ -37,7 +37,7 @@ public struct ChangeHistory: GapSource {
         return try rows.map { try ChangeRow($0).event() }
     }
 
-    /// One change, for a reader of a message that only names it; `nil` when it is no longer kept.
+    /// Returns one change, for readers of a message that only names it; `nil` when it is no longer kept.
     public func change(app: String, partition: Partition, revision: Revision) async throws -> ChangeEvent? {
         let rows = try await client.query(
             """

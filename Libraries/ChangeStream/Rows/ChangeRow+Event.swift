@@ -23,7 +23,7 @@ extension ChangeRow {
             wallTime: wallTime)
     }
 
-    /// Says that the row is there, for a change whose documents are too large to be sent.
+    /// The event that only names the change, for a change whose documents are too large to be sent.
     func largeChange() throws(DocumentStoreError) -> LargeChange {
         guard let key = Value(idText: idText) else {
             throw DocumentStoreError(.corruptRow, "a change row has no _id")

@@ -4,19 +4,19 @@ public import Logging
 import Metrics
 import Postgres
 
-/// Drops the change rows that nobody needs any more, a day's table at a time, and tombstones and outcomes of uploads that are old.
+/// Drops change rows that are no longer needed, one day's table at a time, and old tombstones and upload outcomes.
 ///
 /// A day stays until its changes are published and every consumer that is known in `partita.handled_events` has handled
 /// them, but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
 /// consumer that was so far behind skips what is gone. The relay that leads the first shard runs it.
 public struct HistoryRetention: Sendable {
-    /// How long what is kept.
+    /// How long changes and tombstones are kept, in days.
     public struct Options: Sendable {
-        /// Days that changes are kept at least.
+        /// The minimum number of days that changes are kept.
         public var days: Int
-        /// Days after which they go, whoever is behind.
+        /// The number of days after which changes are dropped, even if a consumer is behind.
         public var limit: Int
-        /// Days that tombstones are kept; a device that was away for longer compares ids.
+        /// The number of days that tombstones are kept; a device that was offline for longer compares ids.
         public var tombstoneDays: Int
 
         public init(days: Int = 7, limit: Int = 30, tombstoneDays: Int = 180) {
@@ -41,7 +41,7 @@ public struct HistoryRetention: Sendable {
         self.logger = logger
     }
 
-    /// Drops what is due.
+    /// Drops the days and the old tombstones and upload outcomes that are due.
     /// - Returns: the days that were dropped, as `YYYYMMDD`.
     @discardableResult
     public func sweep() async throws -> [String] {
@@ -67,7 +67,7 @@ public struct HistoryRetention: Sendable {
         return dropped
     }
 
-    /// Dropping a table that is still attached would lock everybody out of all changes.
+    /// Drops a day's table after detaching it: dropping an attached table would lock all changes.
     private func drop(_ table: String) async throws {
         do {
             try await store.client.execute("alter table partita.changes detach partition \(table) concurrently")

@@ -1,4 +1,4 @@
--- Fails the statement and names the path of what can't be told.
+-- Fails the statement, and names the path of the value whose type can't be determined.
 create or replace function partita.ambiguous(path text, why text) returns text language plpgsql as $$
 begin
     raise exception using errcode = '22023', message = format('%s: %s', coalesce(nullif(path, ''), 'the document'), why),
@@ -165,11 +165,11 @@ begin
     return partita.ambiguous(path, format('%s is no Extended JSON', left(value::text, 100)));
 end $$;
 
--- The canonical Extended JSON of a value that a hand has written.
+-- The canonical Extended JSON of a value that an external writer has written.
 --
 -- `was` is the canonical value that stood at the path, `was_plain` the form of it that stood in `document`. What is equal to
--- `was_plain` keeps its exact form; what differs takes the old type if it fits, else the type that its form says; what can't
--- be told fails, naming the path.
+-- `was_plain` keeps its exact form; a value that differs takes the old type if it fits, else the type that its form implies; a
+-- value whose type can't be determined fails, naming the path.
 create or replace function partita.canonical(value json, was json, was_plain jsonb, path text) returns text language plpgsql as $$
 declare
     wrapper text;

@@ -1,4 +1,4 @@
--- Makes the table of a collection, if there is none, and sets the app's partition key.
+-- Creates the table of a collection if it doesn't exist, and sets the app's partition key.
 create or replace function partita.ensure_collection(app_id text, database_name text, collection_name text, key text)
 returns partita.collections language plpgsql as $$
 declare

@@ -1,5 +1,5 @@
--- The present epoch. Postgres' system identifier or timeline being others than the newest row's means that this database
--- was restored, or another server took over: that begins an epoch.
+-- Returns the current epoch. If Postgres' system identifier or timeline differs from the newest row's, this database was restored,
+-- or another server took over: that begins an epoch.
 create or replace function partita.current_epoch() returns int language plpgsql as $$
 declare
     latest partita.epochs;
@@ -31,7 +31,7 @@ begin
     return partita.current_epoch();
 end $$;
 
--- Begins an epoch from which on a partition of the app, or each of them, is served anew. Returns how many are.
+-- Begins an epoch from which on a partition of the app, or each of them, is served again from the start. Returns how many are.
 create or replace function partita.serve_anew(app_id text, partition_id text) returns bigint language plpgsql as $$
 declare
     present int := partita.begin_epoch('served anew');

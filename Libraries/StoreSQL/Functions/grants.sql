@@ -8,7 +8,7 @@ language sql stable rows 1 as $$
     order by g.user_id = '*' limit 1
 $$;
 
--- Fails with PT403 unless each user may write the partition beside them. To be called under the partitions' locks.
+-- Fails with PT403 unless each user may write the partition at the same index. Must be called under the partitions' locks.
 create or replace function partita.require_write(app_id text, partitions text[], users text[]) returns void
 language plpgsql as $$
 begin
