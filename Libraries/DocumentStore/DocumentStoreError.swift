@@ -34,7 +34,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let badFilter = Code(.badFilter)
         /// A value that Postgres can't hold or compute with: U+0000 in a name or in code, a number out of range (MongoDB's 2).
         public static let badValue = Code(.badValue)
-        /// The index can't be read, or contradicts one that is there; MongoDB's code is in `mongoCode`.
+        /// The index can't be read, or contradicts an existing one; MongoDB's code is in `mongoCode`.
         public static let badIndex = Code(.badIndex)
         /// No index has the name (MongoDB's 27).
         public static let unknownIndex = Code(.unknownIndex)

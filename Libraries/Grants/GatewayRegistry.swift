@@ -2,7 +2,7 @@ public import Postgres
 
 /// Which gateways serve devices: the table `partita.gateways`.
 ///
-/// A gateway enters itself before it reads its first grant. So whoever reads the registry after committing a revocation finds every
+/// A gateway registers before it reads its first grant. So a process that reads the registry after committing a revocation finds every
 /// gateway that may have read the grant before.
 public struct GatewayRegistry: Sendable {
     /// How long after its last sign a gateway counts as one: long after it has stopped serving by itself.
@@ -17,7 +17,7 @@ public struct GatewayRegistry: Sendable {
     /// The registry in a database.
     public init(client: PostgresClient) { self.client = client }
 
-    /// Enters a gateway, or gives a sign that it is there.
+    /// Registers a gateway, or renews its registration.
     public func enter(_ gateway: String) async throws {
         try await client.execute(
             """

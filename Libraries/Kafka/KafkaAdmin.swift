@@ -66,7 +66,7 @@ public actor KafkaAdmin {
     }
 
     /// Asks the brokers about a topic.
-    /// - Throws: `unknownTopic` when it does not exist, `unreachable` or `timedOut` when nobody answers.
+    /// - Throws: `unknownTopic` when it does not exist, `unreachable` or `timedOut` when no broker answers.
     public func metadata(_ topic: String, timeout: Duration = .seconds(5)) async throws(KafkaError)
         -> KafkaTopicMetadata
     {
@@ -74,7 +74,7 @@ public actor KafkaAdmin {
     }
 
     /// Asks the brokers which topics there are.
-    /// - Throws: `unreachable` or `timedOut` when nobody answers.
+    /// - Throws: `unreachable` or `timedOut` when no broker answers.
     public func topicNames(timeout: Duration = .seconds(5)) async throws(KafkaError) -> [String] {
         try start().topicNames(timeout: timeout)
     }

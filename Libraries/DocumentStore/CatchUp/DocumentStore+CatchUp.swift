@@ -52,7 +52,7 @@ extension DocumentStore {
         for former in all where former < current {
             // An epoch in which nothing was written ended where the one before it did.
             if let epoch, former >= epoch, let head { last = head } else { last = known[former] ?? last }
-            // What is served anew has no history before that.
+            // A partition that is served again from the start has no history before that.
             lastKept[former] = former < anew ? 0 : last
         }
         return (
@@ -72,7 +72,7 @@ extension DocumentStore {
     /// keeps its own writes. For devices that a fault of the server left with less than that. Begins an epoch.
     ///
     /// - Parameter partition: `nil` for all partitions of the app.
-    /// - Returns: how many partitions are served anew.
+    /// - Returns: the number of partitions that are served again from the start.
     public func serveAnew(app: String, partition: Partition? = nil) async throws -> Int {
         let rows = try await client.query(
             "select partita.serve_anew($1, $2)", [.text(app), partition.map { PostgresValue.text($0.text) } ?? .null])

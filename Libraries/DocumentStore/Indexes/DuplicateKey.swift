@@ -3,7 +3,7 @@ import Logging
 import Postgres
 
 extension DocumentStoreError {
-    /// MongoDB's E11000, with the index and the values that are there already.
+    /// MongoDB's E11000, with the index and the values that already exist.
     init(duplicate error: PostgresError, in table: CollectionTable?) {
         if let table, let id = IndexKey.id(inDetail: error.detail ?? "") {
             self.init(

@@ -52,7 +52,7 @@ public final class ExpirySweeper: Service {
     public func sweep() async throws -> Int {
         var total = 0
         for index in try await indexes() {
-            // Taken anew for each index; a batch that comes too late is rolled back.
+            // Acquired again for each index; a batch that comes too late is rolled back.
             guard let fence = try await leases.acquire(for: .seconds(60))[0] else { return total }
             var count = 0
             repeat {

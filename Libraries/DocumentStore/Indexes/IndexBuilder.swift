@@ -74,7 +74,7 @@ struct IndexBuilder: Sendable {
 
     // MARK: How
 
-    /// Runs `body` with a connection that has no time limit, while nobody else changes the table's indexes.
+    /// Runs `body` with a connection that has no time limit, while no other process changes the table's indexes.
     private func alone(_ body: @Sendable (PostgresConnection) async throws -> Void) async throws {
         do {
             try await client.withConnection { connection in

@@ -68,7 +68,7 @@ public struct WorkLeases: Sendable {
         return try Dictionary(uniqueKeysWithValues: rows.decode((Int, Int64).self))
     }
 
-    /// Whether a lease is still held. It stays so until the transaction ends, since nobody takes it meanwhile.
+    /// Returns whether a lease is still held. It stays held until the transaction ends, since no other process can take it before.
     /// - Parameters:
     ///   - place: The lease.
     ///   - fence: What ``acquire(for:)`` returned for it.

@@ -23,7 +23,7 @@ extension DocumentCollection {
         return (value["db"]?.stringValue, name)
     }
 
-    /// Takes away what is there and inserts the documents, in one transaction: readers see the one or the other.
+    /// Deletes the existing documents and inserts the new ones in one transaction: readers see either the old or the new contents.
     private func replaceContents(with documents: [Document]) async throws {
         if session != nil {
             try await deleteMany([:])

@@ -138,7 +138,7 @@ public actor DocumentSession {
         return keys
     }
 
-    /// Locks one document, if it is there.
+    /// Locks one document, if it exists.
     func lock(_ table: CollectionTable, id: String) async throws -> WritePlan.Key? {
         let key = WritePlan.Key(table.namespace, id: id)
         if let held = plan[key] { return held.current == nil ? nil : key }

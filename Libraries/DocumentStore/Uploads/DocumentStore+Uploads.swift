@@ -3,12 +3,12 @@ import Postgres
 public import SyncEngine
 
 extension DocumentStore {
-    /// How long a statement of a commit waits for a lock: below `deadlock_timeout`, so that nobody is chosen as a victim.
+    /// How long a statement of a commit waits for a lock: below `deadlock_timeout`, so that Postgres chooses no deadlock victim.
     static let lockTimeout = Duration.milliseconds(500)
 
-    /// Commits the uploads of devices of one app in one transaction, and answers each: `nil` for one that needs what somebody else has
-    /// locked, or a failure (`unavailable`) for one that meets something in the database that has to be mended. Nothing of these is
-    /// committed, and they harm no others; the caller tries them again.
+    /// Commits the uploads of devices of one app in one transaction, and answers each: `nil` for one that needs rows that another
+    /// transaction has locked, or a failure (`unavailable`) for one that meets something in the database that has to be repaired. Nothing
+    /// of these is committed, and they don't affect the others; the caller tries them again.
     /// - Throws: what Postgres throws; whether something was committed may then be unknown, and sending it again is right, since a
     ///   changeset is applied once only.
     public func commit(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>?] {
@@ -158,8 +158,8 @@ extension PostgresError {
     /// Whether one changeset of a batch is to blame, and the others may be committed.
     fileprivate var isOneChangesets: Bool { isAboutData || failureClass == .broken }
 
-    /// Whether the same transaction, begun anew, may succeed: locked, raced by another write of the same row, or a grant
-    /// that was taken back between the two looks at it.
+    /// Whether the same transaction may succeed when it is started again: it was locked out, raced by another write of the same row, or
+    /// a grant was revoked between the two reads of it.
     var isWorthAnotherAttempt: Bool {
         if isOutcomeUnknown { return false }
         return isRetriable || isUniqueViolation

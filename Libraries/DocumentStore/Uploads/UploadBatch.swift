@@ -7,7 +7,7 @@ import SyncEngine
 
 /// The uploads of many devices of one app, committed in one transaction of two round trips.
 ///
-/// 1. Locks documents, reads counters, grants and heads. What somebody else has locked is not waited for: its changesets
+/// 1. Locks documents, reads counters, grants and heads. It doesn't wait for what another transaction has locked: its changesets
 ///    leave the batch and are tried again, so an open transaction stalls itself and not the others.
 /// 2. Decides about the changesets one after the other in memory (`UploadDecision`); a rejected one leaves no trace but its refusal.
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and

@@ -4,8 +4,8 @@ import Logging
 import Postgres
 import SyncEngine
 
-/// Changesets that can't be committed until somebody has mended the database: by the collections that they write, so that what
-/// writes others goes on.
+/// Changesets that can't be committed until an operator has repaired the database: by the collections that they write, so that
+/// changesets for other collections go on.
 ///
 /// While a pause lasts, which grows from half a second to half a minute, such a changeset is refused without a question to Postgres,
 /// and harms no batch. Then one tries again; when it commits, all do.

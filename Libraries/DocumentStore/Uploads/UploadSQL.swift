@@ -65,7 +65,7 @@ enum UploadSQL {
         select partita.require_count(count(*), cardinality($2::text[])) from updated
         """
 
-    /// No conflict clause: somebody who was faster makes the whole batch begin anew, and find the row.
+    /// No conflict clause: after a faster concurrent insert, the whole batch starts again and finds the row.
     static let insertCounters = """
         with \(entries)
         insert into partita.uploads (app, user_id, device, partition, last_version, recent, is_closed)

@@ -5,7 +5,7 @@ import SyncEngine
 struct TablePlan: Sendable {
     private(set) var plan: WritePlan
     private(set) var tables: [ChangeEvent.Namespace: CollectionTable]
-    /// What the writes under review met; `nil` where nobody reviews them.
+    /// The documents that the writes under review met; `nil` when the writes aren't reviewed.
     var met: [MetDocument]?
 
     init(storage: AppStorage) {

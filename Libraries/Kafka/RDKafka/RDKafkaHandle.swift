@@ -50,7 +50,7 @@ final class RDKafkaHandle: @unchecked Sendable {
         rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     }
 
-    /// The last condition that librdkafka wrote to its log: why nobody answers.
+    /// The last condition that librdkafka wrote to its log: why no broker answers.
     var cause: String? { log.cause }
 
     /// `destroy`, on a thread that may block.
