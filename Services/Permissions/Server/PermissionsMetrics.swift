@@ -8,6 +8,9 @@ enum PermissionsMetrics {
         label: "permissions_decision_seconds", help: "Time from a question to the committed grant.")
     static let ruleFailures = Counter(
         label: "permissions_rule_failures_total", help: "Rules and rule functions that failed, which answers no.")
+    static let rulePasses = Counter(
+        label: "permissions_rule_passes_total",
+        help: "Passes over an app's answers, after a start or a deployment, that left none of older rules.")
     static let dependencyChecks = Counter(
         label: "permissions_dependency_checks_total", help: "Dependencies that were matched with changes.")
     static let droppedRequests = Counter(

@@ -11,5 +11,6 @@ enum PermissionsMigrations {
             (4, "shut-out", PackageResources._004_shut_out_sql),
             (5, "shut-out-by-auth", PackageResources._005_shut_out_by_auth_sql),
             (6, "lives", PackageResources._006_lives_sql),
+            (7, "rules", PackageResources._007_rules_sql),
         ])
 }

@@ -50,14 +50,16 @@ public enum PermissionsServer {
         let receipts = ReceiptWriter(
             fences: fences, gateways: GatewayRegistry(client: engines.postgres), producer: engines.events,
             leaseTime: context.configuration[lease], alarm: fenceAlarm, logger: logger)
+        let rules = RuleFollower(
+            decider: decider, grants: GrantTable(client: engines.postgres), apps: engines.apps, logger: logger)
         engines.apps.onChange { change in
             // New rules, new answers.
-            if case .deployed(let app) = change { await decider.decideAll(app: app.id) }
+            if case .deployed(let app) = change { rules.follow(app.id) }
         }
         return [
             engines.service(migrations: [PermissionsMigrations.all, GatewayRegistry.migrations]) {
                 [
-                    functions, relay, heartbeats, receipts, cleaner,
+                    functions, relay, heartbeats, receipts, cleaner, rules,
                     EventConsumer(
                         pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
                         handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),

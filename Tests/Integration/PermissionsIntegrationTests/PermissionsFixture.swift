@@ -25,12 +25,17 @@ final class PermissionsFixture: Sendable {
     let postgres: PostgresClient
     let store: DocumentStore
     let events: EventProducer
+    private let registry: AppRegistry
+    private let settings: [String: String]
     private let grants: Locked<[Grant]>
     /// The keys that the topic keeps nothing of, by the last message of each.
     private let removed: Locked<Set<String>>
     private let receipts: Locked<[RevocationReceipt]>
 
     static func shared() async throws -> PermissionsFixture { try await starter.fixture() }
+
+    /// One for a test that deploys: all answers are decided again then.
+    static func own() async throws -> PermissionsFixture { try await PermissionsFixture() }
 
     private static let starter = Starter()
 
@@ -78,7 +83,8 @@ final class PermissionsFixture: Sendable {
             "http.address": "127.0.0.1", "http.port": "0", "loops": "1", "postgres.url": database,
             "kafka.pool": pool, "functions.hosts": "2", "lease.duration": "1s",
         ]
-        try await Self.serve(values.merging(engines.kafkaSettings) { $1 })
+        let settings = values.merging(engines.kafkaSettings) { $1 }
+        try await Self.serve(settings)
         let receipts = Locked<[RevocationReceipt]>([])
         let receiptTail = EventTail<RevocationReceipt>(
             pool: pool, kafka: KafkaClient(configuration: kafka)
@@ -95,8 +101,21 @@ final class PermissionsFixture: Sendable {
         self.postgres = postgres
         self.store = store
         self.events = events
+        self.registry = registry
+        self.settings = settings
         self.grants = grants
         self.removed = removed
+    }
+
+    /// Runs one more instance of the service; returns when it is ready.
+    func serveAnother() async throws { try await Self.serve(settings) }
+
+    /// Deploys the app with another text of a function.
+    /// - Returns: the version.
+    func deploy(function name: String, as text: String) async throws -> Int64 {
+        var files = Self.files
+        files.texts["functions/\(name).js"] = text
+        return try await registry.deploy(try AppDefinition(files: files)).app.version
     }
 
     /// Runs the service; returns when it is ready.

@@ -33,8 +33,6 @@ struct Decider: Sendable {
     private static let rounds = 5
     /// How many hosts a rule may lose.
     private static let losses = 2
-    /// Between attempts to decide again after a deployment.
-    private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(4), .seconds(8)]
 
     /// Answers a question, and remembers who asked; unless the answer is no, which leaves nothing behind.
     func decide(_ subject: Subject, claims: Document) async throws {
@@ -64,33 +62,6 @@ struct Decider: Sendable {
         try await grants.forgetClaims(app: app, user: user)
     }
 
-    /// Decides everything again, because the rules have changed.
-    func decideAll(app: String) async {
-        do {
-            var left = try await grants.subjects(app: app)
-            for pause in Self.pauses where !left.isEmpty {
-                var failed: [Subject] = []
-                for subject in left {
-                    do {
-                        try await decideAgain(subject)
-                    } catch {
-                        logger.warning(
-                            "a decision is tried again",
-                            metadata: ["partition.id": "\(subject.partition)", "error": "\(error)"])
-                        failed.append(subject)
-                    }
-                }
-                left = failed
-                if !left.isEmpty { try await Task.sleep(for: pause) }
-            }
-            if left.isEmpty { return }
-            logger.error(
-                "not all decisions follow the new rules", metadata: ["app": "\(app)", "count": "\(left.count)"])
-        } catch {
-            logger.error("decisions don't follow the new rules", metadata: ["app": "\(app)", "error": "\(error)"])
-        }
-    }
-
     /// Decides, with the dependencies committed before the rules are asked.
     ///
     /// - Parameters:
@@ -105,7 +76,8 @@ struct Decider: Sendable {
         while rounds < Self.rounds {
             let life = asksAnew ? try await grants.begin(subject, claims: claims) : nil
             let basis: GrantTable.Basis
-            if let grant = try await grants.grant(of: subject) {
+            let standing = try await grants.grant(of: subject)
+            if let grant = standing {
                 basis = .version(grant.version)
             } else if let life {
                 basis = .nothing(life: life)
@@ -126,9 +98,14 @@ struct Decider: Sendable {
                 continue
             }
             if case .nothing = basis, verdict.access == .none {
-                // It was allowed a moment ago. Another decision may have given it meanwhile, and is to be followed.
+                // It was allowed just before. Another decision may have given it meanwhile, and is to be followed.
                 guard try await grants.forget(subject) else { continue }
                 return try await deny(subject, verdict)
+            }
+            // Nobody waits for the answer that stands already.
+            if !asksAnew, let standing, standing.says(verdict), try await grants.confirm(verdict, on: subject, standing)
+            {
+                return
             }
             // Another decision may have been made meanwhile, on newer documents.
             guard let grant = try await grants.commit(verdict, on: subject, basis: basis) else { continue }
@@ -146,12 +123,14 @@ struct Decider: Sendable {
             return Verdict(access: .none, reason: "the app is not deployed", dependencies: [])
         }
         if try await grants.isShutOut(subject) {
-            return Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [])
+            return Verdict(access: .none, reason: GrantTable.shutOutReason, dependencies: [], rules: app.version)
         }
         var losses = 0
         while true {
             do {
-                return try await evaluator.verdict(on: subject, claims: claims, app: app)
+                var verdict = try await evaluator.verdict(on: subject, claims: claims, app: app)
+                verdict.rules = app.version
+                return verdict
             } catch let failure where !Self.mayPass(failure) {
                 // One host may be lost by another's doing; a rule that loses each is at fault.
                 if Self.isHostLost(failure), losses < Self.losses {
@@ -165,14 +144,16 @@ struct Decider: Sendable {
                     ])
                 PermissionsMetrics.ruleFailures.increment()
                 return Verdict(
-                    access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true)
+                    access: .none, reason: "the rule failed: \(failure)", dependencies: [], isUntracked: true,
+                    rules: app.version)
             }
         }
     }
 
     /// Takes back what there is, and tells those who wait for a first answer no.
     private func revoke(_ subject: Subject, reason: String) async throws {
-        let verdict = Verdict(access: .none, reason: reason, dependencies: [])
+        let verdict = Verdict(
+            access: .none, reason: reason, dependencies: [], rules: apps.app(subject.app)?.version)
         while true {
             if let grant = try await grants.commit(verdict, on: subject, basis: .whatever) {
                 return relay.publish(grant)
@@ -194,4 +175,12 @@ struct Decider: Sendable {
     }
 
     private static func isHostLost(_ error: any Error) -> Bool { (error as? FunctionFailure)?.code == .hostLost }
+}
+
+extension Grant {
+    /// Whether a verdict says nothing that isn't in force already. What gives nothing, or holds for seconds only, is always said again.
+    fileprivate func says(_ verdict: Verdict) -> Bool {
+        access != .none && access == verdict.access && expires == nil && !verdict.isUntracked
+            && reason.hasSameBytes(as: verdict.reason)
+    }
 }

@@ -60,15 +60,39 @@ struct GrantTable: Sendable {
             guard let row = rows.first else { return nil }
             let grant = try Self.grant(row, of: subject)
             if grant.isFence { try await FenceTable.add(grant, in: transaction) }
-            if basis.isNothing {
-                _ = try await transaction.query(
-                    "update partita.grant_subjects set is_decided = true where app = $1 and partition = $2 and user_id = $3",
-                    pair)
-            }
+            _ = try await transaction.query(Self.decided, pair + [PostgresValue(verdict.rules)])
             _ = try await transaction.query(
                 "insert into partita.grant_outbox (app, partition, user_id) values ($1, $2, $3) on conflict do nothing",
                 pair)
             return grant
+        }
+    }
+
+    /// Notes under which rules a pair's answer was decided.
+    private static let decided = """
+        update partita.grant_subjects set is_decided = true, rules = coalesce($4, rules)
+        where app = $1 and partition = $2 and user_id = $3
+        """
+
+    /// Commits a decision that is what the grant says already: it gets a new version, so that a decision on older documents comes too
+    /// late, and nothing is published, since for those who live by the grant nothing changes.
+    /// - Returns: whether the grant still stood; otherwise nothing was written, and the decision is to be committed like any other.
+    func confirm(_ verdict: Verdict, on subject: Subject, _ grant: Grant) async throws -> Bool {
+        let pair = Self.pair(subject)
+        return try await client.withTransaction { transaction in
+            try await Self.lockSubject(pair, in: transaction)
+            let rows = try await transaction.query(
+                """
+                update partita.grants g
+                set version = greatest(version + 1, nextval('partita.grant_versions')), decided_at = clock_timestamp()
+                where app = $1 and partition = $2 and user_id = $3 and epoch::bigint = $4::bigint and version = $5
+                    and epoch = partita.current_epoch() and not exists (
+                        select from partita.shut_out_users u where u.app = g.app and u.user_id = g.user_id)
+                returning version
+                """, pair + [.int(Int64(grant.version.epoch)), .int(grant.version.number)])
+            guard !rows.isEmpty else { return false }
+            _ = try await transaction.query(Self.decided, pair + [PostgresValue(verdict.rules)])
+            return true
         }
     }
 
@@ -77,6 +101,7 @@ struct GrantTable: Sendable {
         _ basis: Basis, of pair: [PostgresValue], in transaction: PostgresTransaction
     ) async throws -> Bool {
         let mine = "app = $1 and partition = $2 and user_id = $3"
+        try await lockSubject(pair, in: transaction)
         let rows =
             switch basis {
             case .whatever:
@@ -90,6 +115,13 @@ struct GrantTable: Sendable {
                     "select from partita.grant_subjects where \(mine) and life = $4 for update", pair + [.int(life)])
             }
         return !rows.isEmpty
+    }
+
+    /// Locks a subject, which comes before its grant in the order of locks, and behind its partition.
+    private static func lockSubject(_ pair: [PostgresValue], in transaction: PostgresTransaction) async throws {
+        _ = try await transaction.query(
+            "select from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3 for no key update",
+            pair)
     }
 
     func grant(of subject: Subject) async throws -> Grant? {
@@ -169,14 +201,39 @@ struct GrantTable: Sendable {
             expires: verdict.isUntracked ? now + Int64(Self.untrackedLifetime) * 1000 : nil, time: now)
     }
 
-    /// Everybody who has an answer in an app or waits for one, or one user's.
-    func subjects(app: String, user: String? = nil) async throws -> [Subject] {
+    /// The partitions of a user who has an answer or waits for one.
+    func subjects(app: String, user: String) async throws -> [Subject] {
         let rows = try await client.query(
             """
-            select user_id, partition from partita.grants where app = $1 and ($2::text is null or user_id = $2) union
-            select user_id, partition from partita.grant_subjects where app = $1 and ($2::text is null or user_id = $2)
-            """, [.text(app), PostgresValue(user)])
-        return try rows.map { row in
+            select user_id, partition from partita.grants where app = $1 and user_id = $2 union
+            select user_id, partition from partita.grant_subjects where app = $1 and user_id = $2
+            """, [.text(app), .text(user)])
+        return try Self.subjects(rows, of: app)
+    }
+
+    /// Those whose answer was decided with another version of the app's rules, or before a restore, after which the topic may hold
+    /// answers that the database doesn't know. In an order that stays the same.
+    /// - Parameters:
+    ///   - subject: Only those behind it; `nil` for the first ones.
+    ///   - limit: At most so many; fewer means that there are no more.
+    func subjects(app: String, otherThan rules: Int64, after subject: Subject?, limit: Int) async throws -> [Subject] {
+        let rows = try await client.query(
+            """
+            select s.user_id, s.partition from partita.grant_subjects s
+            left join partita.grants g on (g.app, g.partition, g.user_id) = (s.app, s.partition, s.user_id)
+            where s.app = $1 and (s.partition, s.user_id) > ($3, $4)
+                and (s.rules is distinct from $2 or g.epoch <> (select partita.current_epoch()))
+            order by s.partition, s.user_id limit $5
+            """,
+            [
+                .text(app), .int(rules), .text(subject?.partition.text ?? ""), .text(subject?.user ?? ""),
+                .int(Int64(limit)),
+            ])
+        return try Self.subjects(rows, of: app)
+    }
+
+    private static func subjects(_ rows: PostgresRows, of app: String) throws -> [Subject] {
+        try rows.map { row in
             let (user, partition) = try row.decode((String, String).self)
             return Subject(app: app, user: user, partition: Partition(text: partition))
         }

@@ -8,4 +8,6 @@ struct Verdict: Sendable {
     var dependencies: Set<Dependency>
     /// The answer depended on something that can't be watched (an HTTP request): it holds for seconds only.
     var isUntracked = false
+    /// The version of the app whose rules said so; `nil` when no rule was asked.
+    var rules: Int64?
 }
