@@ -241,6 +241,11 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         relief = nil
     }
 
+    private func resumeReading(_ partitions: some Collection<Int32>) {
+        if partitions.isEmpty { return }
+        attempt { () throws(KafkaError) in try consumer?.resume(partitions.map(topicPartition)) }
+    }
+
     /// What can't fail while the client is right: if it does, the consumer ends.
     private func attempt(_ body: () throws(KafkaError) -> Void) {
         do { try body() } catch { stop(error) }
@@ -287,7 +292,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 "partitions revoked", metadata: ["kafka.partitions": "\(gone.sorted())", "kafka.lost": "\(isLost)"])
             let (resume, dropped) = book.revoke(gone)
             backlog?.partitionsMoved()
-            if !resume.isEmpty { attempt { () throws(KafkaError) in try consumer?.resume(resume.map(topicPartition)) } }
+            resumeReading(resume)
             for entry in dropped { settle(entry) }
             if !isLost, await !waitUntilIdle(gone) {
                 logger.warning("partitions go while handlers still have events of them")
@@ -313,7 +318,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             await process(work)
             let (isRelieved, resume) = book.ended(work)
             if isRelieved { relieve() }
-            if !resume.isEmpty { attempt { () throws(KafkaError) in try consumer?.resume(resume.map(topicPartition)) } }
+            resumeReading(resume)
         }
     }
 

@@ -28,9 +28,9 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
             logger.debug("which changes have an effect is unknown, all are read", metadata: ["error": "\(error)"])
             return []
         }
-        let (passed, changes) = notices.outside(of: concerned, isBehind: backlog.contains)
+        let (skipped, changes) = notices.outside(of: concerned, isBehind: backlog.contains)
         recorder.note(changes)
-        return passed
+        return skipped
     }
 
     /// Checks the first change of each partition: it must not be handled before older ones that were deferred, by this process before

@@ -47,10 +47,10 @@ struct ChangeNotices {
     /// - Parameter isBehind: whether a partition's changes must wait for older ones, and so must not count as handled.
     func outside(
         of concerned: ConcernedCollections, isBehind: (PartitionKey) -> Bool = { _ in false }
-    ) -> (passed: [Bool], changes: [(key: PartitionKey, revision: Revision)]) {
+    ) -> (skipped: [Bool], changes: [(key: PartitionKey, revision: Revision)]) {
         var changes: [(key: PartitionKey, revision: Revision)] = []
         let behind = partitions.map(isBehind)
-        let passed = messages.indices.map { index -> Bool in
+        let skipped = messages.indices.map { index -> Bool in
             guard let place = places[index], !behind[place] else { return false }
             let partition = partitions[place]
             let headers = messages[index].headers
@@ -64,7 +64,7 @@ struct ChangeNotices {
             changes.append((partition, revision))
             return true
         }
-        return (passed, changes)
+        return (skipped, changes)
     }
 
     /// Parses the revision from the event's id, which is its key, a slash and the revision.

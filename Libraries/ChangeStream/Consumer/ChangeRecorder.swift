@@ -36,9 +36,7 @@ final class ChangeRecorder: Sendable {
     }
 
     /// Reads from Postgres how far the consumer has come in these partitions; notes that aren't written yet don't count.
-    func progress(_ keys: [PartitionKey]) async throws -> [PartitionKey: HandledEvents
-        .Progress]
-    {
+    func progress(_ keys: [PartitionKey]) async throws -> [PartitionKey: HandledEvents.Progress] {
         try await handled.progress(keys, on: client)
     }
 

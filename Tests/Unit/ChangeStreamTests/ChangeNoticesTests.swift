@@ -25,7 +25,7 @@ import Testing
     private func passed(_ messages: [KafkaMessage], concerned: (inout ConcernedCollections) -> Void) -> [Bool] {
         var collections = ConcernedCollections()
         concerned(&collections)
-        return ChangeNotices(messages).outside(of: collections).passed
+        return ChangeNotices(messages).outside(of: collections).skipped
     }
 
     @Test func `changes of collections that concern nobody are passed over, with their revisions`() {

@@ -81,16 +81,15 @@ struct GrantTable: Sendable {
         let pair = Self.pair(subject)
         return try await client.withTransaction { transaction in
             try await Self.lockSubject(pair, in: transaction)
-            let rows = try await transaction.query(
+            let count = try await transaction.execute(
                 """
                 update partita.grants g
                 set version = greatest(version + 1, nextval('partita.grant_versions')), decided_at = clock_timestamp()
                 where app = $1 and partition = $2 and user_id = $3 and epoch::bigint = $4::bigint and version = $5
                     and epoch = partita.current_epoch() and not exists (
                         select from partita.shut_out_users u where u.app = g.app and u.user_id = g.user_id)
-                returning version
                 """, pair + [.int(Int64(grant.version.epoch)), .int(grant.version.number)])
-            guard !rows.isEmpty else { return false }
+            guard count > 0 else { return false }
             _ = try await transaction.query(Self.decided, pair + [PostgresValue(verdict.rules)])
             return true
         }

@@ -41,7 +41,8 @@ final class RuleFollower: Service {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             await withDiscardingTaskGroup { group in
                 for await app in self.deployed where self.begins(app) {
-                    group.addTask { await self.decideAgain(app) }
+                    // Cancelled with the group; the next start decides what is left.
+                    group.addTask { try? await self.decideAgain(app) }
                 }
             }
         }
@@ -64,15 +65,14 @@ final class RuleFollower: Service {
         }
     }
 
-    private func decideAgain(_ app: String) async {
+    /// - Throws: `CancellationError`.
+    private func decideAgain(_ app: String) async throws {
         repeat {
             var backoff = RetryBackoff(RetrySchedule(first: .seconds(1), limit: .seconds(30)))
-            while !Task.isCancelled, await !decideOnce(app) {
-                // Cancelled: the loop's condition ends it.
-                try? await Task.sleep(for: backoff.next())
-            }
+            // No event says that an engine or a host is back.
+            while await !decideOnce(app) { try await Task.sleep(for: backoff.next()) }
             PermissionsMetrics.rulePasses.increment()
-        } while continues(app) && !Task.isCancelled
+        } while continues(app)
     }
 
     /// - Returns: whether all answers follow the rules now.
