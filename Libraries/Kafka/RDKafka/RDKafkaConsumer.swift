@@ -76,6 +76,10 @@ final class RDKafkaConsumer: @unchecked Sendable {
         withList(assigned.map { ($0, Self.invalidOffset) }) { list in
             // What wasn't assigned, since that failed, needn't be given back.
             if let error = rd_kafka_incremental_unassign(handle.pointer, list) { rd_kafka_error_destroy(error) }
+            // librdkafka's thread stops the partition later, and takes away its forwarding then: if the partition were assigned again
+            // before, its messages would go to another reader. This call does nothing to a partition that isn't paused, but
+            // is answered behind the stop.
+            rd_kafka_resume_partitions(handle.pointer, list)
         }
         shared.release(Set(assigned.map(\.topic)))
         assigned = []

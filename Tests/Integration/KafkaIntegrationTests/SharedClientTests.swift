@@ -55,7 +55,7 @@ import Testing
             let topics = [try await kafka.topic("a", partitions: 1), try await kafka.topic("b", partitions: 1)]
             try await fill(kafka, topics[0], 0..<5)
             try await withReaders(kafka, of: [topics[1]]) { stays in
-                for _ in 0..<3 {
+                for _ in 0..<20 {
                     try await withReaders(kafka, of: [topics[0]]) { readers in
                         let read = try await readers[0].read(5)
                         #expect(read.map { text($0.value) } == (0..<5).map { "\($0)" })
