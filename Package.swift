@@ -282,7 +282,9 @@ let testTargets: [Target] = [
         ["AppDefinition", "ChildProcesses", "DocumentModel", "EventTopics", "MediaOffload"]),
 
     tests("Unit", "ChangeStreamTests", ["ChangeStream", "DocumentModel", "EventStream", "EventTopics", "Kafka"]),
-    tests("Unit", "EventStreamTests", ["DocumentModel", "EventStream"]),
+    tests(
+        "Unit", "EventStreamTests",
+        ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "SyncEngine"]),
     tests(
         "Contract", "WireContractTests", ["DocumentModel", "SyncEngine", "SyncProtocol"], resources: [.copy("Golden")]),
     tests("Contract", "TopicContractTests", ["DocumentModel", "EventTopics"], resources: [.copy("Golden")]),

@@ -1,4 +1,4 @@
-public import EventLoop
+import EventLoop
 import EventTopics
 import Kafka
 import Lifecycle

@@ -87,7 +87,8 @@ public enum MediaOffloadServer {
                         handler: JobsHandler(
                             apps: engines.apps, table: jobs, breaker: breaker, mover: mover, logger: logger),
                         logger: logger),
-                    JobResender(table: jobs, events: engines.events, interval: .seconds(15), logger: logger),
+                    Outbox(
+                        OverdueJobs(table: jobs), producer: engines.events, sweepInterval: .seconds(15), logger: logger),
                 ]
             }
         ]

@@ -36,8 +36,10 @@ public enum PermissionsServer {
             configuration: try .init(hosts: context.configuration[hosts], context.configuration),
             loop: context.loops.next(), logger: logger)
         let fenceAlarm = Alarm()
-        let relay = GrantRelay(
-            client: engines.postgres, producer: engines.events, fenceAlarm: fenceAlarm, logger: logger)
+        let outbox = Outbox(
+            GrantOutbox(client: engines.postgres, fenceAlarm: fenceAlarm), producer: engines.events,
+            sweepInterval: .seconds(2), logger: logger)
+        let relay = GrantRelay(client: engines.postgres, producer: engines.events, outbox: outbox)
         let decider = Decider(
             client: engines.postgres, apps: engines.apps,
             evaluator: RuleEvaluator(store: engines.store, functions: functions, logger: logger), relay: relay,
@@ -59,7 +61,7 @@ public enum PermissionsServer {
         return [
             engines.service(migrations: [PermissionsMigrations.all, GatewayRegistry.migrations]) {
                 [
-                    functions, relay, heartbeats, receipts, cleaner, rules,
+                    functions, outbox, heartbeats, receipts, cleaner, rules,
                     EventConsumer(
                         pool: engines.pool, group: "permissions-fences", kafka: engines.kafka,
                         handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),

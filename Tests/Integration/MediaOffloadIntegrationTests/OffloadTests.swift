@@ -97,11 +97,10 @@ extension MediaOffloadTests {
             try await JobTable(client: fixture.engines.postgres).add([job])
             try await fixture.engines.postgres.execute(
                 "update partita.media_jobs set resend_at = now() where job_id = $1", [.text(job.eventID)])
-            let resender = JobResender(
-                table: JobTable(client: fixture.engines.postgres), events: fixture.engines.events,
-                interval: .seconds(60),
-                logger: Logger(label: "test"))
-            let run = Task { try await resender.run() }
+            let outbox = Outbox(
+                OverdueJobs(table: JobTable(client: fixture.engines.postgres)), producer: fixture.engines.events,
+                sweepInterval: .seconds(60), logger: Logger(label: "test"))
+            let run = Task { try await outbox.run() }
             try await fixture.settled(id)
             run.cancel()
             try await run.value
