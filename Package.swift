@@ -144,7 +144,7 @@ let libraries: [Target] = [
         ]),
     library(
         "Grants",
-        ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Logging", "Metrics", "Postgres"],
+        ["DocumentModel", "EventLoop", "EventStream", "EventTopics", "Lifecycle", "Logging", "Metrics", "Postgres"],
         embedding: ["Migrations"]),
     library("Presence", ["Redis", "Texts"], embedding: ["Scripts"]),
     library("ServiceBootstrap", ["EventLoop", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Texts"]),

@@ -3,13 +3,14 @@ import EventLoop
 public import EventStream
 public import EventTopics
 import Foundation
+public import Lifecycle
 public import Logging
 import Metrics
 public import Postgres
 
 /// The grants that a service's users live by: read from Postgres, asked for where there is none, and followed on the topic as long as
 /// somebody serves by them.
-public final class GrantBook: Sendable {
+public final class GrantBook: Service {
     /// Called on any thread with each grant of the pair that comes while it is followed; `Grant.version` tells which is newer. With a
     /// revocation comes an answer that is due when the follower has stopped.
     public typealias Observer = @Sendable (Grant, FenceAnswer?) -> Void
@@ -25,6 +26,7 @@ public final class GrantBook: Sendable {
     private let lease: GrantLease?
     private let logger: Logger
     private let state = Locked(State())
+    private let background = BackgroundTasks()
     private let budget: Locked<QuestionBudget>
 
     /// How often a question is asked again, and how often at the most.
@@ -106,11 +108,11 @@ public final class GrantBook: Sendable {
             let ack = FenceAck(
                 app: grant.app, user: grant.user, partition: grant.partition, version: grant.version, gateway: instance,
                 time: WallClock.system.now())
-            // Ends with the broker's answer; without one, permissions waits for the lease.
-            Task {
+            background.add { [self] in
                 do {
                     try await producer.send(ack)
                 } catch {
+                    // Permissions waits for the end of the lease then.
                     logger.warning("a fence was not acknowledged", metadata: ["error": "\(error)"])
                 }
             }
@@ -132,8 +134,22 @@ public final class GrantBook: Sendable {
         }
     }
 
+    /// Runs until graceful shutdown, and returns when what is being sent has been acknowledged.
+    public func run() async throws { try await background.run() }
+
+    /// Asks permissions without waiting for the broker; a question that is lost is only logged.
+    public func askInBackground(app: String, user: String, partition: Partition, claims: Document) {
+        background.add { [self] in
+            do {
+                try await ask(app: app, user: user, partition: partition, claims: claims)
+            } catch {
+                logger.debug("a grant can't be asked for", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
     /// Asks permissions; the answer comes to those who follow the pair.
-    public func ask(app: String, user: String, partition: Partition, claims: Document) async throws {
+    private func ask(app: String, user: String, partition: Partition, claims: Document) async throws {
         try await producer.send(
             PermissionRequest(
                 id: UUID().uuidString.lowercased(), app: app, user: user, partition: partition, claims: claims,

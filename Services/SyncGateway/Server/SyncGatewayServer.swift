@@ -114,7 +114,7 @@ public enum SyncGatewayServer {
         return [
             engines.service(migrations: [GatewayRegistry.migrations], servesUsers: true) {
                 [
-                    committer, relay, changes, ruleHosts,
+                    grants, committer, relay, changes, ruleHosts,
                     grantChanges, presenceChanges, presence, watch, epoch,
                     sessions.opened(after: [changes, grantChanges, watch], readiness: readiness),
                 ]

@@ -70,13 +70,13 @@ struct RuleEvaluator: Sendable {
                         "rule function's console",
                         metadata: ["function": "\(name)", "level": "\(line.level)", "text": "\(line.message)"])
                 })
-            defer { Task { await effects.finish() } }  // nothing waits for a transaction that a rule left open
             let result: Result<Value, any Error>
             do {
                 result = .success(try await functions.run(invocation))
             } catch {
                 result = .failure(error)
             }
+            await effects.finish()  // ends a transaction that the rule left open
             if let outage = await effects.outage { throw outage }
             return RuleFunctionResult(try result.get())
         }

@@ -178,15 +178,9 @@ final class PartitionSubscription: @unchecked Sendable {
         session.shard.expiries.schedule(self, at: isExpired ? wallTime + Self.renewalLead : expiry)
         let app = session.app
         guard asked.insert(GrantsEvent.key(app: app, user: claims.user, partition: partition)) else { return }
-        // Short; without an answer the next appointment asks again.
-        Task { [context, partition] in
-            do {
-                try await context.grants.ask(
-                    app: app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
-            } catch {
-                context.logger.debug("a grant can't be asked for", metadata: ["error": "\(error)"])
-            }
-        }
+        // Without an answer the next appointment asks again.
+        context.grants.askInBackground(
+            app: app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
     }
 
     // MARK: The catch-up

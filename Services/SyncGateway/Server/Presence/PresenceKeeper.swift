@@ -70,6 +70,7 @@ final class PresenceKeeper: Service {
     private let interval: Duration
     private let logger: Logger
     private let state = Locked(State())
+    private let background = BackgroundTasks()
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
@@ -111,8 +112,8 @@ final class PresenceKeeper: Service {
             return true
         }
         guard isLast else { return }
-        // Short; and when it fails, the lease runs out by itself.
-        Task { await end(member) }
+        // When it fails, the lease runs out by itself.
+        background.add { await self.end(member) }
     }
 
     /// The session has ended: what it watched and said is over.
@@ -141,8 +142,7 @@ final class PresenceKeeper: Service {
             state.speeches[session.id] = speech
             return begins
         }
-        // Ends with the broker's answer to the newest words.
-        if begins { Task { await tell(of: identity, session: session.id) } }
+        if begins { background.add { await self.tell(of: identity, session: session.id) } }
     }
 
     private func tell(of identity: ConnectionIdentity, session: String) async {
@@ -200,17 +200,15 @@ final class PresenceKeeper: Service {
 
     /// Who may hear of whom. While Postgres is away nobody can tell, and what there is to hear waits.
     private func allowed(_ pairs: Set<WatchRights.Pair>) async -> Set<WatchRights.Pair> {
-        var failures = 0
+        var backoff = RetryBackoff(Self.retries)
         while !state.withLock({ $0.isStopping }), !Task.isCancelled {
             do {
                 return try await rights.allowed(pairs)
             } catch {
-                failures += 1
                 logger.debug("who may watch whom can't be told now", metadata: ["error": "\(error)"])
                 // Interrupted: the condition ends it.
-                try? await cancelWhenGracefulShutdown { [failures] in
-                    try await Task.sleep(for: Self.retries.delay(after: failures))
-                }
+                let wait = backoff.next()
+                try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
             }
         }
         return []
@@ -221,6 +219,7 @@ final class PresenceKeeper: Service {
             await withTaskGroup { group in
                 group.addTask { await self.renewAll() }
                 group.addTask { await self.leaseFresh() }
+                group.addTask { try? await self.background.run() }  // never throws
             }
         } onGracefulShutdown: {
             self.state.withLock { $0.isStopping = true }
