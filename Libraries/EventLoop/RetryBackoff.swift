@@ -1,7 +1,8 @@
 /// Counts the failures of one thing that is tried again and again, for a `RetrySchedule`.
 package struct RetryBackoff: Sendable {
     private let schedule: RetrySchedule
-    private var failures = 0
+    /// The failures since the last success.
+    package private(set) var failures = 0
 
     package init(_ schedule: RetrySchedule) { self.schedule = schedule }
 

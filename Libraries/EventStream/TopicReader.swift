@@ -59,7 +59,7 @@ struct TopicReader: Sendable {
 
     /// Assigns all partitions; waits while the broker is unavailable or the topic doesn't exist.
     private func position(_ consumer: KafkaConsumer) async throws -> [KafkaTopicPartition] {
-        var failures = 0
+        var backoff = RetryBackoff(RetrySchedule(first: .milliseconds(100), limit: .seconds(2)))
         while true {
             do {
                 let partitions = try await consumer.metadata(topic).partitions
@@ -74,10 +74,8 @@ struct TopicReader: Sendable {
                 return partitions
             } catch {
                 guard error.isRetriable else { throw error }
-                failures += 1
-                logger.debug("the topic can't be read yet", metadata: ["error": "\(error)", "attempt": "\(failures)"])
-                try await Task.sleep(
-                    for: RetrySchedule(first: .milliseconds(100), limit: .seconds(2)).delay(after: failures))
+                logger.debug("the topic can't be read yet", metadata: ["error": "\(error)"])
+                try await Task.sleep(for: backoff.next())
             }
         }
     }

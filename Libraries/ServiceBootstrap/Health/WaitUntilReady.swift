@@ -20,26 +20,26 @@ extension Readiness {
     ) async throws -> Result {
         set(name, .notReady("not reached yet"))
         return try await cancelWhenGracefulShutdown {
-            var failures = 0
+            var backoff = RetryBackoff(retries)
             var lastReason = ""
             while true {
                 try Task.checkCancellation()
                 do {
                     let result = try await body()
                     self.set(name, .ready)
-                    if failures > 0 {
+                    if backoff.failures > 0 {
                         logger.notice(
                             "component is reachable",
-                            metadata: ["component": "\(name)", "attempt": .stringConvertible(failures + 1)])
+                            metadata: ["component": "\(name)", "attempt": .stringConvertible(backoff.failures + 1)])
                     }
                     return result
                 } catch {
                     try Task.checkCancellation()
-                    failures += 1
+                    let wait = backoff.next()
                     let reason = "\(error)"
                     self.set(name, .notReady(reason))
                     let metadata: Logger.Metadata = [
-                        "component": "\(name)", "attempt": .stringConvertible(failures), "error": "\(reason)",
+                        "component": "\(name)", "attempt": .stringConvertible(backoff.failures), "error": "\(reason)",
                     ]
                     if reason == lastReason {
                         logger.debug("component isn't reachable, trying again", metadata: metadata)
@@ -47,9 +47,9 @@ extension Readiness {
                         logger.warning("component isn't reachable, trying again", metadata: metadata)
                     }
                     lastReason = reason
+                    // An engine that is away doesn't notify when it is back: it is asked, less and less often.
+                    try await Task.sleep(for: wait)
                 }
-                // What is away doesn't tell when it is back: it is asked for, less and less often.
-                try await Task.sleep(for: retries.delay(after: failures))
             }
         }
     }
