@@ -22,6 +22,8 @@ public final class DocumentStore: Service {
     let maximumTransactionBytes: Int
     /// The connections to the store's database.
     public let client: PostgresClient
+    /// The time of day: `$$NOW`, and the stamps of the server's own writes.
+    public let clock: WallClock
     let tables: CollectionTables
     let logger: Logger
     private let apps = Locked<[ExactText: AppStorage]>([:])
@@ -40,10 +42,11 @@ public final class DocumentStore: Service {
     ///   - client: Of a database that ``migrations`` were applied to.
     ///   - maximumTransactionBytes: The most bytes of documents that a transaction may meet, as it holds them.
     public init(
-        client: PostgresClient, maximumTransactionBytes: Int = 256 << 20,
+        client: PostgresClient, maximumTransactionBytes: Int = 256 << 20, clock: WallClock = .system,
         logger: Logger = Logger(label: "document-store")
     ) {
         self.client = client
+        self.clock = clock
         self.maximumTransactionBytes = maximumTransactionBytes
         self.logger = logger
         tables = CollectionTables(client: client)

@@ -1,4 +1,4 @@
-import DocumentModel
+public import DocumentModel
 import EventLoop
 public import EventTopics
 import Foundation
@@ -33,7 +33,10 @@ public final class GrantLease: Sendable {
     }
 
     /// One that nothing was heard of yet.
-    public init() {}
+    private let clock: WallClock
+
+    /// - Parameter clock: What the age of a heartbeat is measured with; it should agree with that of permissions.
+    public init(clock: WallClock = .system) { self.clock = clock }
 
     private let state = Locked(State())
     /// Nanoseconds of `now`, read at every flush.
@@ -63,7 +66,7 @@ public final class GrantLease: Sendable {
     public func renew(_ beat: GrantHeartbeat) {
         // The steady clock first: what passes between the two readings makes the lease shorter, not longer.
         let now = Self.now
-        let age = Duration.milliseconds(WallClock.system.now() - beat.time)
+        let age = Duration.milliseconds(clock.now() - beat.time)
         let deadline = now + .milliseconds(beat.validFor) - max(age, .zero)
         change { state in
             var source = state.sources[beat.kafkaPartition] ?? Source()

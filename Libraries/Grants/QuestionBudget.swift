@@ -1,4 +1,4 @@
-public import DocumentModel
+import DocumentModel
 
 /// How many questions to permissions a device, a user with all devices, and an app may have under way in this process, and ask per time.
 ///

@@ -1,6 +1,6 @@
 import AccessTokens
 public import AppRegistry
-import DocumentModel
+public import DocumentModel
 public import DocumentStore
 import EventLoop
 public import EventStream
@@ -35,6 +35,8 @@ public final class ServiceEngines: Sendable {
     public let store: DocumentStore
     /// Kept up to date in a service that is made with `servesUsers`.
     public let access: AccessCheck
+    /// The time of day that services decide by.
+    public let clock: WallClock
     /// This process's name in events and logs.
     public let instance: String
     private let replication: Int?
@@ -49,7 +51,10 @@ public final class ServiceEngines: Sendable {
     ///   - usesRedis: its keys name Redis.
     ///   - usesSecrets: its keys name what secrets are encrypted with, and it needs apps' secrets.
     /// - Throws: what is wrong with a URL.
-    public init(_ context: ServiceContext, usesRedis: Bool = false, usesSecrets: Bool = false) throws {
+    public init(
+        _ context: ServiceContext, usesRedis: Bool = false, usesSecrets: Bool = false, clock: WallClock = .system
+    ) throws {
+        self.clock = clock
         let configuration = context.configuration
         logger = context.logger
         readiness = context.readiness
@@ -74,10 +79,11 @@ public final class ServiceEngines: Sendable {
         keys = usesSecrets ? KeyRing(configuration) : .empty
         registry = AppRegistry(client: postgres, keys: keys)
         apps = AppDirectory(registry: registry, logger: logger)
-        store = DocumentStore(client: postgres, logger: logger)
+        store = DocumentStore(client: postgres, clock: clock, logger: logger)
         let verifier = try TokenVerifier()
         access = AccessCheck(
-            verifier: verifier, shutOut: ShutOut(client: postgres, loop: context.loops.next(), logger: logger),
+            verifier: verifier,
+            shutOut: ShutOut(client: postgres, loop: context.loops.next(), clock: clock, logger: logger), clock: clock,
             signingKeys: Self.signingKeys(of: verifier, pool: pool, kafka: reading, logger: logger))
         apps.onChange { [store] change in
             switch change {

@@ -371,7 +371,7 @@ public final class OutboxRelay: Service {
     private func publishHeads() async throws {
         let heads = state.withLock { $0.takeHeads() }
         if heads.isEmpty { return }
-        let now = WallClock.system.now()
+        let now = store.clock.now()
         _ = try await producer.send(
             heads.map { partition, head in
                 DocumentChangesEvent.head(

@@ -94,7 +94,7 @@ extension DocumentCollection {
     ) async throws {
         do {
             let context = PipelineContext(
-                now: WallClock.system.now(), variables: variables,
+                now: store.clock.now(), variables: variables,
                 collation: try collation.flatMap { try Collation($0) }, memoryLimit: Self.maximumCollectedBytes
             ) { name, filter in
                 try limit.check()

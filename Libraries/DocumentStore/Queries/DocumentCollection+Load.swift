@@ -52,7 +52,7 @@ extension DocumentCollection {
         _ load: Load, storage: AppStorage, _ hook: (@Sendable (LoadResult, PostgresTransaction) async throws -> Void)?
     ) async throws -> LoadResult {
         var plan = TablePlan(storage: storage)
-        let stamp = WriteStamp.server(at: WallClock.system.now())
+        let stamp = WriteStamp.server(at: store.clock.now())
         let clocks = FieldClocks(inserted: stamp, revision: WritePlan.pending)
         for entry in load.entries {
             plan.hold(load.table, id: entry.id, row: nil)

@@ -77,7 +77,7 @@ extension DocumentCollection {
     ) async throws -> Bool {
         do {
             var variables: [ExactText: Value] = ["new": .document(new)]
-            let context = EvaluationContext(root: new, now: WallClock.system.now())
+            let context = EvaluationContext(root: new, now: store.clock.now())
             for field in definitions.fields { variables[field.key] = try Expression(field.value).evaluate(context) }
             let update = try Update(pipeline: stages, variables: variables)
             return try await updateFirst(

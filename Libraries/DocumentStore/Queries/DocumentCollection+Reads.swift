@@ -66,7 +66,7 @@ extension DocumentCollection {
     private func count(
         _ found: TranslatedFilter, of filter: Filter, in table: CollectionTable, within limit: TimeLimit
     ) async throws -> Int {
-        let output = try ReadOutput(filter: filter, options: FindOptions())
+        let output = try ReadOutput(filter: filter, options: FindOptions(), now: now)
         return try await snapshot(within: limit) { transaction in
             guard let row = try await transaction.query(Self.counting(found, in: table)).first else { return 0 }
             var count = try row.decode(0, as: Int.self)
@@ -161,7 +161,7 @@ extension DocumentCollection {
             options.sort = DocumentMetadata.rewritten(["$sort": .document(sort)])["$sort"]?.documentValue
         }
         let filter = parsed.filter
-        let output = try ReadOutput(filter: filter, options: options, hasScore: parsed.text != nil, in: self)
+        let output = try ReadOutput(filter: filter, options: options, now: now, hasScore: parsed.text != nil, in: self)
         let sort = try Self.sort(options.sort, collation: filter.collation)
         // What is wrong with the query is wrong without a collection too.
         guard let table = try await table() else { return }

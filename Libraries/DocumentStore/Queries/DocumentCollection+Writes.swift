@@ -200,7 +200,7 @@ extension DocumentCollection {
     private func output(_ target: DocumentSession.Target, _ options: FindAndModifyOptions) throws -> ReadOutput {
         try ReadOutput(
             filter: target.filter,
-            options: FindOptions(projection: options.projection, variables: options.variables))
+            options: FindOptions(projection: options.projection, variables: options.variables), now: now)
     }
 
     /// What an update, a deletion or a `findOneAnd…` is about.

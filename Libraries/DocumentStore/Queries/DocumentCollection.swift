@@ -11,6 +11,8 @@ import QueryLanguage
 /// ``DocumentStoreError``; its `mongoCode` is MongoDB's.
 public struct DocumentCollection: Sendable {
     let store: DocumentStore
+    /// The time that `$$NOW` has outside of a session, in milliseconds since 1970.
+    public var now: Int64 { store.clock.now() }
     /// The app's id.
     public let app: String
     /// Database and collection.
@@ -65,7 +67,7 @@ public struct DocumentCollection: Sendable {
     func constants(_ variables: Document) throws -> [ExactText: Value] {
         do {
             if variables.isEmpty { return [:] }
-            return try CommandVariables(variables, now: WallClock.system.now()).values
+            return try CommandVariables(variables, now: store.clock.now()).values
         } catch {
             throw DocumentStoreError(query: error, .badFilter)
         }

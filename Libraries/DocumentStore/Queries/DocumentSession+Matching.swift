@@ -79,7 +79,7 @@ extension DocumentSession {
         of target: Target, after: Int64?, limit: Int
     ) async throws -> [(id: String, place: Int64, isMatch: Bool)] {
         // The place stands behind the columns.
-        let output = try ReadOutput(filter: target.filter, options: FindOptions())
+        let output = try ReadOutput(filter: target.filter, options: FindOptions(), now: now)
         let statement = target.natural.statement("t.body, t._id", limit: limit, after: after ?? target.natural.start)
         return try await run(statement).map { row in
             (try row.decode(1), try row.decode(2), try output.document(of: row) != nil)
@@ -117,7 +117,7 @@ extension DocumentSession {
     private func first(in statement: PostgresStatement?, of target: Target, by sort: Sort?) async throws -> Document? {
         guard let statement else { return nil }
         try await prepare()
-        let output = try ReadOutput(filter: target.filter, options: FindOptions())
+        let output = try ReadOutput(filter: target.filter, options: FindOptions(), now: now)
         var best: Document?
         for try await row in transaction.stream(statement.sql, statement.parameters, batch: sort == nil ? 4 : 256) {
             guard let document = try output.document(of: row), try await admits(document, target) else { continue }

@@ -17,7 +17,8 @@ public actor DocumentSession {
     var plan: TablePlan
     /// What the writes that are under way may know of documents; `nil` where they may know all.
     var review: (any WriteReview)?
-    let now: Int64
+    /// The time of the session, which all its calls share: milliseconds since 1970.
+    public nonisolated let now: Int64
     var stamp: WriteStamp { .server(at: now) }
     private var isPrepared = false
     private(set) var isEnded = false
@@ -41,7 +42,7 @@ public actor DocumentSession {
         self.transaction = transaction
         self.flushes = flushes
         plan = TablePlan(storage: storage)
-        now = WallClock.system.now()
+        now = store.clock.now()
     }
 
     /// A collection, within this transaction.

@@ -10,7 +10,7 @@ struct ReadOutput {
     private let metadata: [(field: String, of: DocumentMetadata)]
     private let hasScore: Bool
     /// The moment of `$$NOW`.
-    private let now = WallClock.system.now()
+    private let now: Int64
     /// Where to note what is read.
     private let trace: (reads: ReadTrace, namespace: ChangeEvent.Namespace)?
 
@@ -18,9 +18,11 @@ struct ReadOutput {
     ///   - hasScore: Whether the rows' second column is the score of a `$text`.
     ///   - collection: Whose reads are noted, where it is in a session.
     init(
-        filter: Filter, options: FindOptions, hasScore: Bool = false, in collection: DocumentCollection? = nil
+        filter: Filter, options: FindOptions, now: Int64, hasScore: Bool = false,
+        in collection: DocumentCollection? = nil
     ) throws {
         self.filter = filter
+        self.now = now
         trace = collection.flatMap { collection in collection.session.map { ($0.reads, collection.namespace) } }
         self.hasScore = hasScore
         var rest = options.projection ?? [:]

@@ -23,7 +23,7 @@ struct UnlockedUpdate {
         }
         let id = try row.decode(0, as: String.self)
         guard let read = try DocumentRow(row) else { return found }
-        let now = WallClock.system.now()
+        let now = store.clock.now()
         do {
             guard try target.filter.evaluate(read.stored.document, now: now) else { return found }
         } catch {

@@ -23,7 +23,7 @@ extension DocumentCollection {
             let constants = try constants(given.variables)
             let pipeline = try pipeline(rest, variables: Set(constants.keys))
             let table = try await table()
-            let output = try ReadOutput(filter: parsed.filter, options: FindOptions(), hasScore: true)
+            let output = try ReadOutput(filter: parsed.filter, options: FindOptions(), now: now, hasScore: true)
             try await run(pipeline, collation: collation, variables: constants, within: limit, stripped) { take in
                 guard let table else { return }
                 let found = try translation(of: parsed, on: table, hint: given.hint)
@@ -67,7 +67,7 @@ extension DocumentCollection {
         if let table, rest.contains(where: { Self.mentions("$$SEARCH_META", .document($0)) }) {
             variables["SEARCH_META"] = .document(try await meta(search, on: table, within: limit))
         }
-        let output = try ReadOutput(filter: .all, options: FindOptions())
+        let output = try ReadOutput(filter: .all, options: FindOptions(), now: now)
         try await run(pipeline, collation: collation, variables: variables, within: limit, body) { take in
             guard let table else { return }
             let sql = """

@@ -7,11 +7,12 @@ struct ProjectionChain {
     private let projections: [Projection]
     private let filter: Filter?
     /// The moment of `$$NOW`.
-    private let now = WallClock.system.now()
+    private let now: Int64
 
     /// - Parameter filter: what found the documents; looked at for `field.$` only, since it may have a `$text`, which is the store's.
     /// - Throws: `QueryError`.
-    init(_ projections: [Document], positionedBy filter: Document?) throws {
+    init(_ projections: [Document], positionedBy filter: Document?, now: Int64) throws {
+        self.now = now
         let projections = projections.filter { !$0.fields.isEmpty }
         self.projections = try projections.map { try Projection($0) }
         let isPositional = projections.contains { $0.fields.contains { $0.key.hasSuffix(".$") } }

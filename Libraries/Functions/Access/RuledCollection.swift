@@ -66,7 +66,8 @@ struct RuledCollection: Sendable {
     // MARK: Queries
 
     private func find(_ call: DocumentCall, options: FindOptions) async throws -> [Document] {
-        let projection = try ProjectionChain(options.projection.map { [$0] } ?? [], positionedBy: call.filter)
+        let projection = try ProjectionChain(
+            options.projection.map { [$0] } ?? [], positionedBy: call.filter, now: collection.now)
         return try await results(
             of: call.filter, options: options, through: Pipeline([]), context(collation: options.collation),
             within: call.answerBytes
@@ -204,7 +205,7 @@ struct RuledCollection: Sendable {
     /// What stages need; they see other collections as the user may.
     private func context(collation: Document?) throws -> PipelineContext {
         PipelineContext(
-            now: WallClock.system.now(), collation: try collation.flatMap { try Collation($0) },
+            now: collection.now, collation: try collation.flatMap { try Collation($0) },
             memoryLimit: Self.maximumBytes
         ) { name, filter in
             let other = try RuledCollection(
@@ -222,7 +223,8 @@ struct RuledCollection: Sendable {
 
     private func query(_ filter: Document, collation: Document?) async throws -> RuledQuery {
         try await RuledQuery(
-            filter, collation: collation, rules: rules, restriction: rules.restriction(of: request), request: request)
+            filter, collation: collation, rules: rules, restriction: rules.restriction(of: request), request: request,
+            now: collection.now)
     }
 
     /// Gives what may be seen of the documents that match, and the documents, in the store's order.
@@ -250,10 +252,10 @@ struct RuledCollection: Sendable {
         _ found: [Document], naming paths: NamedPaths, _ body: (Document) async throws -> Void
     ) async throws {
         let restriction = try await rules.restriction(of: request)
-        let cut = try ProjectionChain(restriction.projections, positionedBy: nil)
+        let now = collection.now
+        let cut = try ProjectionChain(restriction.projections, positionedBy: nil, now: now)
         guard cut.keeps(paths) else { return }
         let allowed = try Filter(restriction.restricting([:]))
-        let now = WallClock.system.now()
         for document in found where allowed.matches(document, now: now) {
             guard let visible = try await rules.visible(document, to: request, naming: paths, isSearch: true) else {
                 continue

@@ -17,18 +17,19 @@ struct RuledQuery: ReviewedQuery {
     private let cut: ProjectionChain
     private let rules: DocumentRules
     private let request: RuleRequest
-    private let now = WallClock.system.now()
+    private let now: Int64
 
     /// - Throws: `QueryError`.
     init(
         _ filter: Document, sort: Document? = nil, collation: Document?, rules: DocumentRules,
-        restriction: DocumentRules.Restriction, request: RuleRequest
+        restriction: DocumentRules.Restriction, request: RuleRequest, now: Int64
     ) throws {
+        self.now = now
         let parts = FilterParts(filter)
         let collation = try collation.flatMap { try Collation($0) }
         rest = parts.rest.isEmpty ? nil : try Filter(parts.rest, collation: collation)
         paths = parts.paths.adding(sort?.fields.map(\.key) ?? [])
-        cut = try ProjectionChain(restriction.projections, positionedBy: nil)
+        cut = try ProjectionChain(restriction.projections, positionedBy: nil, now: now)
         stored = cut.keeps(paths) ? restriction.restricting(parts.stored) : DocumentRules.Restriction.nothing
         inserted = restriction.restricting(filter)
         self.rules = rules

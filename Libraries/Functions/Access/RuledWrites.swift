@@ -9,11 +9,14 @@ final class RuledWrites: WriteReview {
     private let restriction: DocumentRules.Restriction
     private let request: RuleRequest
     private let answers: RuleAnswers
+    private let now: Int64
     private let isMissing = Locked(false)
 
     init(
-        rules: DocumentRules, restriction: DocumentRules.Restriction, request: RuleRequest, answers: RuleAnswers
+        rules: DocumentRules, restriction: DocumentRules.Restriction, request: RuleRequest, answers: RuleAnswers,
+        now: Int64
     ) {
+        self.now = now
         self.rules = rules
         self.restriction = restriction
         self.request = request
@@ -23,7 +26,8 @@ final class RuledWrites: WriteReview {
     func query(_ filter: Document, sort: Document?, collation: Document?) throws -> any ReviewedQuery {
         Query(
             query: try RuledQuery(
-                filter, sort: sort, collation: collation, rules: rules, restriction: restriction, request: request),
+                filter, sort: sort, collation: collation, rules: rules, restriction: restriction, request: request,
+                now: now),
             writes: self)
     }
 

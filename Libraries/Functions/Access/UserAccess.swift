@@ -87,7 +87,8 @@ public struct UserAccess: Sendable {
             throw RuleRefusal.noRules(for: call.namespace)
         }
         let restriction = try await rules.restriction(of: request)
-        let review = RuledWrites(rules: rules, restriction: restriction, request: request, answers: answers)
+        let review = RuledWrites(
+            rules: rules, restriction: restriction, request: request, answers: answers, now: session.now)
         let (result, met) = try await review.finding {
             try await session.reviewing(by: review) { session -> Result<Value, BulkWriteError> in
                 do {
@@ -113,7 +114,8 @@ public struct UserAccess: Sendable {
         guard case .success(.document(let found)) = result, call.returnsDocument else { return result }
         guard let visible = try await rules.visible(found, to: request) else { return .success(.null) }
         let projections = restriction.projections + (call.projection.map { [$0] } ?? [])
-        return .success(.document(try ProjectionChain(projections, positionedBy: nil).apply(to: visible)))
+        return .success(
+            .document(try ProjectionChain(projections, positionedBy: nil, now: session.now).apply(to: visible)))
     }
 
     /// Errors by the names that clients of App Services know, without the values of a unique index: some may be hidden.

@@ -1,4 +1,5 @@
 public import AccessTokens
+import DocumentModel
 import EventStream
 import EventTopics
 
@@ -6,6 +7,7 @@ import EventTopics
 public struct AccessCheck: Sendable {
     public let verifier: TokenVerifier
     public let shutOut: ShutOut
+    let clock: WallClock
     let signingKeys: StateReader<SigningKeyEvent>
 
     /// Whether tokens can be checked. Before that, when a service starts, a valid token looks unknown.

@@ -22,7 +22,7 @@ extension HTTPRequest {
         guard access.isLoaded else { throw HTTPError(503, code: "ServiceUnavailable", "accounts aren't loaded yet") }
         let claims: TokenClaims
         do {
-            claims = try access.verifier.verify(token, app: app, now: WallClock.system.seconds)
+            claims = try access.verifier.verify(token, app: app, now: access.clock.seconds)
         } catch {
             throw HTTPError(401, code: "InvalidSession", error.message)
         }

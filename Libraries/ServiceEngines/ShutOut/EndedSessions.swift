@@ -11,11 +11,11 @@ struct EndedSessions: Sendable {
 
     func contains(_ id: String, app: String) -> Bool { !untils.isEmpty && untils[Key(app: app, id: id)] != nil }
 
+    /// - Parameter now: milliseconds since 1970.
     /// - Returns: whether one of them is news.
-    mutating func add(_ sessions: [EndedSession]) -> Bool {
-        let now = Self.oldest
+    mutating func add(_ sessions: [EndedSession], now: Int64) -> Bool {
         var isNews = false
-        for session in sessions where session.until >= now {
+        for session in sessions where session.until >= now - EndedSessionTable.leeway {
             let key = Key(app: session.app, id: session.id)
             isNews = untils.updateValue(max(session.until, untils[key] ?? 0), forKey: key) == nil || isNews
         }
@@ -23,12 +23,7 @@ struct EndedSessions: Sendable {
     }
 
     /// Forgets those whose tokens have all expired.
-    mutating func prune() {
-        let now = Self.oldest
-        untils = untils.filter { $0.value >= now }
-    }
-
-    private static var oldest: Int64 {
-        WallClock.system.now() - EndedSessionTable.leeway
+    mutating func prune(now: Int64) {
+        untils = untils.filter { $0.value >= now - EndedSessionTable.leeway }
     }
 }

@@ -43,6 +43,7 @@ public final class ShutOut: Service {
     private let users: ShutOutTable
     private let sessions: EndedSessionTable
     private let listener: PostgresListener
+    private let clock: WallClock
     private let logger: Logger
     private let state = Locked(State())
     private let observer = Locked<(@Sendable () -> Void)?>(nil)
@@ -51,7 +52,8 @@ public final class ShutOut: Service {
     private let wakeUp: AsyncStream<Void>.Continuation
 
     /// - Parameter loop: where it listens, on a connection of its own.
-    init(client: PostgresClient, loop: EventLoop, logger: Logger) {
+    init(client: PostgresClient, loop: EventLoop, clock: WallClock, logger: Logger) {
+        self.clock = clock
         // One notification is as good as many.
         listener = PostgresListener(
             configuration: client.configuration, channels: [ShutOutTable.channel], on: loop, bufferSize: 2,
@@ -123,8 +125,8 @@ public final class ShutOut: Service {
                 let isMore = users.keys.contains { state.users[$0] == nil }
                 state.users = users
                 state.lookedAt = start
-                state.sessions.prune()
-                return state.sessions.add(ended) || isMore
+                state.sessions.prune(now: clock.now())
+                return state.sessions.add(ended, now: clock.now()) || isMore
             }
             loaded.reach()
             if isMore { observer.withLock { $0 }?() }
@@ -157,7 +159,7 @@ public final class ShutOut: Service {
                     logger.error("an auth event could not be read", metadata: ["error": "\(error)"])
                 }
             }
-            if state.withLock({ $0.sessions.add(ended) }) { observer.withLock { $0 }?() }
+            if state.withLock({ $0.sessions.add(ended, now: clock.now()) }) { observer.withLock { $0 }?() }
         }
     }
 }

@@ -67,7 +67,7 @@ public enum PermissionsServer {
                         handler: FenceAcksHandler(fences: fences, receipts: receipts, logger: logger), logger: logger),
                     EventConsumer(
                         pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
-                        handler: RequestsHandler(decider: decider), logger: logger),
+                        handler: RequestsHandler(decider: decider, clock: engines.clock), logger: logger),
                     ChangeConsumer(
                         pool: engines.pool, name: "permissions", kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),

@@ -54,8 +54,8 @@ public enum SyncGatewayServer {
         let presence = PresenceKeeper(
             leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"),
             rights: WatchRights(client: engines.postgres, apps: engines.apps), producer: engines.events,
-            interval: ttl / 3, logger: logger)
-        let lease = GrantLease()
+            interval: ttl / 3, clock: engines.clock, logger: logger)
+        let lease = GrantLease(clock: engines.clock)
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance, lease: lease,
             budget: QuestionBudget(
@@ -74,7 +74,8 @@ public enum SyncGatewayServer {
             connections: UserConnections(limit: context.configuration[connections]), grants: grants, lease: lease,
             epoch: epoch, presence: presence, producer: engines.events,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
-            window: context.configuration[window], instance: engines.instance, logger: logger)
+            window: context.configuration[window], instance: engines.instance,
+            clock: engines.clock, logger: logger)
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)
         let readiness = context.readiness

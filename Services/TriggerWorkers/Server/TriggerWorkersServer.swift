@@ -86,7 +86,7 @@ public enum TriggerWorkersServer {
                     ExpirySweeper(store: engines.store, logger: logger),
                     ScheduledTriggers(
                         apps: engines.apps, table: ScheduleTable(client: engines.postgres), runner: runner,
-                        logger: logger),
+                        clock: engines.clock, logger: logger),
                 ]
             }
         ]

@@ -161,7 +161,7 @@ import Testing
         let apps = AppDirectory(registry: AppRegistry(client: fixture.postgres), logger: logger)
         let keeper = PresenceKeeper(
             leases: leases, rights: WatchRights(client: fixture.postgres, apps: apps), producer: fixture.events,
-            interval: .milliseconds(1), logger: logger)
+            interval: .milliseconds(1), clock: .system, logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await redis.run() }
             group.addTask { try await keeper.run() }

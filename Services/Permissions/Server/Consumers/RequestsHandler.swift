@@ -5,6 +5,7 @@ import EventTopics
 /// Answers `permission-requests`, of apps and of their users in turn. A question that has waited too long is dropped: who asked has asked again by then.
 struct RequestsHandler: EventHandler {
     let decider: Decider
+    let clock: WallClock
     private static let patience: Int64 = 30_000
 
     /// An app's rules may hang, and a user may ask about a thousand partitions: neither holds up others.
@@ -12,7 +13,7 @@ struct RequestsHandler: EventHandler {
     func member(of event: ReceivedEvent<PermissionRequest>) -> String? { event.payload.user }
 
     func handle(_ events: [ReceivedEvent<PermissionRequest>]) async throws {
-        let oldest = WallClock.system.now() - Self.patience
+        let oldest = clock.now() - Self.patience
         // The newest of a pair speaks for all: they have the same lane.
         var latest: [Subject: PermissionRequest] = [:]
         for event in events where event.payload.time >= oldest {

@@ -27,6 +27,7 @@ final class GatewayContext: Sendable {
     let window: Int
     /// This gateway's name in events and logs.
     let instance: String
+    let clock: WallClock
     /// Why uploads weren't committed, as it was said in the log.
     let uploadFailures = Locked(FailureChanges())
     let logger: Logger
@@ -36,7 +37,7 @@ final class GatewayContext: Sendable {
         connections: UserConnections, grants: GrantBook, lease: GrantLease,
         epoch: EpochWatch, presence: PresenceKeeper,
         producer: EventProducer,
-        limits: ConnectionLimits, window: Int, instance: String, logger: Logger
+        limits: ConnectionLimits, window: Int, instance: String, clock: WallClock, logger: Logger
     ) {
         self.store = store
         self.committer = committer
@@ -51,11 +52,12 @@ final class GatewayContext: Sendable {
         self.limits = limits
         self.window = window
         self.instance = instance
+        self.clock = clock
         self.logger = logger
     }
 
     /// Milliseconds since 1970.
-    var wallTime: Int64 { WallClock.system.now() }
+    var wallTime: Int64 { clock.now() }
 
     /// For the sessions' state machines: a clock that doesn't go back.
     var time: Duration {

@@ -68,6 +68,7 @@ final class PresenceKeeper: Service {
     private let rights: WatchRights
     private let producer: EventProducer
     private let interval: Duration
+    private let clock: WallClock
     private let logger: Logger
     private let state = Locked(State())
     private let background = BackgroundTasks()
@@ -80,12 +81,14 @@ final class PresenceKeeper: Service {
 
     /// - Parameter interval: how often leases are renewed; a third of their time.
     init(
-        leases: PresenceLeases, rights: WatchRights, producer: EventProducer, interval: Duration, logger: Logger
+        leases: PresenceLeases, rights: WatchRights, producer: EventProducer, interval: Duration, clock: WallClock,
+        logger: Logger
     ) {
         self.leases = leases
         self.rights = rights
         self.producer = producer
         self.interval = interval
+        self.clock = clock
         self.logger = logger
         // One pending wake-up is as good as many.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -147,7 +150,7 @@ final class PresenceKeeper: Service {
 
     private func tell(of identity: ConnectionIdentity, session: String) async {
         while let words = nextWords(of: session) {
-            let now = WallClock.system.now()
+            let now = clock.now()
             do {
                 try await producer.send(
                     PresenceEvent(

@@ -10,13 +10,14 @@ struct ScheduledTriggers: Service {
     let apps: AppDirectory
     let table: ScheduleTable
     let runner: TriggerRunner
+    let clock: WallClock
     let logger: Logger
 
     func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             try await withThrowingDiscardingTaskGroup { group in
                 while true {
-                    for moment in await due(now: WallClock.system.now()) {
+                    for moment in await due(now: clock.now()) {
                         group.addTask { await run(moment) }
                     }
                     try await Task.sleep(for: .seconds(1))
