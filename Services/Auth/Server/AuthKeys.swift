@@ -89,37 +89,3 @@ public enum AuthKeys {
         allowsPlainKeySets.description, functionHosts.description,
     ]
 }
-
-extension AuthConfiguration {
-    /// Takes the values of `AuthKeys`.
-    public init(_ configuration: Configuration) {
-        self.init()
-        redisPrefix = configuration[AuthKeys.redisPrefix]
-        publicURL = configuration[AuthKeys.publicURL]
-        syncURL = configuration[AuthKeys.syncURL]
-        adminToken = configuration[AuthKeys.adminToken]
-        accessTokenLifetime = configuration[AuthKeys.accessTokenLifetime]
-        refreshTokenLifetime = configuration[AuthKeys.refreshTokenLifetime]
-        rotationLeeway = configuration[AuthKeys.rotationLeeway]
-        mailTokenLifetime = configuration[AuthKeys.mailTokenLifetime]
-        smtpURL = configuration[AuthKeys.smtpURL]
-        mailFolder = configuration[AuthKeys.mailFolder]
-        mailFrom = configuration[AuthKeys.mailFrom]
-        passwordThreads = configuration[AuthKeys.passwordThreads]
-        passwordOperations = configuration[AuthKeys.passwordOperations]
-        passwordMemory = configuration[AuthKeys.passwordMemory]
-        freeAttempts = configuration[AuthKeys.freeAttempts]
-        freeAttemptsPerAddress = configuration[AuthKeys.freeAttemptsPerAddress]
-        allowsPlainKeySets = configuration[AuthKeys.allowsPlainKeySets]
-        freeAttemptsPerAccount = configuration[AuthKeys.freeAttemptsPerAccount]
-        passwordQueue = configuration[AuthKeys.passwordQueue]
-        anonymousPerAddress = configuration[AuthKeys.anonymousPerAddress]
-        anonymousPerApp = configuration[AuthKeys.anonymousPerApp]
-        registrationsPerAddress = configuration[AuthKeys.registrationsPerAddress]
-        registrationsPerApp = configuration[AuthKeys.registrationsPerApp]
-        refreshesPerAddress = configuration[AuthKeys.refreshesPerAddress]
-        refreshesPerApp = configuration[AuthKeys.refreshesPerApp]
-        refreshesPerSession = configuration[AuthKeys.refreshesPerSession]
-        functionHosts = configuration[AuthKeys.functionHosts]
-    }
-}

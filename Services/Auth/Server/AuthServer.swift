@@ -1,6 +1,7 @@
 import DocumentModel
 import DocumentStore
 import EventLoop
+import EventStream
 import Functions
 import HTTPClient
 import HTTPServer
@@ -25,14 +26,15 @@ public enum AuthServer {
     /// - Throws: what is wrong with the configuration.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
-        return try make(&context, engines: engines, functions: nil, clock: .system)
+        return try make(&context, engines: engines, functions: nil)
     }
 
     /// - Parameter functions: instead of the host processes, in tests.
     static func make(
-        _ context: inout ServiceContext, engines: ServiceEngines, functions: FunctionCaller?, clock: WallClock
+        _ context: inout ServiceContext, engines: ServiceEngines, functions: FunctionCaller?
     ) throws -> [any Service] {
-        let configuration = AuthConfiguration(context.configuration)
+        let configuration = context.configuration
+        let clock = engines.clock
         guard !engines.keys.isEmpty else {
             throw ConfigurationError(
                 key: "encryption.keys",
@@ -41,53 +43,72 @@ public enum AuthServer {
         let logger = context.logger
         let store = AccountStore(client: engines.postgres)
         let metrics = AuthMetrics()
+        let lifetimes = TokenLifetimes(configuration)
         let keys = try SigningKeyRing(
-            store: store, secrets: engines.keys,
-            schedule: SigningKeyRing.Schedule(longestToken: configuration.refreshTokenLifetime.wholeSeconds),
+            store: store, secrets: engines.keys, schedule: SigningKeyRing.Schedule(longestToken: lifetimes.refresh),
             producer: engines.events, clock: clock, logger: logger)
-        // Without keys no gateway that starts can let anybody in.
+        // A gateway that starts without keys can let no user in.
         engines.ownTopics { keys.publishAgain() }
-        let relay = AuthEventRelay(
-            store: store, producer: engines.events,
-            leases: WorkLeases("auth-events", holder: engines.instance, client: engines.postgres), clock: clock,
-            metrics: metrics,
-            logger: logger)
-        let hasher = PasswordHasher(
-            threads: configuration.passwordThreads,
-            costs: PasswordCosts(
-                operations: configuration.passwordOperations, memoryBytes: configuration.passwordMemory),
-            queueLimit: configuration.passwordQueue, metrics: metrics)
-        let counts = ThrottleStore(
-            redis: engines.redis, prefix: configuration.redisPrefix, metrics: metrics, logger: logger)
+        let outbox = Outbox(
+            AuthOutbox(
+                store: store, leases: WorkLeases("auth-events", holder: engines.instance, client: engines.postgres),
+                clock: clock, metrics: metrics),
+            producer: engines.events, sweepInterval: .seconds(1), logger: logger)
         let hosts = FunctionHostPool(
             configuration: try FunctionHostPool.Configuration(
-                hosts: configuration.functionHosts, context.configuration),
-            loop: context.loops.next(),
+                hosts: configuration[AuthKeys.functionHosts], configuration),
+            loop: context.loops.next(), logger: logger)
+        let hasher = PasswordHasher(configuration: configuration, metrics: metrics)
+        let counts = ThrottleStore(
+            redis: engines.redis, prefix: configuration[AuthKeys.redisPrefix], metrics: metrics, logger: logger)
+        let throttle = AttemptThrottle(store: counts, configuration: configuration)
+        let budget = CallBudget(store: counts, configuration: configuration)
+        let functions = functions ?? AppFunctions(pool: hosts, store: engines.store, logger: logger).caller
+
+        let accounts = Accounts(store: store, outbox: outbox, clock: clock)
+        let sessions = Sessions(
+            accounts: accounts, apps: engines.apps, keys: keys,
+            customData: CustomDataReader(store: engines.store, logger: logger), lifetimes: lifetimes, logger: logger)
+        let links = EmailLinks(
+            accounts: accounts,
+            sender: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),
+            functions: functions, lifetime: configuration[AuthKeys.mailTokenLifetime].components.seconds, logger: logger
+        )
+        let issuers = TokenIssuers(
+            registry: engines.registry,
+            published: PublishedKeys(
+                loop: context.loops.next(), allowsPlain: configuration[AuthKeys.allowsPlainKeySets],
+                egress: try EgressPolicy(configuration), logger: logger),
             logger: logger)
-        let service = AccountService(
-            apps: engines.apps, store: store, hasher: hasher,
-            throttle: AttemptThrottle(store: counts, configuration: configuration),
-            budget: CallBudget(store: counts, configuration: configuration),
+        let signIn = SignIn(
+            accounts: accounts, sessions: sessions, hasher: hasher, throttle: throttle, budget: budget,
+            issuers: issuers,
+            functions: functions, metrics: metrics, logger: logger)
+        let users = Users(accounts: accounts, sessions: sessions)
+        let support = RouteSupport(apps: engines.apps, keys: keys, clock: clock)
+        AuthRoutes(
             keys: keys,
-            issuers: TokenIssuers(
-                registry: engines.registry,
-                published: PublishedKeys(
-                    loop: context.loops.next(), allowsPlain: configuration.allowsPlainKeySets,
-                    egress: try EgressPolicy(context.configuration), logger: logger),
-                logger: logger),
-            relay: relay,
-            mail: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),
-            functions: functions ?? AppFunctions(pool: hosts, store: engines.store, logger: logger).caller,
-            customData: CustomDataReader(store: engines.store, logger: logger), clock: clock,
-            lifetimes: AccountService.TokenLifetimes(configuration), metrics: metrics, logger: logger)
-        AuthRoutes(support: RouteSupport(service: service, configuration: configuration)).add(to: &context.router)
+            account: AccountRoutes(
+                support: support, signIn: signIn,
+                registration: Registration(
+                    accounts: accounts, links: links, hasher: hasher, throttle: throttle, budget: budget),
+                reset: PasswordReset(
+                    accounts: accounts, sessions: sessions, links: links, hasher: hasher, throttle: throttle),
+                metrics: metrics, publicURL: configuration[AuthKeys.publicURL], syncURL: configuration[AuthKeys.syncURL]
+            ),
+            session: SessionRoutes(
+                support: support, accounts: accounts, sessions: sessions, users: users, budget: budget, metrics: metrics
+            ),
+            admin: AdminRoutes(
+                support: support, accounts: accounts, users: users, token: configuration[AuthKeys.adminToken])
+        ).add(to: &context.router)
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.readiness.add("signing-keys") { try keys.check() }
         return [
             HashingThreads(hasher: hasher),
             engines.service(migrations: [AccountStore.migrations]) {
                 try await keys.requireReadable()
-                return [hosts, keys, relay]
+                return [hosts, keys, outbox, AccountCleaner(store: store, clock: clock, logger: logger)]
             },
         ]
     }

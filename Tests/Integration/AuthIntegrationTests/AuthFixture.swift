@@ -176,9 +176,9 @@ final class HostedAuth: Sendable {
                 configuration, registry: MetricsRegistry(), listening: { started.continuation.yield($0) }
             ) { context in
                 let before = Set(context.router.templates)
-                let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
+                let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true, clock: clock)
                 shared.withLock { $0 = engines }
-                let services = try AuthServer.make(&context, engines: engines, functions: functions, clock: clock)
+                let services = try AuthServer.make(&context, engines: engines, functions: functions)
                 let own = context.router.templates.filter { !before.contains($0) }
                 templates.withLock { $0 = own }
                 return services

@@ -4,22 +4,26 @@ import DocumentModel
 
 /// New passwords for accounts whose owner forgot theirs.
 struct PasswordReset: Sendable {
-    let service: AccountService
+    let accounts: Accounts
+    let sessions: Sessions
+    let links: EmailLinks
+    let hasher: PasswordHasher
+    let throttle: AttemptThrottle
 
     /// Sends a mail with a link.
     func send(email: String, app: DeployedApp, origin: CallOrigin) async throws {
-        let settings = EmailPasswordSettings(try service.provider(Registration.provider, of: app))
+        let settings = EmailPasswordSettings(try app.provider(Registration.provider))
         guard settings.reset == .mail else { throw AuthError(.badRequest, "the app doesn't reset passwords by mail") }
-        try await service.throttle.attempt(
+        try await throttle.attempt(
             .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         try await requireAccount(email, app: app)
-        let link = try await EmailLink.make(.reset, page: settings.resetURL, email: email, app: app, service: service)
-        try await service.send(
+        let link = try await links.make(.reset, page: settings.resetURL, email: email, app: app)
+        try await links.send(
             Mail(
                 to: email, subject: settings.resetSubject,
                 body: """
                     Somebody, hopefully you, asked for a new password for \(app.definition.name). Open this page within \
-                    \(service.lifetimes.mail / 60) minutes to choose one:
+                    \(links.lifetime / 60) minutes to choose one:
 
                     \(link.url)
 
@@ -33,54 +37,54 @@ struct PasswordReset: Sendable {
     func reset(
         password: String, token: String, tokenId: String, app: DeployedApp, origin: CallOrigin
     ) async throws {
-        _ = try service.provider(Registration.provider, of: app)
+        _ = try app.provider(Registration.provider)
         try Registration.check(password: password)
         let digest = Sodium.digest(token)
         // Asked before the password is hashed, which costs; taken after it, in the transaction that sets the password.
         guard
-            try await service.store.tables.hasEmailToken(
-                .reset, id: tokenId, secretHash: digest, of: app.id, now: service.clock.now())
+            try await accounts.tables.hasEmailToken(
+                .reset, id: tokenId, secretHash: digest, of: app.id, now: accounts.clock.now())
         else { throw Self.invalidToken }
-        let hash = try await service.hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
-        let email = try await service.transaction { tables in
+        let hash = try await hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
+        let email = try await accounts.transaction { tables in
             let email = try await tables.takeEmailToken(
-                .reset, id: tokenId, secretHash: digest, of: app.id, now: service.clock.now())
+                .reset, id: tokenId, secretHash: digest, of: app.id, now: accounts.clock.now())
             guard let email else { throw Self.invalidToken }
             try await set(hash, email: email, app: app, in: tables)
             return email
         }
-        try await service.throttle.forgive(.signIn, app: app.id, subject: email)
+        try await throttle.forgive(.signIn, app: app.id, subject: email)
     }
 
     private static let invalidToken = AuthError(.userpassTokenInvalid, "invalid token data")
 
     /// Lets the app's function decide whether the password becomes the account's.
     func call(email: String, password: String, arguments: [Value], app: DeployedApp, origin: CallOrigin) async throws {
-        let settings = EmailPasswordSettings(try service.provider(Registration.provider, of: app))
+        let settings = EmailPasswordSettings(try app.provider(Registration.provider))
         guard case .function(let name) = settings.reset else {
             throw AuthError(.badRequest, "the app doesn't reset passwords by a function")
         }
         try Registration.check(password: password)
-        try await service.throttle.attempt(
+        try await throttle.attempt(
             .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         try await requireAccount(email, app: app)
-        let link = try await EmailLink.make(.reset, page: "", email: email, app: app, service: service)
+        let link = try await links.make(.reset, page: "", email: email, app: app)
         let first: Document = [
             "token": .string(link.token), "tokenId": .string(link.tokenId), "username": .string(email),
             "password": .string(password),
         ]
-        switch await service.status(of: name, app: app, arguments: [.document(first)] + arguments) {
+        switch await links.status(of: name, app: app, arguments: [.document(first)] + arguments) {
         case .success:
-            let hash = try await service.hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
-            try await service.transaction { tables in try await set(hash, email: email, app: app, in: tables) }
-            try await service.throttle.forgive(.signIn, app: app.id, subject: email)
+            let hash = try await hasher.hash(password, for: PasswordCaller(app: app.id, origin: origin))
+            try await accounts.transaction { tables in try await set(hash, email: email, app: app, in: tables) }
+            try await throttle.forgive(.signIn, app: app.id, subject: email)
         case .pending: return
         case .fail(let message): throw AuthError(.badRequest, "failed to reset password\(message)")
         }
     }
 
     private func requireAccount(_ email: String, app: DeployedApp) async throws {
-        guard try await service.store.tables.identity(Registration.provider, email, of: app.id) != nil else {
+        guard try await accounts.tables.identity(Registration.provider, email, of: app.id) != nil else {
             throw AuthError(.userNotFound, "user not found")
         }
     }
@@ -92,6 +96,6 @@ struct PasswordReset: Sendable {
         try await tables.setPasswordHash(hash, of: email, app: app.id)
         // Whoever had the old password may have made keys with it.
         try await tables.disableAPIKeys(ofUser: user.id, app: app.id)
-        try await Sessions(service: service).endAll(of: user, by: .reset, in: tables)
+        try await sessions.endAll(of: user, by: .reset, in: tables)
     }
 }

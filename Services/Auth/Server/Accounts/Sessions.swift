@@ -2,6 +2,7 @@ import AccessTokens
 import AppRegistry
 import DocumentModel
 import EventTopics
+import Logging
 
 /// Refresh-token lineages: begun at a sign-in, carried on by refreshing, ended by signing out, by a reset, or by a stolen token.
 ///
@@ -9,7 +10,12 @@ import EventTopics
 /// for the first time; from then on the old one, and every other child of it, is a sign that somebody else has a copy, and the
 /// session ends. A client that never shows the new one (the Realm SDKs keep their first) goes on with its own until that expires.
 struct Sessions: Sendable {
-    let service: AccountService
+    let accounts: Accounts
+    let apps: AppDirectory
+    let keys: SigningKeyRing
+    let customData: CustomDataReader
+    let lifetimes: TokenLifetimes
+    let logger: Logger
 
     /// What a client gets.
     struct Grant: Sendable {
@@ -33,24 +39,24 @@ struct Sessions: Sendable {
     func begin(
         for user: User, provider: String, apiKey: String? = nil, from client: SignInClient, in tables: AccountTables
     ) async throws -> Begun {
-        let now = service.clock.now()
+        let now = accounts.clock.now()
         let session = SessionRow(
             id: ObjectId().hexString, app: user.app, userId: user.id, device: client.device, provider: provider,
             apiKeyId: apiKey, tokenId: Self.newTokenId(), advancedAt: now,
-            expiresAt: now + service.lifetimes.refresh * 1000, accessExpiresAt: accessExpiry())
+            expiresAt: now + lifetimes.refresh * 1000, accessExpiresAt: accessExpiry())
         try await tables.insertSession(session, from: client, now: now)
         try await tables.noteSignIn(user: user.id, of: user.app, now: now)
         try await tables.append(
-            service.event(.signedIn, user, providers: [provider], session: session.id, device: client.device))
+            accounts.event(.signedIn, user, providers: [provider], session: session.id, device: client.device))
         return Begun(user: user, session: session)
     }
 
     /// When an access token of now expires, in milliseconds since 1970: a whole second, as tokens count.
-    private func accessExpiry() -> Int64 { (service.clock.seconds + service.lifetimes.access) * 1000 }
+    private func accessExpiry() -> Int64 { (accounts.clock.seconds + lifetimes.access) * 1000 }
 
     /// Makes the tokens of a session. Outside of its transaction, because the user's custom data is read from elsewhere.
     func grant(_ begun: Begun) async throws -> Grant {
-        let custom = await service.customData.read(try service.app(begun.user.app), begun.user.id)
+        let custom = await customData.read(try apps.required(begun.user.app), begun.user.id)
         return Grant(
             accessToken: try accessToken(begun.user, begun.session, custom: custom),
             refreshToken: try refreshToken(begun.session, parent: begun.parent), userId: begun.user.id,
@@ -63,7 +69,7 @@ struct Sessions: Sendable {
     func refresh(_ claims: TokenClaims, origin: CallOrigin) async throws -> Grant {
         guard let tokenId = claims.tokenId else { throw AuthError(.invalidSession, "invalid session") }
         // The end of a session for a superseded token must be committed, so it is no error inside the transaction.
-        let outcome = try await service.transaction { tables -> Result<Begun, AuthError> in
+        let outcome = try await accounts.transaction { tables -> Result<Begun, AuthError> in
             guard let session = try await tables.session(claims.session, locked: true),
                 let user = try await tables.user(session.userId, of: session.app)
             else { return .failure(AuthError(.invalidSession, "invalid session")) }
@@ -74,15 +80,15 @@ struct Sessions: Sendable {
             }
             switch standing(of: tokenId, parent: claims.parentTokenId, in: session) {
             case .superseded:
-                let ended = try await tables.endSession(session.id, by: .stolen, now: service.clock.now())
+                let ended = try await tables.endSession(session.id, by: .stolen, now: accounts.clock.now())
                 try await tell([ended].compactMap(\.self), .sessionRevoked, of: user, in: tables)
-                service.logger.warning(
+                logger.warning(
                     "a superseded refresh token was shown; the session ends",
                     metadata: ["app": "\(user.app)", "user.id": "\(user.id)", "session.id": "\(session.id)"])
                 return .failure(AuthError(.invalidSession, "invalid session"))
             case .takesOver:
                 try await tables.advanceSession(
-                    session.id, to: tokenId, from: session.tokenId, now: service.clock.now())
+                    session.id, to: tokenId, from: session.tokenId, now: accounts.clock.now())
             case .current: break
             }
             return .success(try await carryOn(session, user, parent: tokenId, origin: origin, in: tables))
@@ -95,9 +101,9 @@ struct Sessions: Sendable {
     ) async throws -> Begun {
         var next = session
         next.tokenId = Self.newTokenId()
-        next.expiresAt = service.clock.now() + service.lifetimes.refresh * 1000
+        next.expiresAt = accounts.clock.now() + lifetimes.refresh * 1000
         next.accessExpiresAt = accessExpiry()
-        try await tables.extendSession(next, from: origin, now: service.clock.now())
+        try await tables.extendSession(next, from: origin, now: accounts.clock.now())
         return Begun(user: user, session: next, parent: parent)
     }
 
@@ -106,8 +112,8 @@ struct Sessions: Sendable {
     private func standing(of tokenId: String, parent: String?, in session: SessionRow) -> Standing {
         if tokenId.hasSameBytes(as: session.tokenId) { return .current }
         if parent.map(session.tokenId.hasSameBytes) == true { return .takesOver }
-        let leeway = service.lifetimes.rotationLeeway * 1000
-        if session.previousTokenId.map(tokenId.hasSameBytes) == true, service.clock.now() - session.advancedAt < leeway
+        let leeway = lifetimes.rotationLeeway * 1000
+        if session.previousTokenId.map(tokenId.hasSameBytes) == true, accounts.clock.now() - session.advancedAt < leeway
         {
             return .current
         }
@@ -117,7 +123,7 @@ struct Sessions: Sendable {
     private func check(_ session: SessionRow, _ user: User, _ claims: TokenClaims) throws(AuthError) {
         guard session.app.hasSameBytes(as: claims.app), session.userId.hasSameBytes(as: claims.user),
             session.revokedAt == nil,
-            session.expiresAt > service.clock.now()
+            session.expiresAt > accounts.clock.now()
         else { throw AuthError(.invalidSession, "invalid session") }
         guard !user.isDisabled else { throw AuthError(.userDisabled, "user disabled") }
     }
@@ -126,7 +132,7 @@ struct Sessions: Sendable {
     ///
     /// - Throws: `invalidSession` when the session is over, `userDisabled`.
     func user(of claims: TokenClaims) async throws -> User {
-        let tables = service.store.tables
+        let tables = accounts.tables
         guard let session = try await tables.session(claims.session),
             let user = try await tables.user(claims.user, of: claims.app)
         else { throw AuthError(.invalidSession, "invalid session") }
@@ -136,10 +142,10 @@ struct Sessions: Sendable {
 
     /// Ends a session. Ending it again changes nothing.
     func end(_ claims: TokenClaims) async throws {
-        try await service.transaction { tables in
+        try await accounts.transaction { tables in
             guard let user = try await tables.user(claims.user, of: claims.app, locked: true),
                 let session = try await tables.session(claims.session), session.userId.hasSameBytes(as: user.id),
-                let ended = try await tables.endSession(session.id, by: .signedOut, now: service.clock.now())
+                let ended = try await tables.endSession(session.id, by: .signedOut, now: accounts.clock.now())
             else { return }
             try await tell([ended], .signedOut, of: user, in: tables)
         }
@@ -149,11 +155,11 @@ struct Sessions: Sendable {
     ///
     /// - Throws: `sessionNotFound` when the user has no such session, or it is over.
     func end(_ id: String, of user: User) async throws {
-        try await service.transaction { tables in
+        try await accounts.transaction { tables in
             guard let user = try await tables.user(user.id, of: user.app, locked: true),
                 let session = try await tables.session(id), session.userId.hasSameBytes(as: user.id),
                 session.app.hasSameBytes(as: user.app),
-                let ended = try await tables.endSession(id, by: .user, now: service.clock.now())
+                let ended = try await tables.endSession(id, by: .user, now: accounts.clock.now())
             else { throw AuthError(.sessionNotFound, "session not found, or it is over") }
             try await tell([ended], .sessionRevoked, of: user, in: tables)
         }
@@ -162,14 +168,14 @@ struct Sessions: Sendable {
     /// Ends all sessions of a user whose row is locked by this transaction.
     func endAll(of user: User, by end: SessionEnd, in tables: AccountTables) async throws {
         let ended = try await tables.endSessions(
-            ofUser: user.id, app: user.app, by: end, now: service.clock.now())
+            ofUser: user.id, app: user.app, by: end, now: accounts.clock.now())
         try await tell(ended, .sessionRevoked, of: user, in: tables)
     }
 
     /// Ends the sessions that began with an API key of a user whose row is locked by this transaction.
     func endAll(ofAPIKey key: String, of user: User, in tables: AccountTables) async throws {
         let ended = try await tables.endSessions(
-            ofAPIKey: key, user: user.id, app: user.app, now: service.clock.now())
+            ofAPIKey: key, user: user.id, app: user.app, now: accounts.clock.now())
         try await tell(ended, .sessionRevoked, of: user, in: tables)
     }
 
@@ -177,7 +183,7 @@ struct Sessions: Sendable {
         _ ended: [EndedRow], _ kind: AuthEvent.Kind, of user: User, in tables: AccountTables
     ) async throws {
         for session in ended {
-            var event = service.event(
+            var event = accounts.event(
                 kind, user, providers: kind == .signedOut ? [session.provider] : [], session: session.id,
                 device: session.device)
             event.accessUntil = session.accessUntil
@@ -188,8 +194,8 @@ struct Sessions: Sendable {
     // MARK: Tokens
 
     private func accessToken(_ user: User, _ session: SessionRow, custom: Document?) throws -> String {
-        let now = service.clock.seconds
-        return try service.keys.sign(
+        let now = accounts.clock.seconds
+        return try keys.sign(
             TokenClaims(
                 session: session.id, user: user.id, device: session.device, app: user.app, type: .access, issuedAt: now,
                 // As the row has it: until then the end of the session is remembered.
@@ -199,10 +205,10 @@ struct Sessions: Sendable {
     }
 
     private func refreshToken(_ session: SessionRow, parent: String?) throws -> String {
-        try service.keys.sign(
+        try keys.sign(
             TokenClaims(
                 session: session.id, user: session.userId, device: session.device, app: session.app, type: .refresh,
-                issuedAt: service.clock.seconds, expiresAt: session.expiresAt / 1000, tokenId: session.tokenId,
+                issuedAt: accounts.clock.seconds, expiresAt: session.expiresAt / 1000, tokenId: session.tokenId,
                 parentTokenId: parent))
     }
 

@@ -15,7 +15,7 @@ extension SignIn {
         guard subject.utf8.count <= 1024, !subject.utf8.contains(0) else {
             throw AuthError(.invalidParameter, "an identity's id has at most 1,024 bytes, and no U+0000")
         }
-        return try await service.transaction { tables in
+        return try await accounts.transaction { tables in
             let known = try await tables.identity(provider, subject, of: app.id)
             if let linking {
                 guard let known else {
@@ -49,12 +49,12 @@ extension SignIn {
             throw AuthError(.invalidSession, "invalid session")
         }
         let identity = IdentityRow(id: ObjectId().hexString, provider: provider, subject: subject, userId: user.id)
-        guard try await tables.insertIdentity(identity, of: claims.app, now: service.clock.now()) else {
+        guard try await tables.insertIdentity(identity, of: claims.app, now: accounts.clock.now()) else {
             throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
         }
         user.identities.append(User.Identity(id: identity.id, provider: provider))
         try await fill(&user, with: profile, in: tables)
-        try await tables.append(service.event(.identityLinked, user, providers: [provider]))
+        try await tables.append(accounts.event(.identityLinked, user, providers: [provider]))
         return try await begin(for: user, provider: provider, client, in: tables)
     }
 
@@ -67,7 +67,7 @@ extension SignIn {
     func create(
         provider: String, subject: String, data: Document, app: DeployedApp, in tables: AccountTables
     ) async throws -> User {
-        let now = service.clock.now()
+        let now = accounts.clock.now()
         let identity = IdentityRow(
             id: ObjectId().hexString, provider: provider, subject: subject, userId: ObjectId().hexString)
         let user = User(
@@ -78,7 +78,7 @@ extension SignIn {
         guard try await tables.insertIdentity(identity, of: app.id, now: now) else {
             throw AuthError(.serviceUnavailable, "the same identity signs in elsewhere right now; try again")
         }
-        try await tables.append(service.event(.userCreated, user, providers: [provider]))
+        try await tables.append(accounts.event(.userCreated, user, providers: [provider]))
         return user
     }
 
@@ -94,7 +94,7 @@ extension SignIn {
     func begin(
         for user: User, provider: String, apiKey: String? = nil, _ client: SignInClient, in tables: AccountTables
     ) async throws -> Sessions.Begun {
-        try await Sessions(service: service).begin(
+        try await sessions.begin(
             for: user, provider: provider, apiKey: apiKey, from: client, in: tables)
     }
 
@@ -111,11 +111,11 @@ extension SignIn {
                 !other.isPending, !other.isDisabled
             else { throw AuthError(.accountNameInUse, "the identity belongs to another user") }
             try await tables.moveIdentity(provider, subject, of: claims.app, to: user.id)
-            try await tables.append(service.event(.userDeleted, other, providers: [provider]))
+            try await tables.append(accounts.event(.userDeleted, other, providers: [provider]))
             try await tables.deleteUser(other.id, of: claims.app)
             try await fill(&user, with: other.data, in: tables)
             user.identities = try await tables.user(user.id, of: claims.app)?.identities ?? user.identities
-            try await tables.append(service.event(.identityLinked, user, providers: [provider]))
+            try await tables.append(accounts.event(.identityLinked, user, providers: [provider]))
         }
         return try await begin(for: user, provider: provider, client, in: tables)
     }

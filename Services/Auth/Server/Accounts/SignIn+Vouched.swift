@@ -16,18 +16,18 @@ extension SignIn {
         payload["options"] = nil
         let subjectOfAttempt = payload.description
         let caller = AttemptThrottle.Caller(address: client.origin.address)
-        try await service.throttle.attempt(.function, app: app.id, subject: subjectOfAttempt, caller: caller)
+        try await throttle.attempt(.function, app: app.id, subject: subjectOfAttempt, caller: caller)
         let answer: Value
         do {
-            answer = try await service.functions.call(app, function, [.document(payload)])
+            answer = try await functions.call(app, function, [.document(payload)])
         } catch {
-            service.logger.info("an auth function refused", metadata: ["app": "\(app.id)", "error": "\(error)"])
+            logger.info("an auth function refused", metadata: ["app": "\(app.id)", "error": "\(error)"])
             throw AuthError(.authError, "the function \(function) refused or failed")
         }
         guard let subject = answer.stringValue ?? answer["id"]?.stringValue, !subject.isEmpty else {
             throw AuthError(.authError, "the function \(function) returned no id")
         }
-        try await service.throttle.succeeded(.function, app: app.id, subject: subjectOfAttempt, caller: caller)
+        try await throttle.succeeded(.function, app: app.id, subject: subjectOfAttempt, caller: caller)
         var profile = answer.documentValue ?? Document()
         profile["id"] = nil
         return try await enter(
@@ -41,13 +41,13 @@ extension SignIn {
     ) async throws -> Sessions.Begun {
         let token = try credentials.requiredString("token")
         let caller = AttemptThrottle.Caller(address: client.origin.address)
-        try await service.throttle.attempt(.token, app: app.id, subject: token, caller: caller)
-        let claims = try await service.issuers.claims(
-            of: token, settings: CustomTokenSettings(provider), app: app, now: service.clock.seconds)
+        try await throttle.attempt(.token, app: app.id, subject: token, caller: caller)
+        let claims = try await issuers.claims(
+            of: token, settings: CustomTokenSettings(provider), app: app, now: accounts.clock.seconds)
         guard let subject = claims["sub"]?.stringValue, let profile = provider.metadata(of: claims) else {
             throw AuthError(.authError, "the token lacks a field that the app requires")
         }
-        try await service.throttle.succeeded(.token, app: app.id, subject: token, caller: caller)
+        try await throttle.succeeded(.token, app: app.id, subject: token, caller: caller)
         return try await enter(
             "custom-token", subject: subject, profile: profile, refreshesProfile: true, app: app, linking: linking,
             client: client)

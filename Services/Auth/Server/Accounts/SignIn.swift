@@ -2,10 +2,19 @@ import AccessTokens
 import AppDefinition
 import AppRegistry
 import DocumentModel
+import Logging
 
 /// Signing in by one of the app's providers, and linking a further identity to a user.
 struct SignIn: Sendable {
-    let service: AccountService
+    let accounts: Accounts
+    let sessions: Sessions
+    let hasher: PasswordHasher
+    let throttle: AttemptThrottle
+    let budget: CallBudget
+    let issuers: TokenIssuers
+    let functions: FunctionCaller
+    let metrics: AuthMetrics
+    let logger: Logger
 
     /// Signs in.
     ///
@@ -15,10 +24,10 @@ struct SignIn: Sendable {
     func signIn(
         _ providerName: String, credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
     ) async throws -> Sessions.Grant {
-        let metric: (String) -> Void = { service.metrics.signIns[Self.dimension(providerName), $0].increment() }
+        let metric: (String) -> Void = { metrics.signIns[Self.dimension(providerName), $0].increment() }
         do {
-            let provider = try service.provider(providerName, of: app)
-            try service.keys.check()
+            let provider = try app.provider(providerName)
+            try sessions.keys.check()
             let client = SignInClient(credentials: credentials, origin: origin)
             let begun =
                 switch provider.type {
@@ -32,7 +41,7 @@ struct SignIn: Sendable {
                 default:
                     throw AuthError(.authProviderNotFound, "the auth provider '\(provider.type)' isn't supported")
                 }
-            let grant = try await Sessions(service: service).grant(begun)
+            let grant = try await sessions.grant(begun)
             metric("ok")
             return grant
         } catch {
@@ -56,15 +65,15 @@ struct SignIn: Sendable {
         let password = try credentials.requiredString("password")
         // Beyond these lengths nobody can have registered; hashing them would only cost.
         guard email.utf8.count <= 320, password.utf8.count <= 1024 else { throw Self.invalidPassword }
-        let identity = try await service.store.tables.identity("local-userpass", email, of: app.id)
+        let identity = try await accounts.tables.identity("local-userpass", email, of: app.id)
         let caller = try await caller(client, user: identity?.userId, app: app)
-        try await service.throttle.attempt(.signIn, app: app.id, subject: email, caller: caller)
+        try await throttle.attempt(.signIn, app: app.id, subject: email, caller: caller)
         let share = PasswordCaller(app: app.id, origin: client.origin)
-        let result = try await service.hasher.verify(password, hash: identity?.passwordHash, for: share)
+        let result = try await hasher.verify(password, hash: identity?.passwordHash, for: share)
         guard let identity, result.matches else { throw Self.invalidPassword }
-        try await service.throttle.succeeded(.signIn, app: app.id, subject: email, caller: caller)
-        let rehashed = result.needsRehash ? try await service.hasher.hash(password, for: share) : nil
-        return try await service.transaction { tables in
+        try await throttle.succeeded(.signIn, app: app.id, subject: email, caller: caller)
+        let rehashed = result.needsRehash ? try await hasher.hash(password, for: share) : nil
+        return try await accounts.transaction { tables in
             let begun: Sessions.Begun
             if let linking {
                 begun = try await link(
@@ -90,8 +99,8 @@ struct SignIn: Sendable {
         var caller = AttemptThrottle.Caller(address: client.origin.address)
         // Asked for nobody too, so that nobody learns by the time whether an account exists.
         if !client.isNewDevice,
-            try await service.store.tables.knows(
-                device: client.device, ofUser: user ?? "", app: app.id, now: service.clock.now())
+            try await accounts.tables.knows(
+                device: client.device, ofUser: user ?? "", app: app.id, now: accounts.clock.now())
         {
             caller.knownDevice = client.device
         }
@@ -103,8 +112,8 @@ struct SignIn: Sendable {
         app: DeployedApp, linking: TokenClaims?, client: SignInClient
     ) async throws -> Sessions.Begun {
         guard linking == nil else { throw AuthError(.badRequest, "an anonymous identity can't be linked") }
-        try await service.budget.spend(.anonymous, app: app.id, address: client.origin.address)
-        return try await service.transaction { tables in
+        try await budget.spend(.anonymous, app: app.id, address: client.origin.address)
+        return try await accounts.transaction { tables in
             let user = try await create(
                 provider: "anon-user", subject: ObjectId().hexString, data: [:], app: app, in: tables)
             return try await begin(for: user, provider: "anon-user", client, in: tables)
@@ -117,16 +126,16 @@ struct SignIn: Sendable {
         guard linking == nil else { throw AuthError(.badRequest, "an API key is its user's, and can't be linked") }
         let key = try credentials.requiredString("key")
         let caller = AttemptThrottle.Caller(address: client.origin.address)
-        try await service.throttle.attempt(.apiKey, app: app.id, subject: key, caller: caller)
+        try await throttle.attempt(.apiKey, app: app.id, subject: key, caller: caller)
         let digest = Sodium.digest(key)
-        let begun = try await service.transaction { tables in
+        let begun = try await accounts.transaction { tables in
             guard let row = try await tables.apiKey(hash: digest, of: app.id) else { throw Self.keyNotFound }
             let user = try await usable(row.user, app: app, in: tables)
             // The user's row is locked: had the key been disabled since it was read, the session would outlive it.
             guard try await tables.apiKey(hash: digest, of: app.id) != nil else { throw Self.keyNotFound }
             return try await begin(for: user, provider: "api-key", apiKey: row.id, client, in: tables)
         }
-        try await service.throttle.succeeded(.apiKey, app: app.id, subject: key, caller: caller)
+        try await throttle.succeeded(.apiKey, app: app.id, subject: key, caller: caller)
         return begun
     }
 

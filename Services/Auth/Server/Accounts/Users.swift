@@ -4,21 +4,21 @@ import DocumentModel
 
 /// What can be done with a user that exists: deleting, disabling, API keys.
 struct Users: Sendable {
-    let service: AccountService
-    private static let apiKeyLimit = 20
+    let accounts: Accounts
+    let sessions: Sessions
 
-    init(service: AccountService) { self.service = service }
+    private static let apiKeyLimit = 20
 
     /// Deletes an account with its sessions and keys.
     ///
     /// - Throws: `userNotFound`.
     func delete(_ id: String, app: String) async throws {
-        try await service.transaction { tables in
+        try await accounts.transaction { tables in
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
-            try await Sessions(service: service).endAll(of: user, by: .administrator, in: tables)
-            try await tables.append(service.event(.userDeleted, user, providers: user.identities.map(\.provider)))
+            try await sessions.endAll(of: user, by: .administrator, in: tables)
+            try await tables.append(accounts.event(.userDeleted, user, providers: user.identities.map(\.provider)))
             try await tables.deleteUser(id, of: app)
         }
     }
@@ -28,13 +28,13 @@ struct Users: Sendable {
     ///
     /// - Throws: `userNotFound`.
     func setDisabled(_ isDisabled: Bool, _ id: String, app: String) async throws {
-        try await service.transaction { tables in
+        try await accounts.transaction { tables in
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
             try await tables.setDisabled(isDisabled, user: id, of: app)
-            if isDisabled { try await Sessions(service: service).endAll(of: user, by: .administrator, in: tables) }
-            try await tables.append(service.event(isDisabled ? .userDisabled : .userEnabled, user))
+            if isDisabled { try await sessions.endAll(of: user, by: .administrator, in: tables) }
+            try await tables.append(accounts.event(isDisabled ? .userDisabled : .userEnabled, user))
         }
     }
 
@@ -42,11 +42,11 @@ struct Users: Sendable {
     ///
     /// - Throws: `userNotFound`.
     func revokeSessions(_ id: String, app: String) async throws {
-        try await service.transaction { tables in
+        try await accounts.transaction { tables in
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
-            try await Sessions(service: service).endAll(of: user, by: .administrator, in: tables)
+            try await sessions.endAll(of: user, by: .administrator, in: tables)
         }
     }
 
@@ -62,8 +62,8 @@ struct Users: Sendable {
         else { throw AuthError(.invalidParameter, "a key's name has 1 to 128 characters of ASCII without spaces") }
         let key = hexadecimal(Sodium.randomBytes(32))
         let row = APIKeyRow(id: ObjectId().hexString, name: name, isDisabled: false)
-        let now = service.clock.now()
-        try await service.store.transaction { tables in
+        let now = accounts.clock.now()
+        try await accounts.store.transaction { tables in
             _ = try await tables.user(user.id, of: user.app, locked: true)
             guard try await tables.apiKeys(user: user.id, of: user.app).count < Self.apiKeyLimit else {
                 throw AuthError(.badRequest, "a user has at most \(Self.apiKeyLimit) API keys")
@@ -79,7 +79,7 @@ struct Users: Sendable {
     /// - Throws: `apiKeyNotFound`.
     func apiKey(_ id: String, user: User) async throws -> APIKeyRow {
         guard
-            let row = try await service.store.tables.apiKeys(user: user.id, of: user.app).first(where: {
+            let row = try await accounts.tables.apiKeys(user: user.id, of: user.app).first(where: {
                 $0.id.hasSameBytes(as: id)
             })
         else {
@@ -112,7 +112,7 @@ struct Users: Sendable {
 
     private func end(_ keys: [String], of user: User, in tables: AccountTables) async throws {
         if keys.isEmpty { throw Self.keyNotFound }
-        for key in keys { try await Sessions(service: service).endAll(ofAPIKey: key, of: user, in: tables) }
+        for key in keys { try await sessions.endAll(ofAPIKey: key, of: user, in: tables) }
     }
 
     private static let keyNotFound = AuthError(.apiKeyNotFound, "API key not found")
@@ -121,7 +121,7 @@ struct Users: Sendable {
     private func change(
         _ user: User, _ body: nonisolated(nonsending) (AccountTables) async throws -> Void
     ) async throws {
-        try await service.transaction { tables in
+        try await accounts.transaction { tables in
             _ = try await tables.user(user.id, of: user.app, locked: true)
             try await body(tables)
         }

@@ -4,20 +4,26 @@ import HTTPServer
 /// What doesn't need a session: location, registering, confirming, resetting, signing in (app-services.md §5.1).
 struct AccountRoutes: Sendable {
     let support: RouteSupport
-
-    private var service: AccountService { support.service }
+    let signIn: SignIn
+    let registration: Registration
+    let reset: PasswordReset
+    let metrics: AuthMetrics
+    /// The base URL that clients use for HTTP; `nil` for that of the request.
+    let publicURL: String?
+    /// The base URL that clients use for sync; `nil` for that of HTTP.
+    let syncURL: String?
 
     /// Adds the routes under `/api/client/v2.0/app/:app`.
     func add(to router: inout HTTPRouter) {
         let limit = RouteSupport.bodyLimit
         router.get("/location") { try location($0) }
-        router.post("/auth/providers/:provider/login", bodyLimit: 4 * limit) { try await signIn($0) }
+        router.post("/auth/providers/:provider/login", bodyLimit: 4 * limit) { try await enter($0) }
         router.group("/auth/providers/local-userpass") { router in
             router.post("/register", bodyLimit: limit) { try await register($0) }
             router.post("/confirm", bodyLimit: limit) { try await confirm($0) }
             router.post("/confirm/send", bodyLimit: limit) { try await resendConfirmation($0) }
             router.post("/confirm/call", bodyLimit: limit) { try await retryConfirmation($0) }
-            router.post("/reset", bodyLimit: limit) { try await reset($0) }
+            router.post("/reset", bodyLimit: limit) { try await setPassword($0) }
             router.post("/reset/send", bodyLimit: limit) { try await sendReset($0) }
             router.post("/reset/call", bodyLimit: limit) { try await callReset($0) }
         }
@@ -25,23 +31,23 @@ struct AccountRoutes: Sendable {
 
     private func location(_ request: HTTPRequest) throws -> HTTPResponse {
         let app = try support.app(request)
-        let base = support.configuration.publicURL ?? "\(request.scheme)://\(request.headers["host"] ?? "localhost")"
+        let base = publicURL ?? "\(request.scheme)://\(request.headers["host"] ?? "localhost")"
         // http becomes ws, https becomes wss.
-        let sync = support.configuration.syncURL ?? "ws" + base.dropFirst(4)
+        let sync = syncURL ?? "ws" + base.dropFirst(4)
         return RouteSupport.json([
             "hostname": .string(base), "ws_hostname": .string(sync),
             "deployment_model": .string(app.definition.deploymentModel), "location": .string(app.definition.location),
         ])
     }
 
-    private func signIn(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func enter(_ request: HTTPRequest) async throws -> HTTPResponse {
         let app = try support.app(request)
         let provider = try request.parameters.require("provider")
         let link = request.query["link"] ?? "false"
         guard ["true", "false"].contains(link) else { throw AuthError(.invalidParameter, "link is true or false") }
         let linking = link == "true" ? try support.claims(request, .access, app: app.id) : nil
-        if let linking { _ = try await Sessions(service: service).user(of: linking) }
-        let grant = try await SignIn(service: service).signIn(
+        if let linking { _ = try await signIn.sessions.user(of: linking) }
+        let grant = try await signIn.signIn(
             provider, credentials: try support.body(request), app: app, linking: linking,
             origin: support.origin(request))
         return RouteSupport.json(grant.document)
@@ -51,12 +57,12 @@ struct AccountRoutes: Sendable {
         let app = try support.app(request)
         let body = try support.body(request)
         do {
-            try await Registration(service: service).register(
+            try await registration.register(
                 email: try body.requiredString("email"), password: try body.requiredString("password"), app: app,
                 origin: support.origin(request))
-            service.metrics.registrations["ok"].increment()
+            metrics.registrations["ok"].increment()
         } catch {
-            service.metrics.registrations[(error as? AuthError)?.code.rawValue ?? "InternalServerError"].increment()
+            metrics.registrations[(error as? AuthError)?.code.rawValue ?? "InternalServerError"].increment()
             throw error
         }
         return RouteSupport.json([:], status: 201)
@@ -64,7 +70,7 @@ struct AccountRoutes: Sendable {
 
     private func confirm(_ request: HTTPRequest) async throws -> HTTPResponse {
         let body = try support.body(request)
-        try await Registration(service: service).confirm(
+        try await registration.confirm(
             token: try body.requiredString("token"), tokenId: try body.requiredString("tokenId"),
             app: try support.app(request))
         return RouteSupport.json([:])
@@ -72,28 +78,28 @@ struct AccountRoutes: Sendable {
 
     private func resendConfirmation(_ request: HTTPRequest) async throws -> HTTPResponse {
         let email = try support.body(request).requiredString("email")
-        try await Registration(service: service).resendConfirmation(
+        try await registration.resendConfirmation(
             email: email, app: try support.app(request), origin: support.origin(request))
         return RouteSupport.json([:])
     }
 
     private func retryConfirmation(_ request: HTTPRequest) async throws -> HTTPResponse {
         let email = try support.body(request).requiredString("email")
-        try await Registration(service: service).retryConfirmation(
+        try await registration.retryConfirmation(
             email: email, app: try support.app(request), origin: support.origin(request))
         return RouteSupport.json([:])
     }
 
     private func sendReset(_ request: HTTPRequest) async throws -> HTTPResponse {
         let email = try support.body(request).requiredString("email")
-        try await PasswordReset(service: service).send(
+        try await reset.send(
             email: email, app: try support.app(request), origin: support.origin(request))
         return RouteSupport.json([:])
     }
 
-    private func reset(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func setPassword(_ request: HTTPRequest) async throws -> HTTPResponse {
         let body = try support.body(request)
-        try await PasswordReset(service: service).reset(
+        try await reset.reset(
             password: try body.requiredString("password"), token: try body.requiredString("token"),
             tokenId: try body.requiredString("tokenId"), app: try support.app(request),
             origin: support.origin(request))
@@ -108,7 +114,7 @@ struct AccountRoutes: Sendable {
         case .array(let items)?: arguments = items
         default: throw AuthError(.invalidParameter, "arguments must be an array")
         }
-        try await PasswordReset(service: service).call(
+        try await reset.call(
             email: try body.requiredString("email"), password: try body.requiredString("password"),
             arguments: arguments,
             app: try support.app(request), origin: support.origin(request))

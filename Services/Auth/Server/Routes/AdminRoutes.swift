@@ -4,11 +4,12 @@ import HTTPServer
 /// Users for administrators, guarded by the configured token; off where there is none.
 struct AdminRoutes: Sendable {
     let support: RouteSupport
+    let accounts: Accounts
+    let users: Users
+    /// What a caller has to show; without one the API is off.
+    let token: String?
+
     private static let pageLimit = 500
-
-    private var service: AccountService { support.service }
-
-    init(support: RouteSupport) { self.support = support }
 
     /// Adds the routes under `/api/admin/v1/apps/:app/users`.
     func add(to router: inout HTTPRouter) {
@@ -26,7 +27,7 @@ struct AdminRoutes: Sendable {
     }
 
     private func checkToken(_ request: HTTPRequest) throws {
-        guard let token = support.configuration.adminToken, !token.isEmpty else {
+        guard let token = token, !token.isEmpty else {
             throw AuthError(.missingAuthReq, "the admin API is off: no admin token is configured")
         }
         let shown = request.headers["authorization"] ?? ""
@@ -50,33 +51,33 @@ struct AdminRoutes: Sendable {
         guard let limit, (1...Self.pageLimit).contains(limit) else {
             throw AuthError(.invalidParameter, "limit is from 1 to \(Self.pageLimit)")
         }
-        let users = try await service.store.tables.users(
+        let page = try await accounts.tables.users(
             of: try support.app(request).id, after: request.query["after"] ?? "", limit: limit)
-        return RouteSupport.json(["users": .array(users.map { .document(Self.document($0)) })])
+        return RouteSupport.json(["users": .array(page.map { .document(Self.document($0)) })])
     }
 
     private func get(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("user")
-        guard let user = try await service.store.tables.user(id, of: try support.app(request).id) else {
+        guard let user = try await accounts.tables.user(id, of: try support.app(request).id) else {
             throw AuthError(.userNotFound, "user not found")
         }
         return RouteSupport.json(Self.document(user))
     }
 
     private func delete(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await Users(service: service).delete(
+        try await users.delete(
             try request.parameters.require("user"), app: try support.app(request).id)
         return .noContent
     }
 
     private func revokeSessions(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await Users(service: service).revokeSessions(
+        try await users.revokeSessions(
             try request.parameters.require("user"), app: try support.app(request).id)
         return .noContent
     }
 
     private func setDisabled(_ request: HTTPRequest, _ isDisabled: Bool) async throws -> HTTPResponse {
-        try await Users(service: service).setDisabled(
+        try await users.setDisabled(
             isDisabled, try request.parameters.require("user"), app: try support.app(request).id)
         return .noContent
     }

@@ -4,7 +4,10 @@ import Postgres
 
 /// All routes of auth. `Deploy/openapi.yaml` describes them, and a test compares the two.
 struct AuthRoutes: Sendable {
-    let support: RouteSupport
+    let keys: SigningKeyRing
+    let account: AccountRoutes
+    let session: SessionRoutes
+    let admin: AdminRoutes
 
     /// Adds the routes to a router.
     func add(to router: inout HTTPRouter) {
@@ -19,16 +22,16 @@ struct AuthRoutes: Sendable {
                     throw AuthError(.serviceUnavailable, "the database can't be reached", cause: error)
                 }
             }
-            router.get("/.well-known/jwks.json") { _ in keys() }
-            router.group("/api/client/v2.0/app/:app") { AccountRoutes(support: support).add(to: &$0) }
-            router.group("/api/client/v2.0/auth") { SessionRoutes(support: support).add(to: &$0) }
-            router.group("/api/admin/v1/apps/:app/users") { AdminRoutes(support: support).add(to: &$0) }
+            router.get("/.well-known/jwks.json") { _ in keySet() }
+            router.group("/api/client/v2.0/app/:app") { account.add(to: &$0) }
+            router.group("/api/client/v2.0/auth") { session.add(to: &$0) }
+            router.group("/api/admin/v1/apps/:app/users") { admin.add(to: &$0) }
         }
     }
 
-    private func keys() -> HTTPResponse {
+    private func keySet() -> HTTPResponse {
         var response = HTTPResponse.json(
-            ExtendedJSON.print(.document(support.service.keys.keySet.jwks), mode: .relaxed))
+            ExtendedJSON.print(.document(keys.keySet.jwks), mode: .relaxed))
         response.headers["Cache-Control"] = "public, max-age=300"
         return response
     }

@@ -7,8 +7,9 @@ import Postgres
 
 /// What all routes share: reading bodies, tokens and addresses, and writing answers.
 struct RouteSupport: Sendable {
-    let service: AccountService
-    let configuration: AuthConfiguration
+    let apps: AppDirectory
+    let keys: SigningKeyRing
+    let clock: WallClock
 
     /// Bodies of these calls are small; what is larger is nobody's password.
     static let bodyLimit = 64 << 10
@@ -17,8 +18,8 @@ struct RouteSupport: Sendable {
 
     /// The app that the path names.
     func app(_ request: HTTPRequest) throws -> DeployedApp {
-        guard service.apps.isLoaded else { throw Self.notLoaded }
-        return try service.app(try request.parameters.require("app"))
+        guard apps.isLoaded else { throw Self.notLoaded }
+        return try apps.required(try request.parameters.require("app"))
     }
 
     /// The body as a document.
@@ -43,12 +44,12 @@ struct RouteSupport: Sendable {
         }
         let claims: TokenClaims
         do {
-            claims = try service.keys.verifier.verify(String(parts[1]), as: type, app: app, now: service.clock.seconds)
+            claims = try keys.verifier.verify(String(parts[1]), as: type, app: app, now: clock.seconds)
         } catch {
             throw AuthError(.invalidSession, "invalid session: \(error.code.rawValue)")
         }
-        guard service.apps.isLoaded else { throw Self.notLoaded }
-        guard service.apps.app(claims.app) != nil else { throw AuthError(.invalidSession, "the app is gone") }
+        guard apps.isLoaded else { throw Self.notLoaded }
+        guard apps.app(claims.app) != nil else { throw AuthError(.invalidSession, "the app is gone") }
         return claims
     }
 

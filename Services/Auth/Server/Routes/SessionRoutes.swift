@@ -6,8 +6,11 @@ import HTTPServer
 /// (app-services.md §5.1; the list of sessions is ours).
 struct SessionRoutes: Sendable {
     let support: RouteSupport
-
-    private var service: AccountService { support.service }
+    let accounts: Accounts
+    let sessions: Sessions
+    let users: Users
+    let budget: CallBudget
+    let metrics: AuthMetrics
 
     /// Adds the routes under `/api/client/v2.0/auth`.
     func add(to router: inout HTTPRouter) {
@@ -15,7 +18,7 @@ struct SessionRoutes: Sendable {
         router.get("/profile") { try await profile($0) }
         router.post("/session", bodyLimit: limit) { try await refresh($0) }
         router.delete("/session") { try await signOut($0) }
-        router.get("/sessions") { try await sessions($0) }
+        router.get("/sessions") { try await list($0) }
         router.delete("/sessions/:session") { try await endSession($0) }
         router.delete("/delete") { try await delete($0) }
         router.post("/api_keys", bodyLimit: limit) { try await makeKey($0) }
@@ -28,7 +31,7 @@ struct SessionRoutes: Sendable {
 
     /// The user of a request's token, whose session lives.
     private func user(_ request: HTTPRequest, _ type: TokenClaims.TokenType) async throws -> User {
-        try await Sessions(service: service).user(of: try support.claims(request, type))
+        try await sessions.user(of: try support.claims(request, type))
     }
 
     private func profile(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -43,20 +46,20 @@ struct SessionRoutes: Sendable {
         do {
             let claims = try support.claims(request, .refresh)
             let origin = support.origin(request)
-            try await service.budget.spend(
+            try await budget.spend(
                 .refresh, app: claims.app, address: origin.address, session: claims.session)
-            let grant = try await Sessions(service: service).refresh(claims, origin: origin)
-            service.metrics.refreshes["ok"].increment()
+            let grant = try await sessions.refresh(claims, origin: origin)
+            metrics.refreshes["ok"].increment()
             return RouteSupport.json(
                 ["access_token": .string(grant.accessToken), "refresh_token": .string(grant.refreshToken)], status: 201)
         } catch {
-            service.metrics.refreshes[(error as? AuthError)?.code.rawValue ?? "InternalServerError"].increment()
+            metrics.refreshes[(error as? AuthError)?.code.rawValue ?? "InternalServerError"].increment()
             throw error
         }
     }
 
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await Sessions(service: service).end(try support.claims(request, .refresh))
+        try await sessions.end(try support.claims(request, .refresh))
         return .noContent
     }
 
@@ -66,11 +69,11 @@ struct SessionRoutes: Sendable {
     private static let sessionLimit = 100
 
     /// As API keys, sessions are seen and ended with the refresh token, which stays on the device.
-    private func sessions(_ request: HTTPRequest) async throws -> HTTPResponse {
+    private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         let claims = try support.claims(request, .refresh)
-        let user = try await Sessions(service: service).user(of: claims)
-        let rows = try await service.store.tables.liveSessions(
-            ofUser: user.id, app: user.app, now: service.clock.now(), limit: Self.sessionLimit)
+        let user = try await sessions.user(of: claims)
+        let rows = try await accounts.tables.liveSessions(
+            ofUser: user.id, app: user.app, now: accounts.clock.now(), limit: Self.sessionLimit)
         return RouteSupport.response(
             .array(rows.map { .document(Self.document($0, isCurrent: $0.id == claims.session)) }))
     }
@@ -90,13 +93,13 @@ struct SessionRoutes: Sendable {
 
     private func endSession(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await user(request, .refresh)
-        try await Sessions(service: service).end(try request.parameters.require("session"), of: user)
+        try await sessions.end(try request.parameters.require("session"), of: user)
         return .noContent
     }
 
     private func delete(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await user(request, .access)
-        try await Users(service: service).delete(user.id, app: user.app)
+        try await users.delete(user.id, app: user.app)
         return .noContent
     }
 
@@ -105,7 +108,7 @@ struct SessionRoutes: Sendable {
     /// API keys are managed with the refresh token, which stays on the device.
     private func keyOwner(_ request: HTTPRequest) async throws -> User {
         let user = try await user(request, .refresh)
-        _ = try service.provider("api-key", of: try service.app(user.app))
+        _ = try support.apps.required(user.app).provider("api-key")
         return user
     }
 
@@ -116,7 +119,7 @@ struct SessionRoutes: Sendable {
     private func makeKey(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
         let name = try support.body(request).requiredString("name")
-        let made = try await Users(service: service).makeAPIKey(
+        let made = try await users.makeAPIKey(
             named: name, user: user, session: try support.claims(request, .refresh).session)
         var document = Self.document(made.row)
         document["key"] = .string(made.key)
@@ -125,25 +128,25 @@ struct SessionRoutes: Sendable {
 
     private func keys(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
-        let rows = try await service.store.tables.apiKeys(user: user.id, of: user.app)
+        let rows = try await accounts.tables.apiKeys(user: user.id, of: user.app)
         return RouteSupport.response(.array(rows.map { .document(Self.document($0)) }))
     }
 
     private func key(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
-        let row = try await Users(service: service).apiKey(try request.parameters.require("key"), user: user)
+        let row = try await users.apiKey(try request.parameters.require("key"), user: user)
         return RouteSupport.json(Self.document(row))
     }
 
     private func deleteKey(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
-        try await Users(service: service).deleteAPIKey(try request.parameters.require("key"), user: user)
+        try await users.deleteAPIKey(try request.parameters.require("key"), user: user)
         return .noContent
     }
 
     private func setKey(_ request: HTTPRequest, disabled: Bool) async throws -> HTTPResponse {
         let user = try await keyOwner(request)
-        try await Users(service: service).setAPIKey(
+        try await users.setAPIKey(
             try request.parameters.require("key"), isDisabled: disabled, user: user)
         return .noContent
     }

@@ -3,7 +3,7 @@ import EventTopics
 import Postgres
 
 extension AccountTables {
-    /// Writes an event; it leaves for the topic after the transaction has committed, or never.
+    /// Writes an event, which is published after the transaction has committed, or never.
     func append(_ event: AuthEvent) async throws {
         try await sql.execute(
             """
@@ -15,8 +15,14 @@ extension AccountTables {
             ])
     }
 
-    /// The oldest events that haven't left, in order.
-    func waitingEvents(limit: Int) async throws -> [(number: Int64, event: AuthEvent)] {
+    /// An event that isn't published, with its row's number.
+    struct WaitingEvent: Sendable {
+        var number: Int64
+        var event: AuthEvent
+    }
+
+    /// The oldest events that aren't published, in order.
+    func waitingEvents(limit: Int) async throws -> [WaitingEvent] {
         let rows = try await sql.query(
             """
             SELECT number, id, kind, event::text FROM partita.auth_outbox
@@ -26,7 +32,8 @@ extension AccountTables {
         return try rows.map { number, id, kind, text in
             let attributes = EventAttributes(
                 id: id, source: "", type: "partita.auth.\(kind).v1", subject: "", time: 0, traceparent: nil)
-            return (number, try AuthEvent(ExtendedJSON.parseDocument(text), attributes: attributes))
+            return WaitingEvent(
+                number: number, event: try AuthEvent(ExtendedJSON.parseDocument(text), attributes: attributes))
         }
     }
 
@@ -40,7 +47,7 @@ extension AccountTables {
         try await sql.execute("DELETE FROM partita.auth_outbox WHERE published_at < $1", [.int(time)])
     }
 
-    /// When the oldest event that hasn't left was written, in milliseconds since 1970; `nil` when all have.
+    /// When the oldest event that isn't published was written, in milliseconds since 1970; `nil` when all are.
     func oldestWaitingEvent() async throws -> Int64? {
         try await sql.query(
             "SELECT created_at FROM partita.auth_outbox WHERE published_at IS NULL ORDER BY number LIMIT 1"

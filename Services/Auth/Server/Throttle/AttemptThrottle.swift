@@ -34,11 +34,19 @@ struct AttemptThrottle: Sendable {
         var memory: Int
     }
 
-    var store: ThrottleStore
+    private let store: ThrottleStore
     /// For an account and an address, or an account and a known device.
-    var pair = Limits(free: 5, longest: 900, memory: 3600)
-    var address = Limits(free: 200, longest: 60, memory: 900)
-    var account = Limits(free: 100, longest: 900, memory: 3600)
+    private let pair: Limits
+    private let address: Limits
+    private let account: Limits
+
+    /// - Parameters: the free attempts of an account and an address together, of an address, and of an account.
+    init(store: ThrottleStore, freePerPair: Int, freePerAddress: Int, freePerAccount: Int) {
+        self.store = store
+        pair = Limits(free: freePerPair, longest: 900, memory: 3600)
+        address = Limits(free: freePerAddress, longest: 60, memory: 900)
+        account = Limits(free: freePerAccount, longest: 900, memory: 3600)
+    }
 
     /// Counts an attempt.
     ///

@@ -11,12 +11,12 @@ struct CallBudget: Sendable {
         var app: Int
     }
 
-    var store: ThrottleStore
-    var anonymous = Rates(address: 120, app: 6000)
-    var register = Rates(address: 120, app: 3000)
-    var refresh = Rates(address: 3000, app: 60_000)
-    /// Refreshes of one session.
-    var session = 60
+    let store: ThrottleStore
+    let anonymous: Rates
+    let register: Rates
+    let refresh: Rates
+    /// Refreshes of one session a minute.
+    let session: Int
 
     /// Counts a call.
     ///

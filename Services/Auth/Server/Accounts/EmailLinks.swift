@@ -1,23 +1,32 @@
 import AppRegistry
 import DocumentModel
 import HTTPClient
+import Logging
 
 /// The secret that a mail carries, and the link with it.
 struct EmailLink: Sendable {
     var token: String
     var tokenId: String
     var url: String
+}
+
+/// Proves that a user reads the mails of an address: by a link in a mail, or by the app's function, which gets the link's secret.
+struct EmailLinks: Sendable {
+    let accounts: Accounts
+    let sender: MailSender
+    let functions: FunctionCaller
+    /// How long a link works, in seconds.
+    let lifetime: Int64
+    let logger: Logger
 
     /// Makes a new secret for an address and stores its digest; earlier ones are void.
     ///
     /// - Parameter page: the app's page that the link opens; empty where a function sends the secret by itself.
-    static func make(
-        _ kind: EmailTokenKind, page: String, email: String, app: DeployedApp, service: AccountService
-    ) async throws -> EmailLink {
+    func make(_ kind: EmailTokenKind, page: String, email: String, app: DeployedApp) async throws -> EmailLink {
         let token = hexadecimal(Sodium.randomBytes(32))
         let tokenId = ObjectId().hexString
-        let expiresAt = service.clock.now() + service.lifetimes.mail * 1000
-        try await service.store.transaction { tables in
+        let expiresAt = accounts.clock.now() + lifetime * 1000
+        try await accounts.store.transaction { tables in
             try await tables.replaceEmailToken(
                 kind, id: tokenId, secretHash: Sodium.digest(token), subject: email, of: app.id, expiresAt: expiresAt)
         }
@@ -25,16 +34,14 @@ struct EmailLink: Sendable {
         let separator = page.contains("?") ? "&" : "?"
         return EmailLink(token: token, tokenId: tokenId, url: "\(page)\(separator)token=\(token)&tokenId=\(tokenId)")
     }
-}
 
-extension AccountService {
     /// Sends a mail.
     ///
     /// - Throws: `badRequest` when the mail server refuses the address for good; `serviceUnavailable` when the mail can't be sent
     ///   now: it may be asked for again.
     func send(_ message: Mail) async throws {
         do {
-            try await mail.send(message)
+            try await sender.send(message)
         } catch let error as HTTPClientError where [.rejected, .invalidRequest].contains(error.code) {
             logger.warning("a mail was refused", metadata: ["error": "\(error)"])
             throw AuthError(.badRequest, "the mail server refuses this address")

@@ -1,0 +1,14 @@
+import AppRegistry
+import DocumentModel
+
+/// Calls a function of an app as the system user.
+struct FunctionCaller: Sendable {
+    /// - Throws: what the function throws, or the reason why it can't run.
+    var call: @Sendable (_ app: DeployedApp, _ function: String, _ arguments: [Value]) async throws -> Value
+
+    init(
+        _ call: @escaping @Sendable (_ app: DeployedApp, _ function: String, _ arguments: [Value]) async throws -> Value
+    ) {
+        self.call = call
+    }
+}

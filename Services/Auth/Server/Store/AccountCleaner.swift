@@ -1,0 +1,28 @@
+import DocumentModel
+import Lifecycle
+import Logging
+
+/// Deletes rows of accounts that have expired, and events that were published long ago.
+struct AccountCleaner: Service {
+    let store: AccountStore
+    let clock: WallClock
+    let logger: Logger
+
+    private static let interval = Duration.seconds(3600)
+    /// How long published events are kept, in milliseconds, for operators who look into the database.
+    private static let retention: Int64 = 3 * 86_400_000
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {  // ends by cancellation only
+            while true {
+                try await Task.sleep(for: Self.interval)
+                do {
+                    try await store.tables.deletePublished(before: clock.now() - Self.retention)
+                    try await store.tables.deleteExpired(now: clock.now())
+                } catch {
+                    logger.warning("old rows can't be deleted", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+}
