@@ -20,8 +20,7 @@ public final class ServiceEngines: Sendable {
     public let postgres: PostgresClient
     /// How many connections to Postgres there are.
     public let connections: Int
-    /// `nil` for a service whose keys don't name it.
-    public let redis: RedisClient?
+    private let redisClient: RedisClient?
     public let kafka: KafkaConfiguration
     /// What everything is read through that isn't read as a member of a group.
     public let reading: KafkaClient
@@ -46,6 +45,12 @@ public final class ServiceEngines: Sendable {
     private let readiness: Readiness
     private let logger: Logger
 
+    /// Redis. It is a mistake in the code when a service asks for it that was made without `usesRedis`.
+    public var redis: RedisClient {
+        guard let redisClient else { preconditionFailure("the service was made without usesRedis") }
+        return redisClient
+    }
+
     /// Opens nothing; `service` does.
     /// - Parameters:
     ///   - usesRedis: its keys name Redis.
@@ -63,7 +68,7 @@ public final class ServiceEngines: Sendable {
         let settings = EngineSettings.postgres(configuration, as: context.name)
         connections = settings.connections
         postgres = PostgresClient(configuration: settings, on: context.loops, logger: logger)
-        redis =
+        redisClient =
             usesRedis
             ? RedisClient(configuration: try EngineSettings.redis(configuration), on: context.loops, logger: logger)
             : nil
@@ -117,7 +122,7 @@ public final class ServiceEngines: Sendable {
         let work: @Sendable () async throws -> [any Service]
 
         func run() async throws {
-            let redis: [any Service] = engines.redis.map { [$0] } ?? []
+            let redis: [any Service] = engines.redisClient.map { [$0] } ?? []
             let clients: [any Service] = [engines.postgres] + redis + [Broker(engines.producer, engines.admin)]
             let prepared = Prepared(engines: engines, migrations: migrations, servesUsers: servesUsers, work: work)
             try await ServiceGroup(services: clients + [prepared], logger: engines.logger).run()
@@ -195,7 +200,7 @@ public final class ServiceEngines: Sendable {
         // Reads go on.
         readiness.add("postgres-writes", isRequired: false) { [postgres] in try postgres.checkShortages() }
         // Without these a service goes on with what it has, so that taking it out of the balancer would only make it worse.
-        if let redis { readiness.add("redis", isRequired: false) { try await redis.check() } }
+        if let redisClient { readiness.add("redis", isRequired: false) { try await redisClient.check() } }
         readiness.add("kafka", isRequired: false) { [admin, pool] in
             _ = try await admin.metadata(
                 AppDefinitionEvent.topic.contract.fullName(pool: pool), timeout: .seconds(1))

@@ -49,10 +49,9 @@ public enum SyncGatewayServer {
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
         let logger = context.logger
-        guard let redis = engines.redis else { return [] }
         let ttl = context.configuration[EngineSettings.presenceTTL]
         let presence = PresenceKeeper(
-            leases: PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):"),
+            leases: PresenceLeases(redis: engines.redis, ttl: ttl, prefix: "\(engines.pool):"),
             rights: WatchRights(client: engines.postgres, apps: engines.apps), producer: engines.events,
             interval: ttl / 3, clock: engines.clock, logger: logger)
         let lease = GrantLease(clock: engines.clock)
@@ -70,11 +69,13 @@ public enum SyncGatewayServer {
         }
         let epoch = EpochWatch(store: engines.store, logger: logger)
         let gateway = GatewayContext(
-            store: engines.store, committer: committer, apps: engines.apps, access: engines.access,
-            connections: UserConnections(limit: context.configuration[connections]), grants: grants, lease: lease,
-            epoch: epoch, presence: presence, producer: engines.events,
+            apps: engines.apps, access: engines.access,
+            connections: UserConnections(limit: context.configuration[connections]), lease: lease, presence: presence,
             limits: ConnectionLimits(subscriptions: context.configuration[subscriptions]),
-            window: context.configuration[window], instance: engines.instance,
+            uploads: UploadPath(committer: committer, logger: logger),
+            downloads: DownloadPath(
+                store: engines.store, grants: grants, lease: lease, epoch: epoch,
+                window: context.configuration[window], clock: engines.clock, logger: logger),
             clock: engines.clock, logger: logger)
         let relay = OutboxRelay(
             store: engines.store, producer: engines.events, on: context.loops.next(), logger: logger)

@@ -28,7 +28,6 @@ public enum TriggerWorkersServer {
     /// Makes the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
-        guard let redis = engines.redis else { return [] }
         let logger = context.logger
         let functions = FunctionHostPool(
             configuration: try .init(hosts: context.configuration[hosts], context.configuration),
@@ -41,7 +40,7 @@ public enum TriggerWorkersServer {
         http.egress = try EgressPolicy(context.configuration)
         let effects = OutsideEffects(http: HTTPClient(loop: context.loops.next(), configuration: http))
         let ttl = context.configuration[EngineSettings.presenceTTL]
-        let leases = PresenceLeases(redis: redis, ttl: ttl, prefix: "\(engines.pool):")
+        let leases = PresenceLeases(redis: engines.redis, ttl: ttl, prefix: "\(engines.pool):")
         let logs = FunctionLogs(client: engines.postgres, logger: logger)
         let turns = DocumentTurns(connections: engines.connections)
         let runner = TriggerRunner(

@@ -17,14 +17,13 @@ final class ThrottleStore: Sendable {
         var isAway = false
     }
 
-    /// `nil` counts nothing.
-    private let redis: RedisClient?
+    private let redis: RedisClient
     private let prefix: String
     private let metrics: AuthMetrics
     private let logger: Logger
     private let state = Locked(State())
 
-    init(redis: RedisClient?, prefix: String, metrics: AuthMetrics, logger: Logger) {
+    init(redis: RedisClient, prefix: String, metrics: AuthMetrics, logger: Logger) {
         self.redis = redis
         self.prefix = prefix
         self.metrics = metrics
@@ -45,7 +44,6 @@ final class ThrottleStore: Sendable {
     /// Runs a script.
     @discardableResult
     func run(_ script: ThrottleScript, keys: [String], arguments: [Int] = []) async throws -> Int64 {
-        guard let redis else { return 0 }
         // It would be waited for, and callers would wait with it.
         if redis.connectionCount == 0, state.withLock({ $0.isAway }) { return local(script, keys, arguments).answer }
         do {

@@ -20,7 +20,7 @@ final class PartitionSubscription: @unchecked Sendable {
     var slot: Int?
     /// Held until the end, which the session's end is: a frame that is being sent may close the socket under it.
     private let session: DeviceSession
-    private let context: GatewayContext
+    private let path: DownloadPath
     private let checkpoint: Revision
     private var machine: SubscriptionStateMachine<FeedPayload>?
     private var following: GrantBook.Following?
@@ -35,7 +35,7 @@ final class PartitionSubscription: @unchecked Sendable {
         self.partition = partition
         self.checkpoint = checkpoint
         self.session = session
-        context = session.context
+        path = session.context.downloads
     }
 
     private var key: FeedKey { FeedKey(app: session.app, partition: partition) }
@@ -44,16 +44,16 @@ final class PartitionSubscription: @unchecked Sendable {
     /// Finds out from where the device has to be served, then begins.
     func start() {
         let app = session.app
-        run { [self, context, checkpoint, partition] in
-            let (history, head) = try await context.store.epochHistory(of: partition, app: app)
-            context.epoch.saw(history.current)
+        run { [self, path, checkpoint, partition] in
+            let (history, head) = try await path.store.epochHistory(of: partition, app: app)
+            path.epoch.saw(history.current)
             guard !isEnded else { return }
             epoch = history.current
             var machine = SubscriptionStateMachine<FeedPayload>(
-                checkpoint: history.resumePoint(for: checkpoint, head: head), window: context.window)
+                checkpoint: history.resumePoint(for: checkpoint, head: head), window: path.window)
             var actions = machine.start()
-            if !context.lease.isValid {
-                context.lease.missed()
+            if !path.lease.isValid {
+                path.lease.missed()
                 actions += machine.suspend()
             }
             self.machine = machine
@@ -69,14 +69,14 @@ final class PartitionSubscription: @unchecked Sendable {
 
     /// The gateway's lease, or the grant, has run out or is there again.
     func rightsChanged() {
-        let holds = context.lease.isValid && grantExpiry.map { $0 > wallTime } ?? true
+        let holds = path.lease.isValid && grantExpiry.map { $0 > wallTime } ?? true
         perform((holds ? machine?.resume() : machine?.suspend()) ?? [])
         // What was sent before is out soon, or the socket is reset.
         if !holds { session.whenDrained {} }
     }
 
     /// Milliseconds since 1970.
-    var wallTime: Int64 { context.wallTime }
+    var wallTime: Int64 { path.clock.now() }
 
     func unsubscribe() {
         perform(machine?.unsubscribe() ?? [])
@@ -124,15 +124,15 @@ final class PartitionSubscription: @unchecked Sendable {
         guard let claims = session.claims, let device = session.identity?.device else { return }
         let app = session.app, user = claims.user
         // Until the session has sent what it had of the partition: it has to answer for that.
-        following = context.grants.follow(app: app, user: user, partition: partition) { [self] grant, answer in
+        following = path.grants.follow(app: app, user: user, partition: partition) { [self] grant, answer in
             loop.execute {
                 self.grantChanged(grant)
                 if let answer { self.session.whenDrained { answer.stopped() } }
             }
         }
-        run { [self, context, partition] in
+        run { [self, path, partition] in
             do {
-                let grant = try await context.grants.resolve(
+                let grant = try await path.grants.resolve(
                     app: app, user: user, device: device, partition: partition, claims: RuleUser(claims).claims)
                 if let grant { grantChanged(grant) } else { perform(machine?.grantUnavailable() ?? []) }
             } catch let exceeded as QuestionBudget.Exceeded {
@@ -179,7 +179,7 @@ final class PartitionSubscription: @unchecked Sendable {
         let app = session.app
         guard asked.insert(GrantsEvent.key(app: app, user: claims.user, partition: partition)) else { return }
         // Without an answer the next appointment asks again.
-        context.grants.askInBackground(
+        path.grants.askInBackground(
             app: app, user: claims.user, partition: partition, claims: RuleUser(claims).claims)
     }
 
@@ -187,10 +187,10 @@ final class PartitionSubscription: @unchecked Sendable {
 
     private func readChunk(after revision: Revision) {
         guard let identity = session.identity else { return }
-        run { [self, context, partition] in
-            let read = try await context.store.catchUp(
+        run { [self, path, partition] in
+            let read = try await path.store.catchUp(
                 app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device)
-            context.epoch.saw(read.epoch)
+            path.epoch.saw(read.epoch)
             // A revision of a former epoch says nothing about where the device stands now.
             guard read.epoch == epoch else { return session.shutDown() }
             let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
@@ -227,7 +227,7 @@ final class PartitionSubscription: @unchecked Sendable {
         session.shard.detach(self, from: key)
         guard let following else { return }
         self.following = nil
-        session.whenDrained { [context] in context.grants.stop(following) }
+        session.whenDrained { [path] in path.grants.stop(following) }
     }
 
     private func end() {
@@ -245,7 +245,7 @@ final class PartitionSubscription: @unchecked Sendable {
             do {
                 try await work()
             } catch {
-                context.logger.warning(
+                path.logger.warning(
                     "a partition can't be served", metadata: ["partition.id": "\(partition)", "error": "\(error)"])
                 guard !isEnded else { return }
                 session.fail(

@@ -12,11 +12,11 @@ struct UploadRun {
     /// Begins. Changesets that are started one after the other are committed in that order.
     func start(on loop: EventLoop) {
         let begin = ContinuousClock.now
-        let context = session.context, app = session.app
+        let path = session.context.uploads, app = session.app
         // Ends with the commit, which the shutdown waits for.
         Task(executorPreference: loop.taskExecutor) {
             do {
-                let result = try await context.committer.commit(upload, app: app)
+                let result = try await path.committer.commit(upload, app: app)
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
                 answer(result)
             } catch let error as DocumentStoreError where error.code == .unavailable {
@@ -24,8 +24,8 @@ struct UploadRun {
                 refuse(error.message)
             } catch {
                 // Of a database that takes nothing each device hears again and again.
-                let isNew = context.uploadFailures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
-                context.logger.log(
+                let isNew = path.failures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
+                path.logger.log(
                     level: isNew ? .warning : .debug, "an upload was not committed",
                     metadata: ["device.id": "\(upload.device)", "error": "\(error)"])
                 refuse("a changeset was not committed; send it again")
