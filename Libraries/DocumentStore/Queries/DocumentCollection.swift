@@ -6,7 +6,7 @@ import QueryLanguage
 /// A collection of an app, spoken to as MongoDB's drivers speak to theirs. One engine serves functions, the data API, the services
 /// and the tool.
 ///
-/// Every write is numbered and leaves a change row (design.md §4). Outside of a transaction each call commits for itself, and
+/// Every write is numbered and leaves a change row. Outside of a transaction each call commits for itself, and
 /// `updateMany` and `deleteMany` commit in parts, as MongoDB's are atomic per document only. Writes throw
 /// ``DocumentStoreError``; its `mongoCode` is MongoDB's.
 public struct DocumentCollection: Sendable {

@@ -1,7 +1,8 @@
 import DocumentModel
 import HTTPServer
 
-/// What doesn't need a session: location, registering, confirming, resetting, signing in (app-services.md §5.1).
+/// The calls that need no session: location, registering, confirming, resetting, signing in. They are those of the client API of Atlas App
+/// Services.
 struct AccountRoutes: Sendable {
     let support: RouteSupport
     let signIn: SignIn

@@ -2,8 +2,8 @@ import AccessTokens
 import DocumentModel
 import HTTPServer
 
-/// What needs a session, whose token also says the app: profile, refresh, signing out, the user's sessions, deleting, API keys
-/// (app-services.md §5.1; the list of sessions is ours).
+/// The calls that need a session, whose token also names the app: profile, refresh, signing out, the user's sessions, deleting, API keys.
+/// They are those of the client API of Atlas App Services, except the list of sessions.
 struct SessionRoutes: Sendable {
     let support: RouteSupport
     let accounts: Accounts
