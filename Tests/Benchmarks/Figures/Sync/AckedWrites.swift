@@ -4,9 +4,10 @@ import DocumentModel
 import EventLoop
 import Foundation
 import Postgres
+import SyncEngine
 
-/// Small writes that devices get acknowledged per second, each durable: 32 devices with a partition of their own and 64 changesets of one
-/// insert under way. Against pipelined inserts of the same documents and change rows, as many in a transaction as the gateway
+/// Small writes that devices get acknowledged per second, each durable: 128 devices with a partition of their own and as many changesets
+/// of one insert in flight as a partition may have (16). Against pipelined inserts of the same documents and change rows, as many in a transaction as the gateway
 /// takes into one of its own.
 let ackedWrites = Benchmark(Figure("sync.acked-writes", .perSecond, goal: .ratio(atLeast: 0.3))) { bench in
     let system = try await RunningSystem.shared(on: bench.machine)
@@ -27,11 +28,11 @@ private final class Uploaders: @unchecked Sendable {
     private let devices: [BenchmarkDevice]
     private let partitions: [Partition]
     private var version: Int64 = 0
-    private let perDevice = 400
+    private let perDevice = 160
 
     init(_ system: RunningSystem) throws {
         let run = UUID().uuidString
-        devices = try (0..<32).map { try system.connect("uploader-\($0)-\(run)") }
+        devices = try (0..<128).map { try system.connect("uploader-\($0)-\(run)") }
         partitions = devices.indices.compactMap { Partition(value: .string("uploads-\($0)-\(run)")) }
         for (device, partition) in zip(devices, partitions) { try device.open(partition) }
         _ = try writesPerSecond()  // makes the collection's table, which the reference copies
@@ -45,7 +46,7 @@ private final class Uploaders: @unchecked Sendable {
             }
         }
         version += Int64(perDevice)
-        return Double(devices.count * perDevice) / (try devices.upload(frames, window: 64))
+        return Double(devices.count * perDevice) / (try devices.upload(frames, window: DevicePartition.uploadWindow))
     }
 
     func close() { for device in devices { device.socket.close() } }
