@@ -12,13 +12,14 @@ public import SyncEngine
 /// the outbox relay publishes, in one transaction. Locks are taken in one order: documents by `_id`, then, just before the
 /// commit, partitions in the order of their names.
 public final class DocumentStore: Service {
-    /// The tables and functions; to be applied at the start of every service that uses a store, and by `partita setup`.
+    /// The tables and functions of the store. Every service that uses a store applies them at its start, and so does `partita
+    /// setup`.
     public static let migrations = StoreSQL.migrations
 
     /// The largest document, in bytes of its canonical text.
     public static let maximumDocumentBytes = Document.maximumBodyBytes
 
-    /// The most bytes of documents that a transaction may meet.
+    /// The most bytes of documents that a transaction may read and write.
     let maximumTransactionBytes: Int
     /// The connections to the store's database.
     public let client: PostgresClient
@@ -28,7 +29,8 @@ public final class DocumentStore: Service {
     let logger: Logger
     private let apps = Locked<[ExactText: AppStorage]>([:])
     private let notifier: CommitNotifier
-    /// Of operations, of which each failure is the caller's; said once per change.
+    /// Failures of operations that the database has to be repaired for. The caller gets each of them; it is logged only when it
+    /// changes.
     let failures = Locked(FailureChanges())
     let uploadFaults = UploadFaults()
 
@@ -39,8 +41,9 @@ public final class DocumentStore: Service {
     private let observers = Locked(Observers())
 
     /// - Parameters:
-    ///   - client: Of a database that ``migrations`` were applied to.
-    ///   - maximumTransactionBytes: The most bytes of documents that a transaction may meet, as it holds them.
+    ///   - client: Connections to a database that ``migrations`` were applied to.
+    ///   - maximumTransactionBytes: The most bytes of documents that a transaction may read and write, since it holds them in
+    ///     memory.
     public init(
         client: PostgresClient, maximumTransactionBytes: Int = 256 << 20, clock: WallClock = .system,
         logger: Logger = Logger(label: "document-store")
@@ -53,17 +56,17 @@ public final class DocumentStore: Service {
         notifier = CommitNotifier(client: client)
     }
 
-    /// Tells the store about an app, or about the app's new definition.
+    /// Registers an app with the store, or replaces the app's definition.
     public func define(_ storage: AppStorage) {
         let former = apps.withLock { $0.updateValue(storage, forKey: ExactText(storage.app)) }
-        // The tables' triggers have to learn another partition key.
+        // The tables' triggers have to be created again with the new partition key.
         if former.map({ !$0.hasSamePartitions(as: storage) }) ?? false { tables.forget(app: storage.app) }
     }
 
-    /// Forgets an app.
+    /// Removes an app's definition; the app's documents stay.
     public func undefine(app: String) { apps.withLock { $0[app] = nil } }
 
-    /// What the store was told about an app.
+    /// The definition that ``define(_:)`` registered for an app.
     public func storage(of app: String) throws(DocumentStoreError) -> AppStorage {
         guard let storage = apps.withLock({ $0[app] }) else {
             throw DocumentStoreError(.unknownApp, "the app \(app) is not deployed")
@@ -71,15 +74,15 @@ public final class DocumentStore: Service {
         return storage
     }
 
-    /// Makes the table of a collection, if there is none.
+    /// Creates the table of a collection if it doesn't exist.
     public func ensureCollection(_ namespace: ChangeEvent.Namespace, app: String) async throws {
         _ = try await tables.ensured(namespace, of: storage(of: app))
     }
 
     // MARK: After commits
 
-    /// Keeps the store going until graceful shutdown or cancellation: announces its commits to the relays of other processes, and
-    /// makes the tables for the changes of the coming days. A process that writes must run it.
+    /// Does the store's background work until graceful shutdown or cancellation: announces its commits to the relays of other
+    /// processes, and creates the tables for the changes of the coming days. A process that writes must run it.
     public func run() async throws {
         try await cancelWhenGracefulShutdown {
             await withTaskGroup(of: Void.self) { group in
@@ -97,13 +100,13 @@ public final class DocumentStore: Service {
             } catch {
                 logger.warning("tables for changes could not be made", metadata: ["error": "\(error)"])
             }
-            // Cancelled: the loop's condition ends it.
+            // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: .seconds(3600))
         }
     }
 
-    /// Calls `observer` after each commit of this store with the app and the heads that it moved, as long as the observation isn't
-    /// cancelled. It answers with the partitions that it will publish; the others are announced to other processes.
+    /// Calls `observer` after each commit of this store with the app and the heads that the commit moved, until the observation is
+    /// cancelled. The observer returns the partitions that it will publish; the others are announced to other processes.
     public func observeCommits(
         _ observer: @escaping @Sendable (String, [CommittedHead]) -> Set<PartitionKey>
     ) -> CommitObservation {
@@ -123,7 +126,7 @@ public final class DocumentStore: Service {
     }
 }
 
-/// Commits are observed until ``cancel`` is called.
+/// An observation of commits, which lasts until ``cancel`` is called.
 public struct CommitObservation: Sendable {
     /// Ends the observation; further calls do nothing.
     public let cancel: @Sendable () -> Void

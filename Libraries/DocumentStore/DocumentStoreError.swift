@@ -1,8 +1,8 @@
 public import DocumentModel
 
-/// What the document store refuses or couldn't do.
+/// An operation that the document store refused or couldn't carry out.
 ///
-/// `message` is fit for the caller of an operation; it names paths and codes, never contents of other documents.
+/// `message` may be shown to the caller of an operation; it names paths and codes, never contents of other documents.
 public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
     /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -16,17 +16,17 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// The store hasn't been told about the app.
+        /// The app isn't defined in the store.
         public static let unknownApp = Code(.unknownApp)
-        /// The collection has no table and the operation makes none, or its name is none.
+        /// The collection has no table and the operation doesn't create one, or its name isn't valid.
         public static let unknownCollection = Code(.unknownCollection)
         /// A document with this `_id`, or with the same value of a unique index, exists (MongoDB's 11000).
         public static let duplicateKey = Code(.duplicateKey)
-        /// The document isn't what the collection's schema says (MongoDB's 121).
+        /// The document violates the collection's schema (MongoDB's 121).
         public static let schemaViolation = Code(.schemaViolation)
         /// The document is larger than ``DocumentStore/maximumDocumentBytes``.
         public static let documentTooLarge = Code(.documentTooLarge)
-        /// The `_id` is of a type that none can have, or too large, or would change.
+        /// The `_id` has a type that isn't allowed, is too large, or would change.
         public static let badId = Code(.badId)
         /// The update can't be applied; MongoDB's code is in `mongoCode`.
         public static let badUpdate = Code(.badUpdate)
@@ -40,23 +40,23 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let unknownIndex = Code(.unknownIndex)
         /// The operation took longer than its time limit (MongoDB's 50).
         public static let timeLimit = Code(.timeLimit)
-        /// Somebody else wrote meanwhile, and kept doing so: trying again is right.
+        /// Other writers kept changing the same documents: the caller should try again.
         public static let conflict = Code(.conflict)
-        /// A lock was not to be had in time: trying again is right.
+        /// A lock couldn't be acquired in time: the caller should try again.
         public static let busy = Code(.busy)
-        /// Too much waits already, to be committed or for a connection: trying again later is right.
+        /// Too many operations already wait to be committed or for a connection: the caller should try again later.
         public static let overloaded = Code(.overloaded)
-        /// Postgres can't be reached, or failed; `underlyingError` says how.
+        /// Postgres can't be reached, or failed; `underlyingError` has the cause.
         public static let unavailable = Code(.unavailable)
-        /// Known, and not supported.
+        /// A feature of MongoDB that isn't supported.
         public static let notSupported = Code(.notSupported)
-        /// A row holds what this library didn't write.
+        /// A row has contents that this library can't have written.
         public static let corruptRow = Code(.corruptRow)
-        /// The transaction's closure has returned.
+        /// The session was used after the transaction's closure had returned.
         public static let sessionEnded = Code(.sessionEnded)
-        /// The documents that a transaction has met are more than it may hold in memory (MongoDB's 257).
+        /// The documents that a transaction has read and written need more memory than it may use (MongoDB's 257).
         public static let transactionTooLarge = Code(.transactionTooLarge)
-        /// The service that would do it has stopped.
+        /// The service that carries out the operation has stopped.
         public static let stopped = Code(.stopped)
 
         public var description: String { base.rawValue }
@@ -64,11 +64,11 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
 
     public var code: Code
     public var message: String
-    /// MongoDB's number for it, where there is one.
+    /// MongoDB's number for the error; `nil` if MongoDB has none.
     public var mongoCode: Int?
-    /// The dotted path that it is about.
+    /// The dotted path of the field that caused the error.
     public var path: String?
-    /// More of it in MongoDB's shape: `keyPattern` and `keyValue` of a duplicate key.
+    /// Further details in MongoDB's form: `keyPattern` and `keyValue` of a duplicate key.
     public var details: Document?
     public var underlyingError: (any Error)?
 
@@ -86,7 +86,8 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { "DocumentStoreError(\(code)): \(message)" }
 
-    /// The error without the values of a duplicate key that aren't of the `_id`: other documents', or what its document hides.
+    /// The error without the values of a duplicate key, except the `_id`'s: they belong to other documents, or to fields that are
+    /// hidden from the caller.
     public var withoutValues: DocumentStoreError {
         guard code == .duplicateKey, details?["keyPattern"] != ["_id": 1] else { return self }
         var error = self
@@ -98,7 +99,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
 
     static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
 
-    /// MongoDB's labels: a transaction that ended with this one may be run again as a whole.
+    /// MongoDB's labels: a transaction that ended with this error may be run again as a whole.
     public var errorLabels: [String] { code == .conflict || code == .busy ? ["TransientTransactionError"] : [] }
 
     /// Whether the same call may succeed later.

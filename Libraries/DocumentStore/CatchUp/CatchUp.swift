@@ -1,8 +1,9 @@
 public import DocumentModel
 
-/// What changed in a partition since a checkpoint, or the next part of it: state, not history, each document once and whole.
+/// What changed in a partition since a checkpoint, or the next part of that: the state, not the history. Each document occurs once,
+/// in full.
 public struct CatchUp: Sendable {
-    /// A document as it is, or that it is gone.
+    /// A document in its current state, or its tombstone.
     public struct Entry: Sendable {
         public var collection: String
         /// The `_id` as `Value.idText`.
@@ -14,22 +15,22 @@ public struct CatchUp: Sendable {
         public var body: [UInt8]?
     }
 
-    /// The database's epoch when it was read. Another one than that of the subscription means a restore in between: nothing of it
-    /// continues what the receiver has.
+    /// The database's epoch at the time of the read. If it differs from the subscription's epoch, the database was restored in
+    /// between, and the entries don't continue what the receiver has.
     public var epoch: Int32
-    /// In the order of revisions.
+    /// The changed documents, in the order of revisions.
     public var entries: [Entry]
     /// The revision that the read started after.
     public var from: Revision
-    /// The revision up to which the receiver has everything that doesn't change again; `head` when nothing is left.
+    /// The revision up to which the receiver is complete after this part; `head` when nothing is left.
     public var to: Revision
     /// The partition's head in the snapshot that was read.
     public var head: Revision
-    /// How many changes were left in that snapshot, the entries included.
+    /// The number of changes that were left in that snapshot, including the entries.
     public var remaining: Int
     /// The version of the device's last changeset in that snapshot; 0 when there is none.
     public var lastVersion: Int64
 
-    /// Whether it ends at the head of its own snapshot.
+    /// Whether this part reaches the head of its own snapshot.
     public var isFinal: Bool { to >= head }
 }

@@ -3,11 +3,11 @@ import Postgres
 public import SyncEngine
 
 extension DocumentStore {
-    /// Bounds of one part of a catch-up.
+    /// The bounds of one part of a catch-up.
     public struct CatchUpLimits: Sendable {
-        /// Documents and tombstones (1 and up).
+        /// The most documents and tombstones (at least 1).
         public var entries: Int
-        /// Bytes as they are stored, that is, compressed; exceeded by one document at most.
+        /// The most bytes as stored, that is, compressed; exceeded by one document at most.
         public var bytes: Int
 
         public init(entries: Int = 500, bytes: Int = 1 << 20) {
@@ -17,11 +17,11 @@ extension DocumentStore {
     }
 
     /// Reads what changed in a partition after a checkpoint, in one snapshot and cut by size. Resumable: the next part begins at
-    /// `to`. A document that changes meanwhile moves behind what was read, and is met again.
+    /// `to`. A document that changes in the meantime moves behind what was read, so a later part contains it again.
     ///
     /// - Parameters:
     ///   - from: A checkpoint that ``epochHistory(of:app:)`` resumed.
-    ///   - user: With `device`, whose last version is read.
+    ///   - user: The user of `device`, whose last changeset's version is read.
     public func catchUp(
         app: String, partition: Partition, from: Revision, user: String, device: String,
         limits: CatchUpLimits = CatchUpLimits()
@@ -38,7 +38,7 @@ extension DocumentStore {
         return try CatchUp(rows, from: from)
     }
 
-    /// Which revisions of former epochs the partition's history still has: what a checkpoint has to be held against.
+    /// The revisions of former epochs that the partition's history still has, against which a checkpoint is checked.
     public func epochHistory(of partition: Partition, app: String) async throws -> (
         history: EpochHistory, head: Revision
     ) {
@@ -61,15 +61,15 @@ extension DocumentStore {
         )
     }
 
-    /// The present epoch of the database: another one than before means that it was restored meanwhile.
+    /// The current epoch of the database. If it differs from an earlier result, the database was restored in the meantime.
     public func currentEpoch() async throws -> Int32 {
         let rows = try await client.query("select partita.current_epoch()")
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
         return try row.decode(0)
     }
 
-    /// Makes every checkpoint that devices have of partitions count as unknown: each device takes the whole state once more, and
-    /// keeps its own writes. For devices that a fault of the server left with less than that. Begins an epoch.
+    /// Invalidates every checkpoint that devices have of the partitions: each device takes the whole state again, and keeps its own
+    /// writes. This repairs devices that lack documents because of a fault of the server. Begins an epoch.
     ///
     /// - Parameter partition: `nil` for all partitions of the app.
     /// - Returns: the number of partitions that are served again from the start.
@@ -80,7 +80,7 @@ extension DocumentStore {
         return try row.decode(0)
     }
 
-    /// Whether the tombstones of all that was deleted after a checkpoint are still there. If not, a device compares
+    /// Whether the tombstones of all documents that were deleted after a checkpoint still exist. If not, a device compares
     /// ``documentIds(app:partition:after:limit:)`` with what it has.
     public func hasTombstones(since checkpoint: Revision, in partition: Partition, app: String) async throws -> Bool {
         let rows = try await client.query(
@@ -92,8 +92,8 @@ extension DocumentStore {
         return rows.isEmpty
     }
 
-    /// The `_id`s of the documents in a partition, a page of them after `after`: what a device that is older than the
-    /// tombstones compares with its own.
+    /// The `_id`s of the documents in a partition, a page of them after `after`: a device whose checkpoint is older than the
+    /// tombstones compares them with its own.
     public func documentIds(
         app: String, partition: Partition, after: DocumentKey? = nil, limit: Int = 10_000
     ) async throws -> [DocumentKey] {
@@ -116,7 +116,7 @@ extension DocumentStore {
 }
 
 extension CatchUp {
-    /// The first row is the snapshot's own; the others are entries.
+    /// The first row describes the snapshot; the others are entries.
     fileprivate init(_ rows: PostgresRows, from: Revision) throws {
         guard let first = rows.first else { throw DocumentStoreError(.corruptRow, "a catch-up read nothing") }
         self.from = from
@@ -138,7 +138,7 @@ extension CatchUp {
 /// The statements of a catch-up.
 private enum CatchUpSQL {
     /// `$1` app, `$2` partition, `$3`, `$4` checkpoint, `$5` user, `$6` device, `$7` entries, `$8` bytes, `$9` database, `$10` the
-    /// tables' collections. One statement is one snapshot. Bodies are fetched for the rows that stay after the cut only.
+    /// tables' collections. One statement is one snapshot. Bodies are fetched only for the rows that remain after the cut.
     static func read(_ tables: [CollectionTable]) -> String {
         let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
         let buried = "app = $1 and database = $9 and collection = any ($10::text[]) and \(since)"

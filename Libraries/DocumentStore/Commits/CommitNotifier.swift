@@ -2,12 +2,13 @@ import DocumentModel
 import EventLoop
 import Postgres
 
-/// Tells relays in other processes about commits of this one, with NOTIFY. What is lost on the way is found by their sweep.
+/// Notifies relays in other processes of this process' commits, with NOTIFY. Their sweep finds the commits whose notification was
+/// lost.
 ///
-/// NOTIFY inside a commit would make all commits of the server wait for each other; so it is a statement of its own afterwards, for
-/// all partitions that were committed meanwhile.
+/// NOTIFY inside a commit would make all commits of the server wait for each other. So it is a separate statement after the commit,
+/// for all partitions that were committed since the last one.
 public final class CommitNotifier: Sendable {
-    /// The channel of Postgres on which commits are announced, a partition each (`PartitionKey.init(notification:)`).
+    /// The Postgres channel on which commits are announced, one partition per notification (`PartitionKey.init(notification:)`).
     public static let channel = "partita_changes"
     private let client: PostgresClient
     private let waiting = Locked<Set<PartitionKey>>([])
@@ -20,7 +21,7 @@ public final class CommitNotifier: Sendable {
     }
 
     func announce(_ partitions: some Sequence<PartitionKey>) {
-        // Without a reader they would gather for ever; relays find more than this by sweeping anyway.
+        // Without a bound they would accumulate if `run()` isn't running. Relays find the partitions beyond it by sweeping.
         waiting.withLock { if $0.count < 10_000 { $0.formUnion(partitions) } }
         wake.yield()
     }
@@ -31,10 +32,10 @@ public final class CommitNotifier: Sendable {
                 defer { waiting = [] }
                 return waiting
             }
-            // Postgres takes no payload of 8,000 bytes.
+            // Postgres refuses payloads of 8,000 bytes or more.
             let payloads = partitions.map(\.notification).filter { $0.utf8.count < 7_000 }
             if payloads.isEmpty { continue }
-            // Failed: the sweep finds them.
+            // If this fails, the relays' sweep finds the partitions.
             _ = try? await client.query(
                 "select pg_notify('\(Self.channel)', p) from unnest($1::text[]) p", [.textArray(payloads)])
         }

@@ -1,20 +1,20 @@
 import DocumentModel
 
-/// An index that stands, and the SQL that names what it has.
+/// An existing index, and the SQL expressions that it consists of.
 ///
 /// A path's expression is a call of `partita.index_key`: bytes that sort as MongoDB sorts values, so that one B-tree serves
-/// equality, ranges, compound prefixes and sorts. An array, at the path or on the way, has the key `ff`; what its elements
-/// are is in a GIN index beside it, of the documents that have one.
+/// equality, ranges, compound prefixes and sorts. An array at the path, or along it, has the key `ff`; the keys of its elements are
+/// in an additional GIN index, of the documents that have an array there.
 struct CollectionIndex: Sendable {
     let model: IndexModel
     /// The Postgres index, in the table's schema.
     let relation: String
-    /// The index of arrays' elements; only the first path has one.
+    /// The name of the GIN index of array elements at the first path; `nil` if there is none.
     let elements: String?
-    /// Condition of the documents that it has; `nil` for all.
+    /// The condition of the documents that are in the index; `nil` for all.
     let predicate: String?
-    /// Whether there were arrays at the first path, or on the way, when the index was last looked at. Postgres decides about each
-    /// statement: being wrong makes it slow.
+    /// Whether there were arrays at the first path, or along it, when the index was last examined. It only affects how fast a
+    /// statement is, not its result.
     var hasArrays = false
 
     init(_ model: IndexModel, relation: String, elements: String?) throws(DocumentStoreError) {
@@ -24,15 +24,15 @@ struct CollectionIndex: Sendable {
         predicate = try IndexPredicate(model).sql
     }
 
-    /// The key of a path, as the index has it.
+    /// The expression of the key at a place of the index.
     func expression(_ place: Int) -> String {
         "\(model.isUnique ? "partita.unique_key" : "partita.index_key")(document, \(Self.steps(model.keys[place].path)))"
     }
 
-    /// The keys of the elements at the first path.
+    /// The expression of the keys of the elements at the first path.
     var elementsExpression: String { "partita.element_keys(document, \(Self.steps(model.keys[0].path)))" }
 
-    /// Whether an array is at the first path or on the way.
+    /// The condition that an array is at the first path or along it.
     var elementsPredicate: String {
         let steps = Path(model.keys[0].path).components.map { FilterTranslation.literal($0.name) }
         return "("
@@ -45,7 +45,7 @@ struct CollectionIndex: Sendable {
         "array[" + Path(path).components.map { FilterTranslation.literal($0.name) }.joined(separator: ", ") + "]"
     }
 
-    /// Statements that build it; none of them may stand in a transaction.
+    /// The statements that build the index; none of them may run in a transaction.
     func building(_ table: CollectionTable) -> [String] {
         let suffix = predicate.map { " where \($0)" } ?? ""
         if let text = TextIndexSQL(model) {

@@ -2,18 +2,18 @@ public import DocumentModel
 import Postgres
 
 extension DocumentCollection {
-    /// Makes an index, unless it stands already, and returns its name.
+    /// Creates an index unless it exists already, and returns its name.
     @discardableResult
     public func createIndex(_ index: IndexModel) async throws -> String {
         try await createIndexes([index]).first ?? index.name
     }
 
-    /// Makes indexes one after the other, without keeping anybody from writing meanwhile, and returns their names.
+    /// Creates indexes one after the other without blocking writers, and returns their names.
     ///
-    /// An index that stands already under its name is left alone. Two callers may do so at once. One that fails leaves nothing of
-    /// itself; those before it stay.
-    /// - Throws: `DocumentStoreError` with MongoDB's code: 11000 where the documents have duplicates, 85 or 86 where an index
-    ///   under the name, or on the same paths, is another one.
+    /// An index that exists already under its name is left unchanged. Two callers may create indexes at once. An index that fails
+    /// leaves nothing behind; those before it stay.
+    /// - Throws: `DocumentStoreError` with MongoDB's code: 11000 where the documents have duplicates, 85 or 86 if a different index
+    ///   exists under the name or on the same paths.
     @discardableResult
     public func createIndexes(_ indexes: [IndexModel]) async throws -> [String] {
         if session != nil {
@@ -27,19 +27,19 @@ extension DocumentCollection {
         return indexes.map(\.name)
     }
 
-    /// The indexes, that of `_id` first.
+    /// The indexes of the collection, the one on `_id` first.
     public func indexes() async throws -> [IndexModel] {
         guard let table = try await table() else { return [] }
         try await store.tables.refreshIndexes(of: table)
         return [IndexModel([.init("_id")], name: "_id_")] + table.indexes.map(\.model)
     }
 
-    /// As MongoDB's `listIndexes` answers.
+    /// The indexes in the form of MongoDB's `listIndexes`.
     public func listIndexes() async throws -> [Document] { try await indexes().map(\.document) }
 
-    /// Drops an index by its name; `*` drops all but that of `_id`.
+    /// Drops an index by its name; `*` drops all but the one on `_id`.
     ///
-    /// - Throws: `DocumentStoreError` (`unknownIndex`, 27; 72 for that of `_id`).
+    /// - Throws: `DocumentStoreError` (`unknownIndex`, 27; 72 for the index on `_id`).
     public func dropIndex(_ name: String) async throws {
         if name == "_id_" { throw DocumentStoreError(.badIndex, "cannot drop _id index", mongoCode: 72) }
         guard let table = try await table() else {

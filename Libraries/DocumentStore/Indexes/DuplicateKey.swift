@@ -43,17 +43,17 @@ extension DocumentStoreError {
 }
 
 extension DocumentStore {
-    /// What a failure of Postgres is to the caller of an operation; a duplicate key names its index.
+    /// The error for the caller of an operation that failed in Postgres; that of a duplicate key names the index.
     func translated(_ error: PostgresError) async -> DocumentStoreError {
         if error.failureClass == .broken {
             let level: Logger.Level = failures.withLock { $0.isNew("\(error)") } ? .error : .debug
-            logger.log(level: level, "the database has to be mended", metadata: ["error": "\(error)"])
+            logger.log(level: level, "the database has to be repaired", metadata: ["error": "\(error)"])
         }
         guard error.isUniqueViolation, let schema = error.schema, let name = error.table,
             let table = tables.known(schema: schema, table: name)
         else { return DocumentStoreError(error) }
         let isKnown = table.indexes.contains { error.constraint.map($0.relation.hasSameBytes) == true }
-        // Without it the error still says what it is.
+        // If the refresh fails, the error only lacks the index's details.
         if !isKnown { try? await tables.refreshIndexes(of: table) }
         return DocumentStoreError(error, in: table)
     }

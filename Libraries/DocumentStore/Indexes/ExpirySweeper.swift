@@ -4,10 +4,10 @@ public import Logging
 import Metrics
 import Postgres
 
-/// Deletes documents whose date under an index with `expireAfterSeconds` is past.
+/// Deletes documents whose date at the path of an index with `expireAfterSeconds` is past.
 ///
-/// Each deletion is a write like any other, with a revision and a change row, so that devices and triggers see it. Any number may
-/// run: one at a time holds the lease, which is checked, and held to the commit, in each of its transactions.
+/// Each deletion is a write like any other, with a revision and a change row, so that devices and triggers see it. Any number of
+/// sweepers may run: one at a time holds the lease, which each of its transactions checks and holds until the commit.
 public final class ExpirySweeper: Service {
     private static let batch = 500
 
@@ -41,25 +41,25 @@ public final class ExpirySweeper: Service {
                 } catch {
                     self.logger.warning("a sweep for expired documents failed", metadata: ["error": "\(error)"])
                 }
-                // Cancelled: the loop's condition ends it.
+                // If the task was cancelled, the loop's condition ends the loop.
                 try? await Task.sleep(for: self.interval)
             }
         }
     }
 
-    /// Deletes what is past now, unless another process is at it, and returns how many documents that were.
+    /// Deletes the documents that have expired, unless another process is sweeping, and returns their number.
     @discardableResult
     public func sweep() async throws -> Int {
         var total = 0
         for index in try await indexes() {
-            // Acquired again for each index; a batch that comes too late is rolled back.
+            // Acquired again for each index; a batch that commits after the lease's end is rolled back.
             guard let fence = try await leases.acquire(for: .seconds(60))[0] else { return total }
             var count = 0
             repeat {
                 do {
                     count = try await delete(index, fence: fence)
                 } catch let error as DocumentStoreError where error.isRetriable {
-                    break  // somebody holds a document; the next sweep finds it
+                    break  // another transaction has locked a document; the next sweep finds it
                 }
                 total += count
                 expired.increment(by: count)

@@ -2,8 +2,8 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// The order by `_id`, from the primary key: the texts of strings, UUIDs and ObjectIds sort as their values do, and those of integers
-/// hold the number.
+/// The order by `_id`, from the primary key: the key texts of strings, UUIDs and ObjectIds sort as their values do; those of
+/// integers contain the number, which is sorted by.
 struct IdOrder {
     let isAscending: Bool
 
@@ -13,10 +13,10 @@ struct IdOrder {
         isAscending = sort.keys[0].ascending
     }
 
-    /// What the texts don't order: `_id`s of all other types.
+    /// The condition of the `_id`s whose key texts don't sort as their values do: those of all other types.
     let others = "t._id >= 'e:' and t._id < 'e;'"
 
-    /// Conditions and orders that follow each other: integers, strings, UUIDs, ObjectIds.
+    /// The conditions and orders of the types in their sequence: integers, strings, UUIDs, ObjectIds.
     var parts: [(condition: String, order: String)] {
         let direction = isAscending ? "" : " desc"
         let all = ["l", "s", "u", "o"].map { type in

@@ -1,10 +1,10 @@
 import DocumentModel
 import Postgres
 
-/// Makes and drops the Postgres indexes of a collection.
+/// Creates and drops the Postgres indexes of a collection.
 ///
-/// They are built concurrently, which no transaction can hold together, so each step leaves something that the next attempt
-/// recognises: a row that isn't ready says that what stands under its names is to be dropped.
+/// They are built concurrently, which isn't possible in a transaction. So each step leaves a state that the next attempt
+/// recognises: a row that isn't ready says that the relations under its names have to be dropped.
 struct IndexBuilder: Sendable {
     let client: PostgresClient
     let table: CollectionTable
@@ -50,7 +50,7 @@ struct IndexBuilder: Sendable {
                     where app = $1 and database = $2 and collection = $3 and name = $4
                     """, place + [.text(model.name)])
             } catch {
-                // What can't be removed now is recognised as half by the next attempt.
+                // If the removal fails, the next attempt recognises the unfinished index.
                 try? await remove(
                     Row(model: model, relation: relation, elements: elements, isReady: false), on: connection)
                 if let error = error as? PostgresError, error.isUniqueViolation {
@@ -94,7 +94,8 @@ struct IndexBuilder: Sendable {
         }
     }
 
-    /// Asks for the lock again and again: a statement that waits for it would have a snapshot, which a concurrent build waits for.
+    /// Polls for the lock: a statement that waits for it would hold a snapshot, and a concurrent build would wait for that
+    /// snapshot.
     private func lock(on connection: PostgresConnection) async throws {
         while true {
             let rows = try await connection.query(
@@ -118,7 +119,7 @@ struct IndexBuilder: Sendable {
         }
     }
 
-    /// What there is to say to an index beside those that stand: nothing, that it stands already, or why it can't be made.
+    /// Compares an index with the existing ones: it can be created, exists already, or can't be created, and why.
     private static func conflict(
         of model: IndexModel, with rows: [Row]
     ) throws -> Result<Void, DocumentStoreError>? {
@@ -157,7 +158,7 @@ struct IndexBuilder: Sendable {
             place + [.text(row.model.name)])
     }
 
-    /// `$` stands in no collection's name, so that no table has it.
+    /// A name for a relation. It contains `$`, which isn't allowed in a collection's name, so it can't be a table's name.
     private func identifier(_ name: String, on connection: PostgresConnection) async throws -> String {
         try await connection.query("select partita.identifier($1)", [.text(name)]).first?.decode(0) ?? name
     }

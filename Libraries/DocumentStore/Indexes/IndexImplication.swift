@@ -6,7 +6,7 @@ extension CollectionIndex {
     func covers(_ nodes: [FilterNode], _ constraints: [ExactText: PathConstraint]) -> Bool {
         if model.isSparse { return model.keys.contains { constraints[$0.path]?.demandsPresence ?? false } }
         guard let partial = model.partialFilter else { return true }
-        // It was parsed when the index was made.
+        // It was already parsed once when the index was created.
         guard let wanted = try? Filter(partial).node else { return false }
         return Self.implied(wanted, by: nodes)
     }

@@ -1,9 +1,9 @@
 import DocumentModel
 import Foundation
 
-/// The keys that `partita.index_key` makes, seen from here.
+/// The keys that `partita.index_key` makes, computed in Swift.
 enum IndexKey {
-    /// Behind the keys of all values that have an exact one.
+    /// The first byte of the keys of values without an exact key: it sorts behind all exact keys.
     static let irregular: UInt8 = 0xf0
 
     /// The key of a value that has an exact one; `nil` for others.
@@ -24,20 +24,20 @@ enum IndexKey {
         }
     }
 
-    /// The keys that what equals a value may have; `nil` for a value whose keys Postgres has to make.
+    /// The keys that values equal to a value may have; `nil` for a value whose keys Postgres has to compute.
     static func equals(_ value: Value) -> [[UInt8]]? {
         switch value {
         case .array: return [[array]]
         case .null: return [[0x10], [irregular]]
         case .int32, .int64, .double:
-            // A decimal that isn't exactly a double, or an integer beyond 2^53, stands by its nearest double.
+            // A decimal that isn't exactly a double, or an integer beyond 2^53, has the key of its nearest double.
             let number = number64(value.doubleValue ?? .nan)
             return [number, [0xf1] + number.dropFirst()]
         default: return bytes(of: value).map { [$0] }
         }
     }
 
-    /// An array, at the path or on the way.
+    /// The key of an array at the path or along it.
     static let array: UInt8 = 0xff
 
     static func number64(_ number: Double) -> [UInt8] {
@@ -50,7 +50,7 @@ enum IndexKey {
         withUnsafeBytes(of: number.bigEndian) { Array($0) }
     }
 
-    /// The value of `Key (_id)=(…) already exists.`; `nil` where another index refused.
+    /// The value of `Key (_id)=(…) already exists.`; `nil` if another index refused the row.
     static func id(inDetail detail: String) -> Value? {
         guard let start = detail.range(of: "(_id)=("), let end = detail.range(of: ")", options: .backwards),
             start.upperBound <= end.lowerBound
@@ -58,7 +58,7 @@ enum IndexKey {
         return Value(idText: String(detail[start.upperBound..<end.lowerBound]))
     }
 
-    /// The values of `Key (…)=(\x…, \x…) already exists.`; null for what has no exact key.
+    /// The values of `Key (…)=(\x…, \x…) already exists.`; null for a value without an exact key.
     static func values(inDetail detail: String) -> [Value] {
         guard let start = detail.range(of: ")=("), let end = detail.range(of: ")", options: .backwards),
             start.upperBound <= end.lowerBound
@@ -85,7 +85,7 @@ enum IndexKey {
             let number = Double(bitPattern: bits >> 63 == 1 ? bits ^ 1 << 63 : ~bits)
             return Int32(exactly: number).map(Value.int32) ?? Int64(exactly: number).map(Value.int64) ?? .double(number)
         case 0x30: return .string(String(decoding: content, as: UTF8.self))
-        // The beginning of a long text, 180 bytes of it.
+        // The first 180 bytes of a long text.
         case 0xf2: return .string(String(decoding: content.dropLast(16), as: UTF8.self))
         case 0x50 where content.count > 5:
             return .binary(Binary(Array(content.dropFirst(5)), subtype: content.dropFirst(4).first ?? 0))

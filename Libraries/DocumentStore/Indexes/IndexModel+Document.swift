@@ -2,13 +2,13 @@ public import DocumentModel
 import QueryLanguage
 
 extension IndexModel {
-    /// More paths would not fit into Postgres' index rows.
+    /// The most paths of an index; more might not fit into Postgres' index rows.
     static let maximumKeys = 12
 
     /// Reads one of `createIndexes`' documents, also as a dump's metadata has them: `{key: {…}, name: …, unique: …}`.
     ///
-    /// - Throws: `DocumentStoreError` with MongoDB's code; what isn't supported (geospatial, hashed and wildcard indexes, collations)
-    ///   is refused by name.
+    /// - Throws: `DocumentStoreError` with MongoDB's code; unsupported features (geospatial, hashed and wildcard indexes,
+    ///   collations) are refused with an error that names them.
     public init(_ document: Document) throws(DocumentStoreError) {
         guard case .document(let pattern)? = document["key"], !pattern.isEmpty else {
             throw Self.wrong("The 'key' field is a required property of an index specification")
@@ -75,10 +75,10 @@ extension IndexModel {
         }
     }
 
-    /// Old dumps have numbers for flags.
+    /// Reads a flag; old dumps have numbers for flags.
     private static func flag(_ value: Value) -> Bool { value.boolValue ?? value.doubleValue.map { $0 != 0 } ?? false }
 
-    /// What no index may be.
+    /// Refuses indexes that aren't valid or aren't supported.
     func check() throws(DocumentStoreError) {
         if name.isEmpty || name.utf8.contains(0) || name.utf8.count > 120 || name == "*" {
             throw Self.wrong("The index name '\(name)' is not valid", code: 67)

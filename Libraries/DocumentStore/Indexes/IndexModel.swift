@@ -2,7 +2,7 @@ public import DocumentModel
 
 /// An index of a collection, as MongoDB's `createIndexes` describes it.
 public struct IndexModel: Sendable, Hashable {
-    /// What a path contributes.
+    /// How an index sorts the values at a path, or that it has their words.
     public enum Direction: Sendable, Hashable {
         case ascending
         case descending
@@ -21,11 +21,11 @@ public struct IndexModel: Sendable, Hashable {
         }
     }
 
-    /// What a text index says beside its paths.
+    /// The options of a text index.
     public struct TextOptions: Sendable, Hashable {
-        /// How much a path's words count, by path; 1 where none is given.
+        /// The weight of a path's words, by path; 1 if none is given.
         public var weights: [ExactText: Double]
-        /// The language that words are brought to their stems by; `none` for no stemming.
+        /// The language whose rules reduce words to their stems; `none` for no stemming.
         @ExactText public var defaultLanguage: String
         /// The field of a document that names its language.
         @ExactText public var languageOverride: String
@@ -42,13 +42,13 @@ public struct IndexModel: Sendable, Hashable {
 
     /// The paths, the most significant first.
     public var keys: [Key]
-    /// Unique in the collection.
+    /// The index's name, unique in the collection.
     @ExactText public var name: String
     /// Whether no two documents may have the same values.
     public var isUnique: Bool
     /// Whether documents that have none of the paths are left out.
     public var isSparse: Bool
-    /// Leaves out the documents that don't match.
+    /// A filter for the documents that are in the index; `nil` for all documents.
     public var partialFilter: Document?
     /// How long after the date at its path a document is deleted.
     public var expireAfterSeconds: Int64?
@@ -75,7 +75,7 @@ public struct IndexModel: Sendable, Hashable {
         return pattern
     }
 
-    /// As `listIndexes` shows it.
+    /// The index in the form of `listIndexes`.
     public var document: Document {
         var document: Document = ["v": 2, "key": .document(keyPattern), "name": .string(name)]
         if isUnique { document["unique"] = true }
@@ -94,7 +94,7 @@ public struct IndexModel: Sendable, Hashable {
         return document
     }
 
-    /// Whether two indexes say the same, whatever their names.
+    /// Whether two indexes are the same except for their names.
     func isEquivalent(to other: IndexModel) -> Bool {
         var renamed = other
         renamed.name = name

@@ -2,18 +2,18 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// Reads documents in the order of a sort from an index, so that the first of them cost no more than they are.
+/// Reads documents in the order of a sort from an index, so that reading the first of them doesn't read the others.
 ///
-/// Documents whose keys are exact (``IndexKey``) come in order from Postgres. The others (those with arrays, long texts,
-/// fractional decimals) are few as a rule: they are read by a statement of their own, sorted here, and merged in.
+/// Postgres returns documents whose keys are exact (``IndexKey``) in order. The others (those with arrays, long texts, fractional
+/// decimals) are usually few: a separate statement reads them, and they are sorted and merged in here.
 struct IndexOrder: Sendable {
     let index: CollectionIndex
-    /// How many of the index's first keys are bound to one value each.
+    /// The constraints of the index's first keys, which bind each of them to one value.
     private let bound: [PathConstraint]
     private let constraints: [PathConstraint?]
     private let isReversed: Bool
 
-    /// The index that has the order of a sort behind paths that the filter binds to one value; `nil` where none does.
+    /// The index that has the order of a sort after paths that the filter binds to one value; `nil` if there is none.
     static func best(
         of indexes: [CollectionIndex], for sort: Sort, filter: Filter, hint: String? = nil
     ) -> IndexOrder? {
@@ -52,7 +52,7 @@ struct IndexOrder: Sendable {
         self.constraints = paths.map { constraints[$0] }
     }
 
-    /// The paths that the filter binds.
+    /// The paths that the filter binds to one value.
     var boundPaths: Set<ExactText> { Set(texts: index.model.keys.prefix(bound.count).map(\.path)) }
 
     private var places: Range<Int> { bound.count..<bound.count + constraints.count }
@@ -63,12 +63,12 @@ struct IndexOrder: Sendable {
         }
     }
 
-    /// The condition of the documents that come in order, and that order.
+    /// The condition of the documents that are returned in order, and that order.
     func regular(_ bind: (PostgresValue) -> String) -> (condition: String, order: String) {
         var parts = points(bind)
         for (place, constraint) in zip(places, constraints) {
             parts.append("\(index.expression(place)) < '\\xf0'")
-            // Behind a first path without one bound a range is no more than a filter.
+            // After a path that isn't bound to one value, a range only filters.
             if place == bound.count, let constraint, constraint.lower != nil {
                 parts += IndexPlan.range(index.expression(place), constraint, bind)
             }
@@ -81,7 +81,7 @@ struct IndexOrder: Sendable {
         return (parts.joined(separator: " and "), order.joined(separator: ", "))
     }
 
-    /// The condition of the others.
+    /// The condition of the documents without exact keys.
     func irregular(_ bind: (PostgresValue) -> String) -> String {
         var arms: [String] = []
         for place in bound.indices {

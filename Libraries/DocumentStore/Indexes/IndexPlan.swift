@@ -2,16 +2,16 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// How an index finds what a conjunction of conditions asks for: a condition on the index's keys that every matching document meets.
+/// How an index finds the documents of a conjunction: a condition on the index's keys that every matching document meets.
 struct IndexPlan: Sendable {
     let index: CollectionIndex
-    /// How many of the first keys are looked for by their points.
+    /// How many of the first keys are searched for by single values.
     let points: Int
-    /// Whether the key behind them has a range.
+    /// Whether the next key after those is searched for by a range.
     let hasRange: Bool
     private let constraints: [PathConstraint]
 
-    /// The best index of those that have all that match; `nil` where none helps.
+    /// The best of the indexes that have all matching documents; `nil` if none helps.
     static func best(
         of indexes: [CollectionIndex], for nodes: [FilterNode], hint: String? = nil
     ) -> IndexPlan? {
@@ -71,7 +71,7 @@ struct IndexPlan: Sendable {
             - (points == index.model.keys.count ? 0 : 1)
     }
 
-    /// The condition. Names stand in the text and not as parameters, so that Postgres recognises the index.
+    /// The condition as SQL. Names are part of the text and not parameters, so that Postgres recognises the index.
     func condition(_ bind: (PostgresValue) -> String) -> String {
         var equal: [String] = []
         for place in 0..<points {
@@ -85,7 +85,7 @@ struct IndexPlan: Sendable {
             arms = [equal + Self.range(expression, constraints[points], bind), equal + ["\(expression) >= '\\xf0'"]]
         }
         if index.model.isUnique {
-            // Its keys tell inexact numbers apart, which their nearest double doesn't.
+            // The keys of a unique index distinguish inexact numbers with the same nearest double.
             for place in 0..<points where constraints[place].wantsNumber {
                 var arm = equal
                 arm[place] = "\(index.expression(place)) >= '\\xf1' and \(index.expression(place)) < '\\xf2'"

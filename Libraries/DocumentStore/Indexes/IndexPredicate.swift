@@ -2,12 +2,12 @@ import DocumentModel
 import DocumentSchema
 import QueryLanguage
 
-/// Which documents a partial or sparse index has, as SQL without parameters: a `jsonpath` in its lax mode leads through arrays as
+/// Which documents a partial or sparse index has, as SQL without parameters. A `jsonpath` in lax mode leads through arrays, as
 /// MongoDB's paths do.
 ///
 /// The text is part of the index and of each statement that uses it, so that Postgres sees that one implies the other.
 struct IndexPredicate: Sendable {
-    /// On the column `document`; `nil` for all documents.
+    /// The condition on the column `document`; `nil` for all documents.
     let sql: String?
 
     init(_ index: IndexModel) throws(DocumentStoreError) {
@@ -85,7 +85,7 @@ struct IndexPredicate: Sendable {
         }
     }
 
-    /// A number as JSON has it; their plain form isn't that for all.
+    /// A number as JSON text; `nil` for other values. Not every number's plain form is a JSON number.
     private static func jsonNumber(_ value: Value) -> String? {
         switch value {
         case .int32(let number): "\(number)"
@@ -118,7 +118,7 @@ struct IndexPredicate: Sendable {
         return "document @? \(literal("\(place) ? (\(known.joined(separator: " || ")))"))"
     }
 
-    /// `."a"."b"`.
+    /// The path as jsonpath steps, such as `."a"."b"`.
     static func steps(_ path: Path) -> String {
         path.components.map { component in
             var bytes: [UInt8] = [UInt8(ascii: ".")]

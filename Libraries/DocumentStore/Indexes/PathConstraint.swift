@@ -2,12 +2,12 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// What a filter demands of the values at one path, as far as an index on it can tell.
+/// What a filter demands of the values at one path, as far as an index on the path can use it.
 struct PathConstraint: Sendable {
-    /// The keys of what may stand there.
+    /// The single values that may be at the path.
     enum Points: Sendable {
         case keys([[UInt8]])
-        /// Values in their plain form, whose keys Postgres makes.
+        /// Values in their plain form, whose keys Postgres computes.
         case values([[UInt8]])
     }
 
@@ -20,21 +20,21 @@ struct PathConstraint: Sendable {
     var points: Points?
     var lower: Bound?
     var upper: Bound?
-    /// Whether its points come from one condition.
+    /// Whether the points come from one condition.
     private(set) var isSingle = true
     /// Whether a document without the path can't match.
     var demandsPresence = false
-    /// Whether it wants a number, which may have an inexact key.
+    /// Whether the points contain a number, which may have an inexact key.
     var wantsNumber = false
 
-    /// The one key that all regular values have that meet it.
+    /// The one key that all values with exact keys have if they meet the constraint; `nil` if there may be several.
     var regularPoint: [UInt8]? {
         guard case .keys(let keys)? = points else { return nil }
         let regular = keys.filter { ($0.first ?? 0xff) < IndexKey.irregular }
         return regular.count == 1 ? regular[0] : nil
     }
 
-    /// What the conjuncts of a filter demand, by path.
+    /// The constraints of a filter's conjuncts, by path.
     static func all(of nodes: [FilterNode]) -> [ExactText: PathConstraint] {
         var constraints: [ExactText: PathConstraint] = [:]
         for node in nodes { collect(node, below: nil, isInElement: false, into: &constraints) }
@@ -68,7 +68,7 @@ struct PathConstraint: Sendable {
         case .compare(let comparison, let value): take(comparison, value)
         case .regex(let regex): take(prefixOf: regex.expression)
         case .allOf(let conditions):
-            // Each may hold for another element: one of them is what an index can look for.
+            // Each condition may be met by a different element, so an index can search for only one of them.
             if points == nil, case .equal(let value)? = conditions.first { take(equals: [value]) }
         case .elementSatisfies(let conditions): for condition in conditions { take(condition) }
         case .exists, .size, .modulo, .bits: demandsPresence = true
@@ -83,7 +83,7 @@ struct PathConstraint: Sendable {
         }
         var keys: [[UInt8]]? = []
         for value in values {
-            // The type of a number inside of a document is no part of equality, but of the key.
+            // The type of a number inside a document doesn't affect equality, but it does affect the key.
             if case .document = value { return }
             guard let some = IndexKey.equals(value) else { keys = nil; continue }
             keys? += some
@@ -111,7 +111,7 @@ struct PathConstraint: Sendable {
         }
         demandsPresence = true
         guard let rank = key.first else { return }
-        // Other types don't compare.
+        // Values of other types don't match a comparison, so the range ends with the type.
         if isLower {
             guard lower == nil || lower?.key.count == 1 else { return }
             lower = Bound(key: key, isInclusive: isInclusive)
@@ -123,7 +123,7 @@ struct PathConstraint: Sendable {
         }
     }
 
-    /// A regular expression that begins with `^` and plain letters finds texts of a range.
+    /// A regular expression that begins with `^` and literal characters matches only texts in a range.
     private mutating func take(prefixOf expression: RegularExpression) {
         demandsPresence = true
         guard expression.options.allSatisfy({ $0 == "s" }), expression.pattern.hasPrefix("^"), lower == nil,

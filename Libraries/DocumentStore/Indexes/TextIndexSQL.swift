@@ -2,20 +2,20 @@ import DocumentModel
 
 /// The words of a text index, as SQL.
 struct TextIndexSQL: Sendable {
-    /// The `tsvector` of a document.
+    /// The SQL of a document's `tsvector`.
     let vector: String
-    /// How much the four classes of words count, from D to A, as `ts_rank` takes it.
+    /// The weights of the four classes of words, from D to A, as `ts_rank` takes them.
     let weights: [Double]
-    /// The class of words by jsonpath.
+    /// JSON with the class of words by jsonpath.
     let fields: String
     /// The text search configuration of the index.
     let configuration: String
 
-    /// `nil` for an index that is none of text.
+    /// Returns `nil` for an index that isn't a text index.
     init?(_ model: IndexModel) {
         guard let text = model.text else { return nil }
         configuration = TextLanguage.configuration(text.defaultLanguage) ?? "simple"
-        // Postgres has four classes of words: the weights that occur, the largest first, and what is over in the last one.
+        // Postgres has four classes of words: the largest weights come first, and all remaining weights share the last class.
         let given = Set(model.keys.map { text.weights[$0.path] ?? 1 }).sorted(by: >)
         let classes = ["A", "B", "C", "D"]
         var fields = Document()

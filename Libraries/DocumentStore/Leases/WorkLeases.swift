@@ -2,24 +2,25 @@ import DocumentModel
 import EventLoop
 public import Postgres
 
-/// Leases in Postgres on work that one process at a time does: one, or several of one name that the processes share evenly.
+/// Leases in Postgres on work that one process at a time does: one lease, or several with the same name that the processes share
+/// evenly.
 ///
-/// A lease ends by itself, so a process that was killed or stopped holds up nobody for longer. Each time that a lease changes
-/// hands or had ended its fence grows: what a former holder writes late is told by its fence, when the write asks for it
-/// in its own transaction (``isHeld(_:fence:in:)``).
+/// A lease expires by itself, so a process that was killed or stopped blocks the work no longer than that. Whenever a lease gets
+/// another holder, or is acquired again after it expired, its fence grows. So a late write of a former holder is recognised by its
+/// fence, if the write checks the fence in its own transaction (``isHeld(_:fence:in:)``).
 public struct WorkLeases: Sendable {
-    /// What the work is called; the same in every process that may do it.
+    /// The name of the work; the same in every process that may do it.
     public let name: String
-    /// Who asks: another text for each process and start.
+    /// The identity of this process: a different text for each process and each start.
     public let holder: String
     private let count: Int
     private let client: PostgresClient
 
     /// - Parameters:
-    ///   - name: What the work is called.
+    ///   - name: The name of the work.
     ///   - count: How many leases the work is divided into, at least 1; the same in every process.
-    ///   - holder: Who asks, if it has a name already.
-    ///   - client: Of a database that ``DocumentStore/migrations`` were applied to.
+    ///   - holder: The identity of this process, unique to it and to this start.
+    ///   - client: Connections to a database that ``DocumentStore/migrations`` were applied to.
     public init(_ name: String, count: Int = 1, holder: String = ObjectId().hexString, client: PostgresClient) {
         self.name = name
         self.count = max(count, 1)
@@ -27,9 +28,9 @@ public struct WorkLeases: Sendable {
         self.client = client
     }
 
-    /// Renews what this process holds and takes what nobody holds, up to its share of all who asked lately. What it holds beyond that
-    /// isn't renewed, and so ends.
-    /// - Parameter duration: How long the leases hold from now on by Postgres' clock; renew them well before.
+    /// Renews this process' leases and acquires free ones, up to an even share among the processes that have recently called this.
+    /// Leases beyond its share aren't renewed, and so expire.
+    /// - Parameter duration: How long the leases last from now on, by Postgres' clock; renew them well before that.
     /// - Returns: the fence of each lease that is held, by its place (0 up to `count - 1`).
     public func acquire(for duration: Duration) async throws -> [Int: Int64] {
         let rows = try await client.query(
@@ -70,8 +71,8 @@ public struct WorkLeases: Sendable {
 
     /// Returns whether a lease is still held. It stays held until the transaction ends, since no other process can take it before.
     /// - Parameters:
-    ///   - place: The lease.
-    ///   - fence: What ``acquire(for:)`` returned for it.
+    ///   - place: The place of the lease (0 up to `count - 1`).
+    ///   - fence: The fence that ``acquire(for:)`` returned for it.
     public func isHeld(_ place: Int = 0, fence: Int64, in transaction: some PostgresQuerying) async throws -> Bool {
         try await transaction.query(
             """
@@ -81,7 +82,7 @@ public struct WorkLeases: Sendable {
         ).count > 0
     }
 
-    /// Gives back what this process holds, so that others need not wait for its end.
+    /// Releases this process' leases, so that other processes need not wait until they expire.
     public func release() async throws {
         try await client.execute(
             """

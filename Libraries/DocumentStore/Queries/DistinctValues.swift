@@ -1,26 +1,26 @@
 public import DocumentModel
 public import QueryLanguage
 
-/// The values that stand at a path in documents, each once; an array stands for its elements.
+/// The distinct values at a path in documents; an array contributes its elements.
 public struct DistinctValues: Sendable {
-    /// As MongoDB's answer has no more.
+    /// The most bytes of the values, as in MongoDB.
     private static let maximumBytes = 16 << 20
 
     private let path: Path
     private let collation: Collation?
-    /// By the form that is equal for equal values: the first that was met.
+    /// The first of the equal values that was found, by the form that is the same for equal values.
     private var seen: [Value: Value] = [:]
     private var bytes = 0
 
     /// - Parameters:
-    ///   - path: dotted.
-    ///   - collation: what strings count as equal; `nil` for those of the same bytes.
+    ///   - path: A dotted path.
+    ///   - collation: Decides which strings are equal; `nil` for those with the same bytes.
     public init(_ path: String, collation: Collation? = nil) {
         self.path = Path(path)
         self.collation = collation
     }
 
-    /// The field that the path begins with; `nil` for a name that Postgres can't have.
+    /// The field that the path begins with; `nil` for a name with U+0000, which Postgres can't store.
     var field: String? { path.components.first.flatMap { $0.name.utf8.contains(0) ? nil : $0.name } }
 
     /// - Throws: `DocumentStoreError` with MongoDB's 17217 when the values have more than 16 MiB.
@@ -35,14 +35,14 @@ public struct DistinctValues: Sendable {
         }
     }
 
-    /// In the order of values.
+    /// The values in sorted order.
     public var result: [Value] {
         seen.values.sorted { (collation?.compare($0, $1) ?? Value.compare($0, $1)) < 0 }
     }
 }
 
 extension Value {
-    /// All values that a path leads to through arrays; a final array stands for its elements.
+    /// All values that a path leads to through arrays; a final array contributes its elements.
     fileprivate func reached(by path: ArraySlice<Path.Component>) -> [Value] {
         if case .array(let elements) = self {
             let below = elements.flatMap { element -> [Value] in

@@ -2,7 +2,7 @@ public import DocumentModel
 import QueryLanguage
 
 extension DocumentCollection {
-    /// Runs an aggregation pipeline and returns its results; see ``forEachResult(of:options:_:)`` for more of them.
+    /// Runs an aggregation pipeline and returns its results; see ``forEachResult(of:options:_:)`` for large results.
     ///
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage or the result has more than 100 MiB.
     public func aggregate(
@@ -19,12 +19,13 @@ extension DocumentCollection {
         return results
     }
 
-    /// Runs an aggregation pipeline and gives its results one after the other, with bounded memory.
+    /// Runs an aggregation pipeline and passes its results to `body` one after the other, with bounded memory.
     ///
-    /// What leads (`LeadingStages`) is a find of Postgres, which also groups where that gives the same (`GroupTranslation`); the
-    /// other stages run over the documents as they come. `$out` and `$merge` write what the stages before them give, at most 100 MiB, and give
-    /// nothing. `$search`, `$searchMeta` and `$text` are Postgres' own search.
-    /// - Parameter body: returns whether it wants more.
+    /// Postgres evaluates the leading stages as a find (`LeadingStages`), and also groups if that gives the same result
+    /// (`GroupTranslation`); the other stages run over the documents as they arrive. `$out` and `$merge` write the results of the
+    /// stages before them, at most 100 MiB, and have no results themselves. `$search`, `$searchMeta` and `$text` use Postgres'
+    /// full-text search.
+    /// - Parameter body: Returns whether to continue.
     /// - Throws: `DocumentStoreError` with MongoDB's code; 292 when a stage holds more than 100 MiB.
     public func forEachResult(
         of stages: [Document], options: AggregateOptions = AggregateOptions(),
@@ -69,7 +70,7 @@ extension DocumentCollection {
         }
     }
 
-    /// Another collection of the database, or of another one of the app, in the same session.
+    /// Another collection of the same database, or of another database of the app, in the same session.
     public func sibling(_ name: String, database: String? = nil) -> DocumentCollection {
         DocumentCollection(
             store: store, app: app, namespace: .init(database: database ?? namespace.database, collection: name),
@@ -86,7 +87,7 @@ extension DocumentCollection {
         }
     }
 
-    /// Feeds a pipeline with the documents of a source, until it wants no more, and gives what comes out.
+    /// Passes the documents of a source to a pipeline until it needs no more, and passes on the pipeline's results.
     func run(
         _ pipeline: Pipeline, collation: Document?, variables: [ExactText: Value] = [:], within limit: TimeLimit,
         _ body: (Document) async throws -> Bool,
@@ -127,12 +128,12 @@ extension DocumentCollection {
             if isWanted { _ = try await take(batch) }
             if isWanted { try await run.finish(give) }
         } catch is Enough {
-            // Whoever takes the results wants no more of the last ones either.
+            // The consumer of the results doesn't want the last ones either.
         } catch let error as QueryError {
             throw DocumentStoreError(query: error, .badFilter)
         }
     }
 }
 
-/// Ends a pipeline whose results aren't wanted any more.
+/// Ends a pipeline whose consumer wants no more results.
 private struct Enough: Error {}

@@ -6,9 +6,9 @@ extension DocumentCollection {
     /// Runs writes in one transaction, in their order.
     ///
     /// - Parameters:
-    ///   - ordered: stop at the first that is refused; otherwise run all others.
-    ///   - maxTimeMS: as in ``FindOptions``; nothing is written when it is over.
-    /// - Throws: ``BulkWriteError`` when some were refused; what its result says is committed.
+    ///   - ordered: Whether to stop at the first write that is refused; otherwise all others run.
+    ///   - maxTimeMS: As in ``FindOptions``; nothing is written if the limit is exceeded.
+    /// - Throws: ``BulkWriteError`` when some writes were refused; the writes in its result are committed.
     @discardableResult
     public func bulkWrite(
         _ writes: [WriteModel], ordered: Bool = true, maxTimeMS: Int? = nil, beforeCommit: CommitHook? = nil
@@ -26,12 +26,12 @@ extension DocumentCollection {
         let bulk = Bulk(
             table: table, writes: writes, prepared: try await prepare(writes), ordered: ordered, limit: limit,
             hook: beforeCommit)
-        // In a session a row that an index refuses would end the transaction.
+        // In a session, a row that an index refuses would abort the transaction.
         if session != nil, table.indexes.contains(where: \.model.isUnique) { return try await run(bulk, one: true) }
         do {
             return try await run(bulk, one: false)
         } catch let error as DocumentStoreError where error.isOfUniqueIndex && session == nil {
-            // Nothing is written: each for itself shows which ones are to blame.
+            // Nothing is written: running each write separately shows which ones fail.
             return try await run(bulk, one: true)
         }
     }
@@ -45,10 +45,10 @@ extension DocumentCollection {
         let hook: CommitHook?
     }
 
-    /// - Parameter one: Whether each write reaches Postgres for itself, so that one that an index refuses leaves the others.
+    /// - Parameter one: Whether each write is sent to Postgres separately, so that the others succeed if an index refuses one.
     private func run(_ bulk: Bulk, one: Bool) async throws -> BulkWriteResult {
         let table = bulk.table
-        // Inserts alone read nothing that was written before.
+        // If all writes are inserts, none reads what an earlier one wrote.
         let onlyInserts = !one && bulk.writes.allSatisfy { if case .insertOne = $0 { true } else { false } }
         let (result, failures) = try await write(
             flushes: !onlyInserts, within: bulk.limit, beforeCommit: bulk.hook
@@ -116,7 +116,7 @@ extension DocumentStoreError {
         underlyingError != nil && (code == .duplicateKey || code == .notSupported)
     }
 
-    /// Whether it is about one write, and the transaction goes on.
+    /// Whether the error concerns only one write, and the transaction can continue.
     fileprivate var isOfOneWrite: Bool {
         underlyingError == nil
             && [.duplicateKey, .schemaViolation, .documentTooLarge, .badId].contains(code)
@@ -134,7 +134,7 @@ private enum PreparedWrite: Sendable {
 }
 
 extension DocumentSession {
-    /// Locks what the inserts would collide with, all at once.
+    /// Locks, with one statement, the existing documents that the inserts would collide with.
     fileprivate func lockExisting(_ writes: [WriteModel], in table: CollectionTable) async throws {
         var ids: [String?] = []
         for case .insertOne(let document) in writes {

@@ -3,7 +3,8 @@ import Postgres
 import QueryLanguage
 
 extension DocumentCollection {
-    /// How a `find` is carried out: what Postgres is asked, by which index, with its plan, and what is left to do here.
+    /// How a `find` is carried out: the statements for Postgres with their plans, the indexes, and what is evaluated in this
+    /// process.
     ///
     /// `postgres` has a document for each statement (`statement`, `plan`), in the order in which they run; `exact` says whether
     /// Postgres finds nothing but what matches; `indexes` names those that conditions were made for; `here` names what is evaluated
@@ -39,7 +40,8 @@ extension DocumentCollection {
             [statement], indexes: found.indexes, isExact: condition.isExact, here: here)
     }
 
-    /// Whether an index gives the documents of a `find` in the order of its sort, so that the first of them cost no more than they are.
+    /// Whether an index returns the documents of a `find` in the order of its sort, so that reading the first of them doesn't read
+    /// the others.
     public func hasIndexedOrder(_ filter: Document, options: FindOptions) async throws -> Bool {
         guard let table = try await table() else { return false }
         let parsed = try parse(filter, options)
@@ -69,8 +71,8 @@ extension DocumentCollection {
 
     /// How a pipeline is carried out.
     ///
-    /// As ``explain(_:options:)``, but for `stages`, which says of each stage `in` what it is evaluated: `postgres`, or `here` over
-    /// the documents as they come; `both` where Postgres finds what may match and the rest is decided here.
+    /// As ``explain(_:options:)``, with an additional `stages`, which says for each stage where it is evaluated (`in`): `postgres`;
+    /// `here` over the documents as they arrive; `both` if Postgres finds the candidates and the filter is applied here.
     public func explainAggregate(
         _ stages: [Document], options: AggregateOptions = AggregateOptions()
     ) async throws -> Document {
@@ -105,7 +107,7 @@ extension DocumentCollection {
         return explanation
     }
 
-    /// Where a leading stage is evaluated, by what of a find is left to do here.
+    /// Where a leading stage is evaluated, derived from the parts of the find that are evaluated here.
     private static func place(of stage: String, here: Set<String>) -> String {
         switch stage {
         case "$match": here.contains("filter") ? "both" : "postgres"
@@ -114,7 +116,7 @@ extension DocumentCollection {
         }
     }
 
-    /// `nil` where the pipeline begins with no search.
+    /// The explanation of a pipeline that begins with a search; `nil` for any other.
     private func explainSearch(_ stages: [Document], options: AggregateOptions) async throws -> Document? {
         switch stages.first?.fields.first.map({ ($0.key, $0.value) }) {
         case ("$match", .document(let filter))?:
@@ -141,7 +143,7 @@ extension DocumentCollection {
         ]
     }
 
-    /// The plans of statements, and what else there is to say.
+    /// The explanation with the plans of the statements.
     func explanation(
         _ statements: [PostgresStatement], indexes: [String], isExact: Bool, here: [Value]
     ) async throws -> Document {

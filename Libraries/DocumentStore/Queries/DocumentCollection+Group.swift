@@ -3,23 +3,23 @@ import Postgres
 import QueryLanguage
 
 extension DocumentCollection {
-    /// More groups than this are gathered by the engine, which counts its memory.
+    /// With more groups than this, the query engine groups instead, which limits its memory.
     private static let maximumGroups = 50_000
 
-    /// The first stages of a pipeline that Postgres can do alone, where no document is in doubt: `$match`, then `$group`,
-    /// `$sortByCount` or `$count`.
+    /// The first stages of a pipeline, if Postgres can evaluate them alone as long as no document is in doubt: `$match`, then
+    /// `$group`, `$sortByCount` or `$count`.
     struct Grouping: Sendable {
         let group: GroupTranslation
         let statement: PostgresStatement
-        /// The names of the indexes.
+        /// The names of the indexes that conditions were built for.
         let indexes: [String]
-        /// How many stages they are.
+        /// The number of these stages.
         let count: Int
-        /// The stages that are left, which run over the groups.
+        /// The remaining stages, which run over the groups.
         let rest: [Document]
     }
 
-    /// `nil` where the engine has to group.
+    /// Returns `nil` if the query engine has to group.
     func grouping(_ stages: [Document], options: AggregateOptions) async throws -> Grouping? {
         guard session == nil, options.collation == nil else { return nil }
         var rest = stages[...]
@@ -42,7 +42,7 @@ extension DocumentCollection {
             count: stages.count - rest.count + 1, rest: grouping.following + rest.dropFirst())
     }
 
-    /// The groups; `nil` where the engine has to look at the documents after all.
+    /// The groups; `nil` if the query engine has to evaluate the documents after all.
     func groups(_ grouping: Grouping, within limit: TimeLimit) async throws -> [Document]? {
         let rows = try await snapshot(within: limit) { transaction in
             try await transaction.pipeline([GroupTranslation.settings, grouping.statement])[1]
@@ -51,7 +51,7 @@ extension DocumentCollection {
         return try grouping.group.documents(of: rows)
     }
 
-    /// A stage that groups, as a `$group` and what follows it.
+    /// A grouping stage as a `$group` and the stages that follow it.
     private struct GroupingStage {
         let group: GroupTranslation
         var following: [Document] = []

@@ -3,26 +3,26 @@ public import Postgres
 import QueryLanguage
 import SyncEngine
 
-/// What a load did with its documents.
+/// The result of a load.
 public struct LoadResult: Sendable {
     public var insertedCount: Int
-    /// By the document's place; the others are inserted.
+    /// The documents that were left out, by their place; the others are inserted.
     public var failures: [Int: DocumentStoreError]
 }
 
 extension DocumentCollection {
     /// Inserts many documents in one transaction, for loads of data that was written elsewhere before.
     ///
-    /// As ``insertMany(_:ordered:beforeCommit:)`` without an order, but for the origin of the changes, and the schema that may be
-    /// left aside. A document that can't be inserted is left out and doesn't stop the others; memory is that of the documents and
-    /// their texts.
+    /// This is an unordered ``insertMany(_:ordered:beforeCommit:)``, except that the origin of the changes is given and the schema
+    /// may be ignored. A document that can't be inserted is left out and doesn't stop the others; the load keeps the documents and
+    /// their texts in memory.
     /// - Parameters:
-    ///   - origin: What the change events say about who wrote.
+    ///   - origin: The origin that the change events name.
     ///   - checksSchema: Whether documents that the collection's schema forbids are left out.
-    ///   - beforeCommit: As a ``CommitHook``, told what is about to be committed; runs also where nothing is left to insert, and
-    ///     again where the transaction has to be.
-    /// - Throws: `DocumentStoreError` (`duplicateKey`) where an index other than that of `_id` refuses one of them; nothing is
-    ///   inserted then, and which one it was shows when they are loaded in smaller parts.
+    ///   - beforeCommit: A ``CommitHook`` that also gets the result that is about to be committed. It runs even if no document is
+    ///     left to insert, and again if the transaction is retried.
+    /// - Throws: `DocumentStoreError` (`duplicateKey`) where an index other than that of `_id` refuses one of them; then nothing is
+    ///   inserted, and the caller can find the document by loading smaller parts.
     public func load(
         _ documents: [Document], origin: ChangeEvent.Origin? = nil, checksSchema: Bool = true,
         beforeCommit: (@Sendable (LoadResult, PostgresTransaction) async throws -> Void)? = nil
@@ -38,7 +38,7 @@ extension DocumentCollection {
             do {
                 return try await commit(load, storage: storage, beforeCommit)
             } catch let error as PostgresError where error.isUniqueViolation {
-                // Looked for now only: most loads meet none.
+                // Existing documents are searched for only now, since most loads have none.
                 guard try await load.leaveOut(existing: store.client) else { throw await store.translated(error) }
             } catch let error as PostgresError where error.isWorthAnotherAttempt && attempt < 5 {
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
@@ -113,7 +113,7 @@ private struct Load: Sendable {
         }
     }
 
-    /// Leaves out the documents whose `_id`s the table has.
+    /// Leaves out the documents whose `_id`s exist in the table already.
     ///
     /// - Returns: whether there were any.
     mutating func leaveOut(existing client: PostgresClient) async throws -> Bool {

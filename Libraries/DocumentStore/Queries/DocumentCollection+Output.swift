@@ -2,7 +2,7 @@ import DocumentModel
 import Foundation
 import QueryLanguage
 
-/// `$out` and `$merge`: what becomes of the results of a pipeline.
+/// `$out` and `$merge`: writing the results of a pipeline to a collection.
 extension DocumentCollection {
     func write(_ results: [Document], by stage: String, to target: Value) async throws {
         if stage == "$out" {
@@ -89,12 +89,12 @@ extension DocumentCollection {
     }
 }
 
-/// What `$merge` is told.
+/// The options of `$merge`.
 private struct MergeSpecification {
     enum Matched { case replace, keepExisting, merge, fail, pipeline([Document], Document) }
     enum NotMatched: String { case insert, discard, fail }
 
-    /// The fields by which documents are the same.
+    /// The fields that identify a document.
     let on: [String]
     let whenMatched: Matched
     let whenNotMatched: NotMatched
@@ -111,7 +111,7 @@ private struct MergeSpecification {
         case "keepExisting"?: whenMatched = .keepExisting
         case "fail"?: whenMatched = .fail
         case .array(let stages)?:
-            // What is no document is no stage, and the pipeline refuses the empty one.
+            // An element that isn't a document becomes an empty stage, which the pipeline refuses.
             whenMatched = .pipeline(stages.map { $0.documentValue ?? [:] }, value["let"]?.documentValue ?? [:])
         default: whenMatched = .merge
         }

@@ -3,10 +3,10 @@ import Postgres
 import QueryLanguage
 
 extension DocumentCollection {
-    /// The bytes of documents that may be sorted or collected in memory, as MongoDB has it for a blocking sort.
+    /// The most bytes of documents that may be sorted or collected in memory, which is MongoDB's limit for a blocking sort.
     static let maximumCollectedBytes = 100 << 20
 
-    /// The documents that match, all in memory; see ``forEach(_:options:_:)`` for more of them.
+    /// The documents that match, all in memory; see ``forEach(_:options:_:)`` for large results.
     ///
     /// - Throws: `DocumentStoreError` (`badFilter`), also with MongoDB's code 292 where they have more than 100 MiB.
     public func find(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> [Document] {
@@ -25,9 +25,10 @@ extension DocumentCollection {
         return try await find(filter, options: options).first
     }
 
-    /// Gives the documents that match one after the other, in natural order or that of the sort, with bounded memory unless they are sorted.
+    /// Passes the matching documents to `body` one after the other, in natural order or that of the sort, with bounded memory
+    /// unless they are sorted.
     ///
-    /// - Parameter body: returns whether it wants more.
+    /// - Parameter body: Returns whether to continue.
     public func forEach(
         _ filter: Document = [:], options: FindOptions = FindOptions(),
         _ body: (Document) async throws -> Bool
@@ -54,7 +55,7 @@ extension DocumentCollection {
         return count
     }
 
-    /// The statement that counts: what matches without a doubt, and what is in doubt.
+    /// The statement that counts the documents that certainly match, and those in doubt.
     static func counting(_ found: TranslatedFilter, in table: CollectionTable) -> PostgresStatement {
         let what =
             found.doubt.map { "count(*) filter (where not (\($0))), count(*) filter (where \($0))" }
@@ -80,10 +81,10 @@ extension DocumentCollection {
         }
     }
 
-    /// How many documents there are, more or less.
+    /// The number of documents; here it is an exact count.
     public func estimatedDocumentCount() async throws -> Int { try await countDocuments() }
 
-    /// The values that stand at a path in the documents that match, each once; an array stands for its elements.
+    /// The distinct values at a path in the documents that match; an array contributes its elements.
     public func distinct(
         _ path: String, _ filter: Document = [:], options: FindOptions = FindOptions()
     ) async throws -> [Value] {
@@ -98,21 +99,21 @@ extension DocumentCollection {
         return values.result
     }
 
-    /// Lets Postgres find one document for each value that the path's first field has.
+    /// Lets Postgres find one document for each value of the path's first field.
     ///
-    /// - Returns: `false` where the documents have to be looked at.
+    /// - Returns: `false` if all documents have to be read instead.
     private func addDistinct(
         _ values: inout DistinctValues, _ filter: Document, options: FindOptions
     ) async throws -> Bool {
         let parsed = try parse(filter, options)
         guard let table = try await table() else { return true }
         let found = try translation(of: parsed, on: table, hint: options.hint)
-        // Which of two values that a collation holds equal comes first only the order of the documents tells.
+        // With a collation, the first of several equal values depends on the order of the documents.
         guard found.condition.isExact, parsed.filter.nearness == nil, options.collation == nil, let field = values.field
         else { return false }
         let name = FilterTranslation.literal(field)
         let value = "t.document->\(name)"
-        // Only the body tells in which order the fields of a document stand.
+        // Only the body has the order of a document's fields.
         let sql = """
             select d.body from \(table.name) d join (
                 select min(t._id) as _id from \(table.name) t where (\(found.condition.sql)) and \(value) is not null
@@ -163,7 +164,7 @@ extension DocumentCollection {
         let filter = parsed.filter
         let output = try ReadOutput(filter: filter, options: options, now: now, hasScore: parsed.text != nil, in: self)
         let sort = try Self.sort(options.sort, collation: filter.collation)
-        // What is wrong with the query is wrong without a collection too.
+        // An invalid query is refused above, even if the collection doesn't exist.
         guard let table = try await table() else { return }
         if let sort, parsed.text == nil,
             let read = OrderedRead(
@@ -179,7 +180,7 @@ extension DocumentCollection {
         let natural = try naturalRead(
             found, of: filter, in: table, hint: options.hint, order: options.natural)
         let columns = found.score.map { "t.body, \($0)" } ?? "t.body"
-        // What Postgres cuts to size itself, or is one document at most, needs no cursor.
+        // A result that Postgres itself limits to a small number needs no cursor.
         if options.sort == nil, filter.nearness == nil, condition.isExact, let wanted = options.limit, wanted <= 256 {
             let rows = try await query(
                 natural.statement(columns, limit: wanted, offset: options.skip), within: limit)
@@ -189,7 +190,7 @@ extension DocumentCollection {
             }
             return
         }
-        // The first documents that an index finds are seldom others than those that match.
+        // Most of the first documents that an index finds match.
         if options.sort == nil, filter.nearness == nil, options.skip == 0, let wanted = options.limit, wanted <= 16 {
             let rows = try await query(natural.statement(columns, limit: wanted), within: limit)
             let documents = try rows.compactMap { try output.document(of: $0) }
@@ -227,9 +228,9 @@ extension DocumentCollection {
         }
     }
 
-    /// Rows of a cursor, in a snapshot.
+    /// Reads the rows of a statement with a cursor, in a snapshot.
     ///
-    /// - Parameter settings: what to say to Postgres before.
+    /// - Parameter settings: A statement to run before it.
     func eachRow(
         _ statement: PostgresStatement, settings: PostgresStatement? = nil, within limit: TimeLimit,
         _ body: (PostgresRow) async throws -> Bool
@@ -243,7 +244,7 @@ extension DocumentCollection {
         }
     }
 
-    /// Runs reads that see one state of the database: that of the session, or a snapshot of their own.
+    /// Runs reads in the session's transaction, or in a snapshot of their own.
     func snapshot<R>(within limit: TimeLimit, _ body: (PostgresTransaction) async throws -> R) async throws -> R {
         do {
             guard let session else {

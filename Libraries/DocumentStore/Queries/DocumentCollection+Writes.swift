@@ -4,7 +4,7 @@ import QueryLanguage
 import SyncEngine
 
 extension DocumentCollection {
-    /// Documents that are locked and written together by `updateMany` and `deleteMany`.
+    /// How many documents `updateMany` and `deleteMany` lock and write together.
     private static let part = 500
 
     // MARK: Insert
@@ -15,7 +15,7 @@ extension DocumentCollection {
     @discardableResult
     public func insertOne(_ document: Document, beforeCommit: CommitHook? = nil) async throws -> Value {
         let table = try await ensuredTable()
-        // Inside a session a refused row would end the transaction, so it is looked for first.
+        // Inside a session, a refused row would abort the transaction, so an existing document is searched for first.
         let isChecked = session != nil
         return try await write(beforeCommit: beforeCommit) { session in
             try await session.insert(document, into: table, isChecked: isChecked)["_id"] ?? .null
@@ -24,8 +24,8 @@ extension DocumentCollection {
 
     /// Inserts documents and returns their `_id`s.
     ///
-    /// - Parameter ordered: stop at the first that is refused; otherwise insert all others.
-    /// - Throws: ``BulkWriteError`` when some were refused; what it says was inserted is committed.
+    /// - Parameter ordered: Whether to stop at the first that is refused; otherwise all others are inserted.
+    /// - Throws: ``BulkWriteError`` when some were refused; the inserts in its result are committed.
     @discardableResult
     public func insertMany(
         _ documents: [Document], ordered: Bool = true, beforeCommit: CommitHook? = nil
@@ -47,7 +47,7 @@ extension DocumentCollection {
             filter, update, options: options, operation: .update, beforeCommit: beforeCommit)
     }
 
-    /// Replaces the first document that matches; `arrayFilters` mean nothing here.
+    /// Replaces the first document that matches; `arrayFilters` are ignored.
     @discardableResult
     public func replaceOne(
         _ filter: Document, _ replacement: Document, options: UpdateOptions = UpdateOptions(),
@@ -58,7 +58,7 @@ extension DocumentCollection {
             beforeCommit: beforeCommit)
     }
 
-    /// Updates all documents that match. With a hook, or in a session, all in one transaction.
+    /// Updates all documents that match. With a hook, or in a session, this happens in one transaction.
     @discardableResult
     public func updateMany(
         _ filter: Document, _ update: Value, options: UpdateOptions = UpdateOptions(), beforeCommit: CommitHook? = nil
@@ -91,7 +91,7 @@ extension DocumentCollection {
 
     // MARK: Delete
 
-    /// Deletes the first document that matches and returns how many it was.
+    /// Deletes the first document that matches and returns 1, or 0 if none matches.
     @discardableResult
     public func deleteOne(
         _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
@@ -106,7 +106,7 @@ extension DocumentCollection {
         }
     }
 
-    /// Deletes all documents that match and returns how many. With a hook, or in a session, all in one transaction.
+    /// Deletes all documents that match and returns how many. With a hook, or in a session, this happens in one transaction.
     @discardableResult
     public func deleteMany(
         _ filter: Document, options: DeleteOptions = DeleteOptions(), beforeCommit: CommitHook? = nil
@@ -125,7 +125,7 @@ extension DocumentCollection {
 
     // MARK: Find and modify
 
-    /// Updates the first document that matches, and returns it as it was, or as it is.
+    /// Updates the first document that matches, and returns it as it was before, or as it is afterwards.
     public func findOneAndUpdate(
         _ filter: Document, _ update: Value, options: FindAndModifyOptions = FindAndModifyOptions(),
         beforeCommit: CommitHook? = nil
@@ -136,7 +136,7 @@ extension DocumentCollection {
             options: options, operation: .update, beforeCommit: beforeCommit)
     }
 
-    /// Replaces the first document that matches, and returns it as it was, or as it is.
+    /// Replaces the first document that matches, and returns it as it was before, or as it is afterwards.
     public func findOneAndReplace(
         _ filter: Document, _ replacement: Document, options: FindAndModifyOptions = FindAndModifyOptions(),
         beforeCommit: CommitHook? = nil
@@ -203,7 +203,7 @@ extension DocumentCollection {
             options: FindOptions(projection: options.projection, variables: options.variables), now: now)
     }
 
-    /// What an update, a deletion or a `findOneAnd…` is about.
+    /// What an update, a deletion or a `findOneAnd…` applies to.
     func target(_ filter: Document, _ options: some SelectionOptions) async throws -> DocumentSession.Target {
         let query = try await session?.review?.query(filter, sort: options.sort, collation: options.collation)
         let reviewed = try query.map { query in
@@ -231,7 +231,7 @@ extension DocumentCollection {
         let limit = TimeLimit(options.maxTimeMS)
         let target = try await target(filter, options)
         let sort = try Self.sort(options.sort, collation: target.filter.collation)
-        // Only in a transaction a limit can be given to statements.
+        // A time limit can be set only in a transaction.
         if session == nil, beforeCommit == nil, limit.isNone, sort == nil,
             let updated = try await updateUnlocked(target, update, operation: operation),
             updated.before != nil || !upsert
@@ -283,7 +283,7 @@ extension DocumentCollection {
         return try found.map { try output(target, options).projected($0) }
     }
 
-    /// An upsert that another one was faster than finds its document at the next try.
+    /// Runs an upsert again if a concurrent one was faster: the next attempt finds that one's document.
     private func racing<R>(upsert: Bool, _ body: () async throws -> R) async throws -> R {
         for _ in 0..<3 where upsert && session == nil {
             do {
@@ -336,7 +336,7 @@ extension DocumentCollection {
                 after = next
                 if next == nil { return }
             } catch let error as DocumentStoreError where error.code == .transactionTooLarge && size > 1 {
-                // Of large documents fewer go together.
+                // Fewer documents are written together if they are large.
                 size = max(size / 8, 1)
             }
         } while true

@@ -3,8 +3,8 @@ import Foundation
 import Postgres
 import QueryLanguage
 
-/// A collection of an app, spoken to as MongoDB's drivers speak to theirs. One engine serves functions, the data API, the services
-/// and the tool.
+/// A collection of an app, with the operations of MongoDB's drivers. The same code serves functions, the data API, the services and
+/// the tool.
 ///
 /// Every write is numbered and leaves a change row. Outside of a transaction each call commits for itself, and
 /// `updateMany` and `deleteMany` commit in parts, as MongoDB's are atomic per document only. Writes throw
@@ -19,7 +19,7 @@ public struct DocumentCollection: Sendable {
     public let namespace: ChangeEvent.Namespace
     let session: DocumentSession?
 
-    /// Runs what writes: in the session, or in a transaction of its own.
+    /// Runs writes in the session, or in a transaction of their own.
     func write<R: Sendable>(
         flushes: Bool = false, within limit: TimeLimit = TimeLimit(nil), beforeCommit: CommitHook?,
         _ body: @Sendable (DocumentSession) async throws -> R
@@ -43,13 +43,13 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    /// The table; `nil` for a collection that nothing was written to yet.
+    /// The table; `nil` for a collection that was never written to.
     func table() async throws -> CollectionTable? {
         guard let table = try await store.tables.existing(namespace, of: app) else { return nil }
         return try await store.tables.indexed(table)
     }
 
-    /// The table, made if there is none.
+    /// The table, which is created if it doesn't exist.
     func ensuredTable() async throws -> CollectionTable {
         try await store.tables.indexed(store.tables.ensured(namespace, of: store.storage(of: app)))
     }
@@ -63,7 +63,7 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    /// What a command's `let` defines.
+    /// The values of a command's `let`.
     func constants(_ variables: Document) throws -> [ExactText: Value] {
         do {
             if variables.isEmpty { return [:] }
@@ -81,7 +81,7 @@ public struct DocumentCollection: Sendable {
         }
     }
 
-    /// The name of the index that a hint means; `$natural`, which no index has, where none is to be used.
+    /// The name of the index that a hint means; `$natural`, which no index is called, if none is to be used.
     func hinted(_ hint: Value?, on table: CollectionTable) throws(DocumentStoreError) -> String? {
         guard let hint else { return nil }
         switch hint {
@@ -99,7 +99,7 @@ public struct DocumentCollection: Sendable {
             .badFilter, "hint provided does not correspond to an existing index", mongoCode: 2)
     }
 
-    /// A filter with its `$text` apart, which only Postgres can evaluate.
+    /// A filter, and separately its `$text`, which only Postgres can evaluate.
     func parse(
         _ document: Document, collation: Document? = nil, variables: Document = [:]
     ) throws -> (filter: Filter, text: TextQuery?) {
@@ -112,7 +112,7 @@ public struct DocumentCollection: Sendable {
         try parse(document, collation: options.collation, variables: options.variables)
     }
 
-    /// How documents are read that no sort orders.
+    /// How documents are read without a sort.
     func naturalRead(
         _ found: TranslatedFilter, of filter: Filter, in table: CollectionTable, hint: Value?, order: NaturalOrder
     ) throws -> NaturalRead {
@@ -147,18 +147,18 @@ public struct DocumentCollection: Sendable {
 /// A filter as Postgres evaluates it.
 struct TranslatedFilter: Sendable {
     let condition: FilterTranslation.Condition
-    /// Of what meets an inexact condition only this has to be looked at; what isn't in doubt matches. Where it was asked for, both
-    /// have to stand in a statement, since the parameters are of both.
+    /// The documents that meet an inexact condition but may not match; all others that meet the condition match. If it was
+    /// requested, a statement has to contain both conditions, since the parameters are shared.
     let doubt: String?
     let parameters: [PostgresValue]
-    /// The score of a `$text`.
+    /// The SQL of a `$text`'s score.
     let score: String?
-    /// The names of the indexes that conditions were made for.
+    /// The names of the indexes that conditions were built for.
     let indexes: [String]
 }
 
 extension DocumentStoreError {
-    /// What MongoDB would call it.
+    /// The error with MongoDB's code.
     init(query error: any Error, _ code: Code) {
         if let error = error as? QueryError {
             self.init(
@@ -168,10 +168,10 @@ extension DocumentStoreError {
         }
     }
 
-    /// What a failure of the database is to the caller of an operation.
+    /// The error for the caller of an operation that failed in Postgres.
     public init(_ error: PostgresError) { self.init(error, in: nil) }
 
-    /// - Parameter table: the one that was written to, where it is known: its indexes tell which key is a duplicate.
+    /// - Parameter table: The table that was written to, if it is known: its indexes show which key is a duplicate.
     init(_ error: PostgresError, in table: CollectionTable?) {
         if error.isUniqueViolation {
             self.init(duplicate: error, in: table)
@@ -187,7 +187,7 @@ extension DocumentStoreError {
         } else if error.sqlstate == "55P03" || error.sqlstate == "40P01" || error.sqlstate == "40001" {
             self.init(.busy, "a document is locked by another transaction", mongoCode: 112, underlying: error)
         } else {
-            // The caller is told the kind; the log has the object's name.
+            // The caller gets only the kind of failure; the log has the object's name.
             let state = error.sqlstate.map { ", SQLSTATE \($0)" } ?? ""
             self.init(.unavailable, "the database can't do it now\(state)", underlying: error)
         }

@@ -4,19 +4,19 @@ import QueryLanguage
 import SyncEngine
 
 extension DocumentSession {
-    /// What is to be changed: parsed once for the call.
+    /// The documents to change, as a query that is parsed once per call.
     struct Target: Sendable {
         let table: CollectionTable
         let filter: Filter
         let condition: FilterTranslation.Condition
         let parameters: [PostgresValue]
-        /// Whether the condition has a `$text`, which the filter doesn't know of.
+        /// Whether the condition has a `$text`, which isn't part of the filter.
         let hasText: Bool
         /// The name of the only index to use.
         let hint: String?
-        /// How they are found one after the other.
+        /// How the documents are read in natural order.
         let natural: NaturalRead
-        /// How the write's author sees what the filter finds; `nil` where they see all.
+        /// The review of what the write's author may see; `nil` if the author sees everything.
         let reviewed: Reviewed?
 
         /// A query under review.
@@ -24,14 +24,14 @@ extension DocumentSession {
             let query: any ReviewedQuery
             /// The author's own filter.
             let filter: Filter
-            /// What an upsert's document is made of.
+            /// The filter whose equalities an upsert's document gets.
             let inserted: Filter
         }
     }
 
     /// Locks the next documents that match, in the order of their `_id`s.
     ///
-    /// - Returns: their keys, and the id after which to go on; `nil` when there are no more.
+    /// - Returns: their keys, and the id after which to continue; `nil` when there are no more.
     func lockMatches(of target: Target, after: String?, limit: Int) async throws -> (
         keys: [WritePlan.Key], next: String?
     ) {
@@ -42,7 +42,7 @@ extension DocumentSession {
         return (keys, locked.count < limit ? nil : locked.last?.id.text)
     }
 
-    /// Locks the first document that matches; by `sort` if it is given, else in natural order.
+    /// Locks the first document that matches: in the order of `sort` if it is given, else in natural order.
     func lockFirst(of target: Target, sort: Sort?) async throws -> WritePlan.Key? {
         if let sort { return try await lockFirst(of: target, sortedBy: sort) }
         if target.condition.isExact, target.reviewed == nil { return try await lockFirstExact(of: target) }
@@ -61,11 +61,11 @@ extension DocumentSession {
         }
     }
 
-    /// Where Postgres alone tells what matches.
+    /// For a condition that is exact in Postgres.
     private func lockFirstExact(of target: Target) async throws -> WritePlan.Key? {
         let first = target.natural.statement("t._id", limit: 1)
         for _ in 0..<10 {
-            // What was first may have been changed until it is locked: then it is another one, or none.
+            // The first document may change before it is locked: then the first is another one, or there is none.
             let locked = try await lock(
                 target.table, where: "t._id = (select f._id from (\(first.sql)) f) and (\(target.condition.sql))",
                 first.parameters, after: nil, limit: 1)
@@ -113,7 +113,7 @@ extension DocumentSession {
         throw DocumentStoreError(.conflict, "others kept changing the first document of the order", mongoCode: 112)
     }
 
-    /// The first of what matches; by what comes first where there is no sort.
+    /// The first document that matches: in the order of `sort`, or the first row if there is none.
     private func first(in statement: PostgresStatement?, of target: Target, by sort: Sort?) async throws -> Document? {
         guard let statement else { return nil }
         try await prepare()

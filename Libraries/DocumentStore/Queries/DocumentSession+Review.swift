@@ -2,7 +2,7 @@ public import DocumentModel
 import QueryLanguage
 import SyncEngine
 
-/// A document that a write met: as it was, and as it will be. One of them may be missing; both are the same where the write changed
+/// A document that a write found: as it was, and as it will be. One of them may be missing; both are the same if the write changed
 /// nothing.
 public struct MetDocument: Sendable {
     public let namespace: ChangeEvent.Namespace
@@ -10,29 +10,30 @@ public struct MetDocument: Sendable {
     public let after: Document?
 }
 
-/// What writes may know of documents, for an author who sees less than there is: each write finds documents by what its author
-/// sees, changes what its author sees, and that change is put into the document.
+/// Limits writes to the parts of documents that their author may see: a write finds documents by that view, changes the view, and
+/// the change is merged into the document.
 public protocol WriteReview: Sendable {
-    /// A write's query as it is to be carried out.
+    /// A write's query under review.
     func query(_ filter: Document, sort: Document?, collation: Document?) throws -> any ReviewedQuery
 }
 
 /// The query of a write under review.
 public protocol ReviewedQuery: Sendable {
-    /// The filter that the store looks with. What it finds is still shown to ``view(of:)``.
+    /// The filter that the store searches with. The documents that it finds are then checked with ``view(of:)``.
     var stored: Document { get }
     /// The filter whose equalities an upsert puts into its document.
     var inserted: Document { get }
     /// What the author sees of a document; `nil` where this query doesn't find it.
     func view(of document: Document) async throws -> Document?
-    /// The document as it will be, when the author has made `changed` of what they saw of it.
+    /// The document with the author's change: the author saw `view` and turned it into `changed`.
     func merging(_ changed: Document, madeOf view: Document, into document: Document) async throws -> Document
-    /// What the author is told of an error about a document.
+    /// The error that the author gets for an error about a document.
     func told(_ error: DocumentStoreError, about document: Document) async throws -> any Error
 }
 
 extension DocumentSession {
-    /// Runs writes under review, and tells which documents they met: for those who have to agree before the transaction goes on.
+    /// Runs writes under review, and returns which documents they found, so that the caller can check them before the transaction
+    /// continues.
     ///
     /// One review at a time.
     public func reviewing<R: Sendable>(
@@ -48,13 +49,13 @@ extension DocumentSession {
         return (result, plan.met ?? [])
     }
 
-    /// Whether a document that the store's filter found is one for the write's author.
+    /// Whether the write's author finds a document that the store's filter has found.
     func admits(_ document: Document, _ target: Target) async throws -> Bool {
         guard let reviewed = target.reviewed else { return true }
         return try await reviewed.query.view(of: document) != nil
     }
 
-    /// Applies an update to what its author sees of a document that is locked.
+    /// Applies an update to its author's view of a locked document.
     func update(
         _ key: WritePlan.Key, of target: Target, _ reviewed: Target.Reviewed, with update: Update,
         operation: ChangeEvent.OperationType

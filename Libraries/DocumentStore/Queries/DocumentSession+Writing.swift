@@ -3,14 +3,14 @@ import QueryLanguage
 import SyncEngine
 
 extension DocumentSession {
-    /// One document that an update met.
+    /// One document that an update was applied to.
     struct Updated: Sendable {
         var before: Document?
         var after: Document?
         var isModified: Bool
     }
 
-    /// Applies an update to a document that is locked.
+    /// Applies an update to a locked document.
     func update(
         _ key: WritePlan.Key, of target: Target, with update: Update, operation: ChangeEvent.OperationType
     ) async throws -> Updated {
@@ -21,7 +21,7 @@ extension DocumentSession {
         return try plan.update(key, of: target, with: update, operation: operation, now: now)
     }
 
-    /// Inserts what an upsert makes where nothing matched.
+    /// Inserts the document of an upsert that found no match.
     func upsert(_ target: Target, with update: Update) async throws -> Document {
         let document: Document
         do {
@@ -32,9 +32,9 @@ extension DocumentSession {
         return try await insert(document, into: target.table, isChecked: true)
     }
 
-    /// Inserts a document, given an `_id` if it has none.
+    /// Inserts a document; it gets an `_id` if it has none.
     ///
-    /// - Parameter isChecked: look for the `_id` first; otherwise the statement fails, and the transaction with it.
+    /// - Parameter isChecked: Whether to search for the `_id` first; otherwise a duplicate fails the statement and the transaction.
     /// - Returns: the document as it is stored, `_id` first.
     @discardableResult
     func insert(_ document: Document, into table: CollectionTable, isChecked: Bool) async throws -> Document {
@@ -49,7 +49,7 @@ extension DocumentSession {
         return document
     }
 
-    /// Deletes a document that is locked.
+    /// Deletes a locked document.
     func delete(_ key: WritePlan.Key, from table: CollectionTable) throws -> Document? {
         let before = plan[key]?.current?.stored.document
         _ = try write(nil, over: key, in: table, description: UpdateDescription(), operation: .delete)

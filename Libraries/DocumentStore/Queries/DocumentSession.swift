@@ -4,18 +4,18 @@ import Postgres
 import QueryLanguage
 import SyncEngine
 
-/// A transaction on the documents of an app: what it writes, others see when it commits, and it sees at once.
+/// A transaction on the documents of an app: it sees its own writes at once, others see them after the commit.
 ///
-/// Documents are locked as they are written; partitions just before the commit. Not to be used after the closure that it was
-/// given to.
+/// Documents are locked as they are written, partitions just before the commit. The session ends with the closure that it was
+/// passed to.
 public actor DocumentSession {
     let store: DocumentStore
     let storage: AppStorage
     let transaction: PostgresTransaction
-    /// Whether what is written must be readable by later statements of the session.
+    /// Whether later statements of the session must be able to read what it wrote.
     private let flushes: Bool
     var plan: TablePlan
-    /// What the writes that are under way may know of documents; `nil` where they may know all.
+    /// The review of the writes in flight; `nil` if they may see everything.
     var review: (any WriteReview)?
     /// The time of the session, which all its calls share: milliseconds since 1970.
     public nonisolated let now: Int64
@@ -23,10 +23,10 @@ public actor DocumentSession {
     private var isPrepared = false
     private(set) var isEnded = false
 
-    /// What was read in this transaction, as it was then.
+    /// The documents that this transaction has read, in the state that it read.
     nonisolated let reads = ReadTrace()
     private let lifetime: Duration
-    /// That of the transaction's only operation.
+    /// The limit of the transaction's only operation.
     private let limit: TimeLimit
     private let deadline: ContinuousClock.Instant
 
@@ -60,7 +60,7 @@ public actor DocumentSession {
         ]
         if let statement = limit.statement { statements.append(statement) }
         if flushes {
-            // So that nothing stays locked by somebody who has forgotten it.
+            // Ends an abandoned transaction, so that its locks don't remain.
             statements.append(
                 PostgresStatement(
                     "select set_config('idle_in_transaction_session_timeout', $1, true)",
@@ -69,7 +69,7 @@ public actor DocumentSession {
         return statements
     }
 
-    /// To be called before each use of the transaction.
+    /// Must be called before each use of the transaction.
     func checkLifetime() throws(DocumentStoreError) {
         if isEnded { throw DocumentStoreError(.sessionEnded, "the transaction has ended") }
         if ContinuousClock.now > deadline {
@@ -77,7 +77,7 @@ public actor DocumentSession {
         }
     }
 
-    /// Before a cursor is opened in the transaction.
+    /// Must be called before a cursor is opened in the transaction.
     func prepare() async throws {
         try checkLifetime()
         for statement in preparation { _ = try await transaction.send(statement) }
@@ -89,7 +89,7 @@ public actor DocumentSession {
         return try await transaction.pipeline(first + [statement])[first.count]
     }
 
-    /// Runs one of the transaction's operations within its own limit in time.
+    /// Runs one of the transaction's operations within its own time limit.
     nonisolated func limited<R>(by limit: TimeLimit, _ body: () async throws -> R) async throws -> R {
         guard let statement = limit.statement else { return try await body() }
         _ = try await run(statement)
@@ -98,7 +98,7 @@ public actor DocumentSession {
             _ = try await run(TimeLimit.end)
             return result
         } catch {
-            // Where Postgres has refused a statement it refuses this one too; the cause is what it was.
+            // If Postgres has aborted the transaction, this statement fails too; the original error is thrown.
             _ = try? await run(TimeLimit.end)
             throw error
         }
@@ -106,9 +106,9 @@ public actor DocumentSession {
 
     // MARK: Reading
 
-    /// Locks documents and takes them in hand, those of the filter's condition in the order of their `_id`s.
+    /// Locks the documents of a condition in the order of their `_id`s and adds them to the plan.
     ///
-    /// - Parameter after: only ids behind it.
+    /// - Parameter after: Only greater ids are locked.
     /// - Returns: the keys of all that were locked.
     func lock(
         _ table: CollectionTable, where condition: String, _ parameters: [PostgresValue], after: String?, limit: Int
@@ -148,7 +148,7 @@ public actor DocumentSession {
 
     // MARK: Writing
 
-    /// - Throws: `DocumentStoreError` (`transactionTooLarge`) when the documents are more than memory has place for.
+    /// - Throws: `DocumentStoreError` (`transactionTooLarge`) when the documents exceed the transaction's memory limit.
     func checkSize() throws(DocumentStoreError) {
         guard plan.bytes > store.maximumTransactionBytes else { return }
         throw DocumentStoreError(
@@ -157,9 +157,9 @@ public actor DocumentSession {
             mongoCode: 257)
     }
 
-    /// Makes a document another one, or removes it.
+    /// Replaces or removes a document.
     ///
-    /// - Returns: whether anything is other than before.
+    /// - Returns: whether anything has changed.
     func write(
         _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
         operation: ChangeEvent.OperationType
@@ -169,7 +169,7 @@ public actor DocumentSession {
             document, over: key, in: table, description: description, operation: operation, by: stamp)
     }
 
-    /// Runs one of several writes: when it is refused nothing is left of it, and the transaction goes on.
+    /// Runs one of several writes: if it is refused, it is undone, and the transaction continues.
     func atomically<R: Sendable>(_ body: @Sendable (isolated DocumentSession) async throws -> R) async throws -> R {
         let before = plan
         _ = try await run("savepoint one_write")
@@ -186,7 +186,7 @@ public actor DocumentSession {
         }
     }
 
-    /// Makes what was written readable by the statements that follow, if any may follow.
+    /// Writes the changes to the tables so that later statements can read them, if there may be any.
     func flush() async throws {
         guard flushes else { return }
         let statements = plan.flushStatements()
@@ -196,7 +196,7 @@ public actor DocumentSession {
         plan.markFlushed()
     }
 
-    /// What numbers and writes everything, for the transaction's owner to send with the commit.
+    /// The statements that number and write all changes; the transaction's owner sends them with the commit.
     func finish() -> (statements: [PostgresStatement], numbering: Int) {
         isEnded = true
         if plan.isEmpty { return ([], 0) }

@@ -1,13 +1,13 @@
 public import DocumentModel
 import Postgres
 
-/// All documents of an app as they were at one moment.
+/// All documents of an app as they were at one point in time.
 public struct DocumentSnapshot: Sendable {
     let store: DocumentStore
     let app: String
     let transaction: PostgresTransaction
 
-    /// Gives the documents of a collection in the order in which they were inserted, with bounded memory.
+    /// Passes the documents of a collection to `body` in the order in which they were inserted, with bounded memory.
     public func forEach(
         in namespace: ChangeEvent.Namespace, _ body: (Document) throws -> Void
     ) async throws {
@@ -19,12 +19,12 @@ public struct DocumentSnapshot: Sendable {
 }
 
 extension DocumentStore {
-    /// The collections that an app has tables of, in the order of their names.
+    /// The collections of an app that have tables, in the order of their names.
     public func collections(of app: String) async throws -> [ChangeEvent.Namespace] {
         try await tables.all(of: app).map(\.namespace)
     }
 
-    /// Runs `body` with the documents as they are now, whatever is written meanwhile.
+    /// Runs `body` with the documents as they are now, unaffected by concurrent writes.
     public func withSnapshot<R: Sendable>(
         app: String, _ body: @Sendable (DocumentSnapshot) async throws -> R
     ) async throws -> R {

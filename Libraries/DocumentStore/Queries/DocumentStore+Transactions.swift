@@ -2,8 +2,8 @@ import DocumentModel
 public import Postgres
 import SyncEngine
 
-/// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: what it does
-/// commits together with the documents, and what it throws rolls them back. Here a consumer claims its event.
+/// Runs in a transaction of the store, after the documents and partitions are locked and just before the commit: its writes commit
+/// together with the documents, and an error that it throws rolls them back. A consumer claims its event here.
 public typealias CommitHook = @Sendable (PostgresTransaction) async throws -> Void
 
 extension DocumentStore {
@@ -13,15 +13,15 @@ extension DocumentStore {
             store: self, app: app, namespace: .init(database: database, collection: name), session: nil)
     }
 
-    /// How long a transaction may take, as MongoDB has it.
+    /// How long a transaction may take; the same as MongoDB's default.
     public static let transactionLifetime = Duration.seconds(60)
 
     /// Runs `body` in a transaction: its writes commit together when it returns, and none does when it throws.
     ///
-    /// Each read in it sees what is committed then, and what the transaction itself has written. A write locks its document; one
-    /// that others have changed since the transaction read it is a conflict (MongoDB's 112, label `TransientTransactionError`). After
-    /// a conflict, or when a lock was in the way, `body` is run again, up to five times in all. Beyond `lifetime` nothing more is
-    /// done (290), and a transaction that does nothing for so long is ended by Postgres.
+    /// Each read in it sees what is committed at that time, and what the transaction itself has written. A write locks its
+    /// document; if another transaction has changed the document since this one read it, that is a conflict (MongoDB's 112, label
+    /// `TransientTransactionError`). After a conflict, or if a lock couldn't be acquired, `body` is run again, up to five times in
+    /// all. After `lifetime` all further operations fail (290), and Postgres ends a transaction that is idle for this long.
     public func withTransaction<R: Sendable>(
         app: String, lifetime: Duration = DocumentStore.transactionLifetime, beforeCommit: CommitHook? = nil,
         _ body: @Sendable (DocumentSession) async throws -> R

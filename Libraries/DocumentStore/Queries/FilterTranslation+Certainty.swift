@@ -2,9 +2,9 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// A filter as a condition that nothing meets but what matches; what doesn't meet it may match all the same.
+/// A filter as a condition that only matching documents meet; documents that don't meet it may match as well.
 extension FilterTranslation {
-    /// `nil` where nothing can be said.
+    /// Returns `nil` if no such condition can be expressed.
     mutating func certain(_ filter: Filter) -> String? {
         filter.collation == nil ? certain(filter.node) : nil
     }
@@ -37,9 +37,9 @@ extension FilterTranslation {
         }
     }
 
-    /// What can't meet a condition surely meets its negation.
+    /// A document that can't meet a condition certainly meets its negation.
     private mutating func certainNegation(of node: FilterNode) -> String? {
-        // An index would only help to find what is wanted.
+        // An index helps only to find documents that meet a condition, not its negation.
         let all = indexes
         indexes = []
         defer { indexes = all }
@@ -54,7 +54,7 @@ extension FilterTranslation {
         guard step(path) else { return nil }
         if case .allOf(let conditions) = condition { return certain(.and(conditions.map { .field(path, $0) })) }
         let value = expression(path)
-        // Below an array no name leads anywhere, so what has a value has none above it.
+        // `->` with a name finds nothing in an array, so if there is a value, no array is above it.
         switch condition {
         case .equal(.null):
             let above = (1..<path.components.count).map { depth in

@@ -3,14 +3,14 @@ import Postgres
 import QueryLanguage
 import SyncEngine
 
-/// A filter as an SQL condition that every matching document meets. Where it is exact nothing else meets it either; where not,
-/// the filter itself decides about what Postgres returns.
+/// A filter as an SQL condition that every matching document meets. If it is exact, no other document meets it; if not, the filter
+/// itself is applied to the documents that Postgres returns.
 ///
-/// `jsonb` orders Null < String < Number < Boolean < Array < Object, so the arrays, whose elements may match, are a range, and so
-/// are the values that stay Extended JSON (decimals, large integers). All of it can use an expression index on the path.
+/// `jsonb` orders Null < String < Number < Boolean < Array < Object, so the arrays, whose elements may match, form a range, and so
+/// do the values that stay Extended JSON (decimals, large integers). All these conditions can use an expression index on the path.
 ///
-/// What surely matches (`certain`) is another condition: a negation is made of it, and counts and groups need to look only at
-/// what stands between the two.
+/// A second condition (`certain`) is met only by documents that certainly match: negations are built from it, and counts and groups
+/// have to examine only the documents between the two conditions.
 struct FilterTranslation: Sendable {
     /// A condition on the table alias `t`, with its parameters from `$n` on.
     struct Condition: Sendable {
@@ -22,15 +22,15 @@ struct FilterTranslation: Sendable {
     private let partitionKey: String?
     var indexes: [CollectionIndex]
     private let hint: String?
-    /// How many more parts of filters are looked at. A negation and a conjunct with an index look at what is in them twice, so that
-    /// nested ones would take twice as long with each level.
+    /// How many more parts of filters are translated. The contents of a negation, and of a conjunct with an index, are translated
+    /// twice, so each level of nesting would double the time.
     private var stepsLeft = 200_000
-    /// The indexes that conditions were made for.
+    /// The indexes that conditions were built for.
     private(set) var used: [IndexPlan] = []
 
     /// - Parameters:
-    ///   - indexes: Those of the collection.
-    ///   - parameters: Those that the statement has already.
+    ///   - indexes: The indexes of the collection.
+    ///   - parameters: The parameters that the statement has already.
     ///   - hint: The name of the only index to use.
     init(
         partitionKey: String?, indexes: [CollectionIndex] = [], parameters: [PostgresValue] = [], hint: String? = nil
@@ -41,9 +41,9 @@ struct FilterTranslation: Sendable {
         self.hint = hint
     }
 
-    /// The condition of a filter; `true` where nothing of it can be said in SQL.
+    /// The condition of a filter; `true` if SQL can't express any of it.
     mutating func translate(_ filter: Filter) -> Condition {
-        // A collation changes what strings are equal.
+        // A collation changes which strings are equal.
         if filter.collation != nil { return Condition(sql: "true", isExact: false) }
         return translateConjunction(filter.node) ?? Condition(sql: "true", isExact: false)
     }
@@ -60,13 +60,13 @@ struct FilterTranslation: Sendable {
         }
         parameters.removeLast(parameters.count - bound)
         let found = plan.condition { bind($0) }
-        // What the index finds needs no second look, which would mislead the planner about how many there are.
+        // The index's condition isn't repeated, since that would mislead the planner's row estimate.
         let rest = nodes.filter { !plan.covers($0) }
         let plain = rest.isEmpty ? nil : translate(.and(rest))
         return Condition(sql: plain.map { "\(found) and (\($0.sql))" } ?? found, isExact: false)
     }
 
-    /// The condition of the conjuncts that are about other paths than those.
+    /// The condition of the conjuncts on paths other than those.
     mutating func translate(_ filter: Filter, except paths: Set<ExactText>) -> String {
         let nodes = if case .and(let nodes) = filter.node { nodes } else { [filter.node] }
         let rest = nodes.filter { if case .field(let path, _) = $0 { !paths.contains(path.description) } else { true } }
@@ -78,17 +78,17 @@ struct FilterTranslation: Sendable {
         return "$\(parameters.count)"
     }
 
-    /// `nil` where nothing can be said.
+    /// Returns `nil` if SQL can't express the condition.
     mutating func translate(_ node: FilterNode) -> Condition? {
         let bound = parameters.count
         let condition = condition(of: node)
-        // Postgres refuses a statement with parameters that stand nowhere.
+        // Postgres refuses a statement with parameters that it doesn't use.
         if condition == nil { parameters.removeLast(parameters.count - bound) }
         return condition
     }
 
-    /// Whether one more part may be looked at; nothing is said of the rest.
-    /// - Parameter path: which stands in the condition once for each of its beginnings.
+    /// Whether one more part may be translated; the others are left to the filter.
+    /// - Parameter path: The path of the part, whose prefixes each occur in the condition.
     mutating func step(_ path: Path? = nil) -> Bool {
         let parts = path?.components.count ?? 1
         stepsLeft -= parts > 8 ? parts * parts : 1
@@ -122,7 +122,7 @@ struct FilterTranslation: Sendable {
         }
     }
 
-    /// What doesn't surely meet a condition may meet its negation.
+    /// A document that doesn't certainly meet a condition may meet its negation.
     private mutating func negation(of node: FilterNode) -> Condition? {
         let bound = parameters.count
         let used = used.count
@@ -148,7 +148,7 @@ struct FilterTranslation: Sendable {
         if let partitionKey, path.components.count == 1, path.components[0].name == partitionKey,
             case .equal(let wanted) = condition, let text = wanted.keyText, !text.utf8.contains(0)
         {
-            // In an internal partition the field may be an array that has the value.
+            // In an internal partition the field may be an array that contains the value.
             sql = "t.partition = \(bind(.text(text))) or (t.partition >= 'i:' and t.partition < 'i;' and (\(sql)))"
         }
         for depth in 1..<path.components.count {
@@ -158,7 +158,7 @@ struct FilterTranslation: Sendable {
         return Condition(sql: sql, isExact: exact != nil)
     }
 
-    /// What nothing else meets, of a field at the top: values whose plain form is that of no other value, there or in an array.
+    /// The exact condition on a top-level field: for values whose plain form no other value has, at the field or in an array.
     private mutating func exactComparison(_ condition: FieldCondition, of value: String) -> String? {
         switch condition {
         case .exists: return "\(value) is not null"
@@ -178,7 +178,7 @@ struct FilterTranslation: Sendable {
         }
     }
 
-    /// Numbers have other forms too.
+    /// Whether only this value has its plain form; numbers have several forms.
     static func isUnmistakable(_ value: Value) -> Bool {
         switch value {
         case .string, .bool, .objectId, .date, .binary: true
@@ -195,14 +195,14 @@ struct FilterTranslation: Sendable {
         }
     }
 
-    /// What stands at a path. Names stand in the text, quoted, and not as parameters, so that an index on the same expression is
+    /// The value at a path. Names are part of the text, quoted, and not parameters, so that an index on the same expression is
     /// recognised.
     func expression(_ path: Path) -> String {
         path.components.reduce("t.document") { $0 + "->" + Self.literal($1.name) }
     }
 
     static func literal(_ name: String) -> String {
-        // Most names need nothing, and looking for replacements costs more than all the rest of a translation.
+        // Most names need no escapes, and searching for replacements costs more than the rest of a translation.
         if !name.utf8.contains(where: { $0 == UInt8(ascii: "'") || $0 == UInt8(ascii: "\\") }) { return "'\(name)'" }
         return name.utf8.contains(UInt8(ascii: "\\"))
             ? "E'" + name.replacing("\\", with: "\\\\").replacing("'", with: "''") + "'"
@@ -214,10 +214,10 @@ struct FilterTranslation: Sendable {
         let arrayOrWrapper = "\(value) > 'true'::jsonb"
         switch condition {
         case .equal(.null): return "\(value) is null or \(value) = 'null'::jsonb or \(arrayOrWrapper)"
-        // To `jsonb` an empty array is the smallest of all values.
+        // In `jsonb` an empty array is the smallest of all values.
         case .equal(.array): return "jsonb_typeof(\(value)) = 'array'"
         case .equal(.document(let document)):
-            // `jsonb` doesn't tell the order of fields; the filter does.
+            // `jsonb` ignores the order of fields; the filter checks it.
             guard Self.isPlainThroughout(.document(document)) else { return nil }
             return "\(value) = \(bind(.utf8(PlainForm.bytes(of: .document(document)))))::jsonb or \(array)"
         case .equal(let wanted) where wanted.isWrappedNumber:
@@ -304,10 +304,10 @@ struct FilterTranslation: Sendable {
 }
 
 extension Value {
-    /// Those that the plain form has as numbers.
+    /// The integers that are numbers in the plain form.
     static let plainIntegers: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
 
-    /// Whether the plain form of an integer is no number, though a double may equal it.
+    /// Whether an integer's plain form isn't a number, although a double may equal it.
     var isWrappedNumber: Bool {
         if case .int64(let number) = self { return !Self.plainIntegers.contains(number) }
         return false

@@ -2,23 +2,24 @@ public import DocumentModel
 
 /// What a `find` returns of the matching documents, and in which order.
 public struct FindOptions: Sendable {
-    /// `{path: 1}`; `nil` for the natural order: that in which documents were inserted, whatever became of them since.
+    /// `{path: 1}`; `nil` for the natural order, in which documents were inserted, regardless of later updates.
     public var sort: Document?
-    /// Where there is no sort; `{$natural: -1}` as a sort or a hint reverses it.
+    /// The order if there is no sort; `{$natural: -1}` as a sort or a hint reverses it.
     public var natural: NaturalOrder
     /// Whether it matters which document comes first.
     package var isOrdered = true
     public var skip: Int
-    /// `nil` or 0: all.
+    /// The most documents that are returned; `nil` or 0 for all.
     public var limit: Int?
     public var projection: Document?
-    /// How strings compare, as MongoDB's collation document says.
+    /// How strings are compared, as MongoDB's collation document.
     public var collation: Document?
     /// The only index to use, by its name or its keys; `$natural` for none.
     public var hint: Value?
     /// After how many milliseconds the operation fails with MongoDB's code 50; `nil` or 0: the server's own limit.
     public var maxTimeMS: Int?
-    /// What expressions know as `$$name`: MongoDB's `let`. Its values are expressions that know no document.
+    /// The variables that expressions use as `$$name`: MongoDB's `let`. Their values are expressions that can't refer to a
+    /// document.
     public var variables: Document
 
     public init(
@@ -29,7 +30,7 @@ public struct FindOptions: Sendable {
         var sort = sort
         natural = .taken(from: &sort, hint: hint)
         self.sort = sort
-        // Their sum is a number too.
+        // The sum of `skip` and `limit` must not overflow.
         self.skip = min(max(skip, 0), .max / 2)
         self.limit = limit.flatMap { $0 == 0 ? nil : Int(min($0.magnitude, UInt(Int.max / 2))) }
         self.projection = projection
@@ -39,7 +40,7 @@ public struct FindOptions: Sendable {
     }
 }
 
-/// What all options of writes have that look for documents.
+/// The options that all writes with a filter share.
 protocol SelectionOptions: Sendable {
     var sort: Document? { get }
     var collation: Document? { get }
@@ -59,9 +60,9 @@ extension DeleteOptions: SelectionOptions {
 public struct UpdateOptions: Sendable {
     /// Insert a document where none matches.
     public var upsert: Bool
-    /// What `$[name]` stands for.
+    /// The filters that `$[name]` refers to.
     public var arrayFilters: [Document]
-    /// Which of the documents that match is the first; means something to `updateOne` and `replaceOne` only.
+    /// The order that decides which matching document is the first; used only by `updateOne` and `replaceOne`.
     public var sort: Document?
     /// As in ``FindOptions``.
     public var natural: NaturalOrder
@@ -70,7 +71,7 @@ public struct UpdateOptions: Sendable {
     public var variables: Document
     /// As in ``FindOptions``.
     public var hint: Value?
-    /// As in ``FindOptions``; in a `bulkWrite` that of the whole holds.
+    /// As in ``FindOptions``; a `bulkWrite` uses its own limit instead.
     public var maxTimeMS: Int?
 
     public init(
@@ -89,7 +90,7 @@ public struct UpdateOptions: Sendable {
     }
 }
 
-/// How what is deleted is looked for.
+/// How documents to delete are selected.
 public struct DeleteOptions: Sendable {
     public var collation: Document?
     /// As in ``FindOptions``.
@@ -109,14 +110,14 @@ public struct DeleteOptions: Sendable {
     }
 }
 
-/// How a `findOneAnd…` chooses and answers.
+/// How a `findOneAnd…` selects its document, and what it returns.
 public struct FindAndModifyOptions: Sendable {
     public var sort: Document?
     /// As in ``FindOptions``.
     public var natural: NaturalOrder
     public var projection: Document?
     public var upsert: Bool
-    /// Return the document as it is afterwards, not as it was.
+    /// Whether to return the document as it is afterwards, not as it was before.
     public var returnNew: Bool
     public var arrayFilters: [Document]
     public var collation: Document?
@@ -146,10 +147,10 @@ public struct FindAndModifyOptions: Sendable {
     }
 }
 
-/// What an update did.
+/// The result of an update.
 public struct UpdateResult: Sendable {
     public var matchedCount: Int
-    /// Documents that are other than before.
+    /// The number of documents that changed.
     public var modifiedCount: Int
     /// The `_id` of the document that an upsert inserted.
     public var upsertedId: Value?
@@ -171,15 +172,15 @@ public enum WriteModel: Sendable {
     case deleteMany(filter: Document, options: DeleteOptions = DeleteOptions())
 }
 
-/// What a `bulkWrite` did.
+/// The result of a `bulkWrite`.
 public struct BulkWriteResult: Sendable {
     public var insertedCount = 0
     public var matchedCount = 0
     public var modifiedCount = 0
     public var deletedCount = 0
-    /// By the write's place.
+    /// By the write's place in the call.
     public var insertedIds: [Int: Value] = [:]
-    /// By the write's place.
+    /// By the write's place in the call.
     public var upsertedIds: [Int: Value] = [:]
 
     public init() {}
@@ -187,9 +188,9 @@ public struct BulkWriteResult: Sendable {
 
 /// Writes of an `insertMany` or `bulkWrite` that failed; the others are done.
 public struct BulkWriteError: Error, Sendable, CustomStringConvertible {
-    /// What was done.
+    /// The result of the writes that succeeded.
     public var result: BulkWriteResult
-    /// By the write's place; one, where the writes were ordered.
+    /// The errors by the write's place; only one if the writes were ordered.
     public var failures: [Int: DocumentStoreError]
 
     public var description: String {

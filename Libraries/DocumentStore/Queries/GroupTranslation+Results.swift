@@ -3,14 +3,14 @@ import Postgres
 import QueryLanguage
 
 extension GroupTranslation {
-    /// The groups of the statement's rows; `nil` where the engine has to look at the documents.
+    /// The groups of the statement's rows; `nil` if the query engine has to evaluate the documents.
     func documents(of rows: PostgresRows) throws -> [Document]? {
         let first = Self.columns.first + keys.count * Self.columns.key
         var places: [Value: Int] = [:]
         var groups: [Group] = []
         for row in rows {
             let count = try row.decode(0, as: Int64.self)
-            // Without keys there is a row of no documents too.
+            // Without keys, Postgres returns a row even if there are no documents.
             if count == 0 { continue }
             guard try row.decode(1, as: Bool?.self) != true, let id = try id(of: row) else { return nil }
             let place = places[id] ?? groups.count
@@ -49,7 +49,7 @@ extension GroupTranslation {
             if let text = try row.decode(column + 1, as: String?.self) {
                 guard let total = Int64(text) else { return false }
                 let isLong = try row.decode(column + 2, as: Bool?.self) == true
-                // A sum that has no place in 32 bits is of 64, whatever it was made of.
+                // A sum that doesn't fit into 32 bits has 64, whatever its summands were.
                 sum.add(isLong ? .int64(total) : .integer(total))
             }
             for (place, unit) in [1, 0x1p-62, 0x1p-124].enumerated() {
@@ -93,7 +93,7 @@ extension GroupTranslation {
         var parts = Document()
         for (place, key) in keys.enumerated() {
             guard let text = try row.decode(Self.columns.first + place * Self.columns.key, as: String?.self) else {
-                // What is missing is grouped with null, and is no field of a document.
+                // A missing value is grouped with null; in a document as key it is left out.
                 if key.name == nil { return .null }
                 continue
             }
@@ -105,9 +105,9 @@ extension GroupTranslation {
         return keys.isEmpty ? .null : .document(parts)
     }
 
-    /// The value that has this plain form; `nil` where it isn't the only one.
+    /// The value that has this plain form; `nil` if several values have it.
     private static func value(_ text: String, isLong: Bool) -> Value? {
-        // What can't be read, the engine reads from the body.
+        // If the text can't be parsed, the query engine reads the value from the body.
         guard let value = try? ExtendedJSON.parse(text) else { return nil }
         switch value {
         case .string, .bool, .null, .objectId, .date: return value

@@ -2,30 +2,30 @@ import DocumentModel
 import Postgres
 
 extension GroupTranslation {
-    /// What the grouping needs; sorting by expressions that Postgres has no statistics of is what it would choose.
+    /// The settings for the grouping. Without them Postgres would choose to sort, since it has no statistics of the expressions.
     static let settings: PostgresStatement = """
         select set_config('enable_sort', 'off', true), set_config('work_mem', '64MB', true), set_config('jit', 'off', true)
         """
 
-    /// The columns of a row before those of the keys, those of a key, and those of a number.
+    /// The number of a row's columns: before the keys, for each key, and for each number.
     static let columns = (first: 2, key: 2, number: 6)
 
-    /// A statement that several processes can share: all its aggregates are made of parts.
+    /// A statement that Postgres can run in parallel: all its aggregates can be combined from partial results.
     ///
-    /// Of doubles what is before the point and what is behind it are added as integers, the latter in units of 2⁻⁶² and 2⁻¹²⁴: no digit is
-    /// lost. Those too large or too small for that are left to the engine.
-    /// - Parameter doubt: of what meets the condition, that which may not match.
+    /// The integral and the fractional parts of doubles are added as integers, the latter in units of 2⁻⁶² and 2⁻¹²⁴, so no digit
+    /// is lost. Doubles that are too large or too small for that are left to the query engine.
+    /// - Parameter doubt: The documents that meet the condition but may not match.
     func sql(_ table: String, where condition: String, doubt: String?, limit: Int) -> String {
         var found = ["t.body as b"]
         var decimals: [String] = []
         var doubles: [String] = []
         var outer: [String] = []
-        // What the engine would look at in another way than this statement.
+        // The conditions under which the query engine might give another result than this statement.
         var hard = doubt.map { [$0] } ?? []
         var harder: [String] = []
         for (place, key) in keys.enumerated() {
             found.append("(\(Self.expression(key.path)))::text collate \"C\" as g\(place)")
-            // Of all forms only numbers begin with a sign or a digit.
+            // Only the forms of numbers begin with a sign or a digit.
             let isNumber = "g\(place) >= '-' and g\(place) < ':'"
             outer += ["g\(place)", Self.any("\(isNumber) and \(Self.isLong(key.path))")]
             hard += Self.arraysAbove(key.path)
@@ -52,8 +52,9 @@ extension GroupTranslation {
             found.append("(\(Set(hard).sorted().joined(separator: " or "))) as h")
             harder.append("h")
         }
-        // The fences keep Postgres from working an expression out again wherever its name stands; one that isn't a constant as it is
-        // written (`offset 0` would be converted) keeps it from sharing the work.
+        // The optimization fences keep Postgres from evaluating an expression again wherever its name occurs. The offset must
+        // already be a constant of the right type: `offset 0` would be converted, and then Postgres wouldn't run the statement in
+        // parallel.
         let fence = "offset bigint '0'"
         let source = [decimals, doubles].filter { !$0.isEmpty }.reduce(
             "(select \(found.joined(separator: ", ")) from \(table) t where \(condition) \(fence))"
@@ -66,7 +67,7 @@ extension GroupTranslation {
             """
     }
 
-    /// The columns of a number, which is `n` and, unless it is an integer, `d`.
+    /// The columns of a number: its value is in `n` and, unless it is an integer, also in `d`.
     private static func sums(
         _ number: (path: [String], isSummed: Bool, isAveraged: Bool), _ place: Int
     ) -> [String] {
@@ -82,7 +83,8 @@ extension GroupTranslation {
         ]
     }
 
-    /// Whether a condition holds for a row of the group. Rows for which it doesn't, nearly all, stay out of the aggregate.
+    /// Whether a condition holds for any row of the group. The rows for which it doesn't, nearly all, are filtered out before the
+    /// aggregate.
     private static func any(_ condition: String) -> String {
         "coalesce(bool_or(true) filter (where \(condition)), false)"
     }
@@ -100,17 +102,17 @@ extension GroupTranslation {
         path.reduce("t.document") { $0 + "->" + FilterTranslation.literal($1) }
     }
 
-    /// In an array a path leads to several values.
+    /// The conditions that an array is above the path's end, through which the path leads to several values.
     private static func arraysAbove(_ path: [String]) -> [String] {
         path.indices.dropFirst().map { "jsonb_typeof(\(expression(path.prefix($0)))) = 'array'" }
     }
 
-    /// Whether the integer at the path has 64 bits. The text is looked for first: reading a body takes longer than all the rest.
+    /// Whether the integer at the path has 64 bits. The text is searched for first: parsing a body takes longer than all the rest.
     private static func isLong(_ path: [String]) -> String {
         var name: [UInt8] = []
         ExtendedJSON.append(string: path[path.count - 1], to: &name)
         let text = FilterTranslation.literal(String(decoding: name, as: UTF8.self) + ":{\"$numberLong\":")
-        // `json` finds no field of a text with U+0000 in a string; another character there changes nothing of the rest.
+        // `json` can't extract a field of a text with U+0000 in a string; replacing that character doesn't affect the result.
         let body =
             "(case when strpos(b::text, '\\u0000') > 0 then replace(b::text, '\\u0000', '\\u0001')::json else b end)"
         let value = path.reduce(body) { $0 + "->" + FilterTranslation.literal($1) }

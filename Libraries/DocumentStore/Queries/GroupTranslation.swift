@@ -1,11 +1,11 @@
 import DocumentModel
 import QueryLanguage
 
-/// A `$group` that Postgres can do with exactly the engine's result: by paths, with sums, averages and counts.
+/// A `$group` that Postgres can evaluate with exactly the query engine's result: by paths, with sums, averages and counts.
 ///
-/// The form `document` tells doubles from integers by the digits behind the point, which `jsonb` keeps; whether an integer is one of
-/// 32 or 64 bits only the body does, in which the field is looked for as text first. Sums are exact, as the engine's (`NumericSum`), and so
-/// depend on no order: several processes of Postgres make them.
+/// In the form `document`, doubles differ from integers by the digits after the decimal point, which `jsonb` keeps. Whether an
+/// integer has 32 or 64 bits can be seen only in the body, in which the field is first searched for as text. Sums are exact, as the
+/// query engine's are (`NumericSum`), and so don't depend on the order: several processes of Postgres can compute them.
 struct GroupTranslation: Sendable {
     enum Output: Sendable {
         /// A number for each document.
@@ -14,13 +14,13 @@ struct GroupTranslation: Sendable {
         case average(place: Int)
     }
 
-    /// By what documents are grouped, with the field's name where `_id` is a document.
+    /// The paths that documents are grouped by, with the field's name if `_id` is a document.
     let keys: [(name: String?, path: [String])]
     let outputs: [(name: String, output: Output)]
-    /// What is added up, and whether as a sum or for a mean.
+    /// The paths whose numbers are added up, and whether for a sum or for an average.
     private(set) var numbers: [(path: [String], isSummed: Bool, isAveraged: Bool)] = []
 
-    /// `nil` for a `$group` that is none of these.
+    /// Returns `nil` for a `$group` that Postgres can't evaluate.
     init?(_ group: Document) {
         var outputs: [(String, Output)] = []
         var numbers: [(path: [String], isSummed: Bool, isAveraged: Bool)] = []
@@ -72,7 +72,7 @@ struct GroupTranslation: Sendable {
         }
     }
 
-    /// The components of `$a.b`; `nil` for what is no path of the document.
+    /// The components of `$a.b`; `nil` for a text that isn't a path in the document.
     private static func path(_ text: String) -> [String]? {
         guard text.hasPrefix("$"), !text.hasPrefix("$$"), !text.utf8.contains(0) else { return nil }
         let parts = text.dropFirst().splitAtBytes(".")

@@ -3,15 +3,15 @@ public import QueryLanguage
 
 /// The stages that a pipeline begins with and a `find` can do as well: `$match`, then `$sort`, then `$skip` and `$limit`.
 public struct LeadingStages: Sendable {
-    /// What the `$match`es ask for together.
+    /// The conjunction of the `$match` stages.
     public private(set) var filter: Document = [:]
     private var sort: Document?
     private var skip = 0
     private var limit: Int?
-    /// How many stages they are.
+    /// The number of these stages.
     public private(set) var count = 0
 
-    /// Takes what there is of them.
+    /// Takes the leading stages of a pipeline, which may be none.
     public init(of pipeline: Pipeline) {
         for stage in pipeline.stages {
             guard take(stage) else { return }
@@ -36,7 +36,7 @@ public struct LeadingStages: Sendable {
         return true
     }
 
-    /// How the find is made.
+    /// The options of the find.
     public func options(_ options: AggregateOptions) -> FindOptions {
         FindOptions(
             sort: sort, skip: skip, limit: limit, collation: options.collation, hint: options.hint,

@@ -1,11 +1,11 @@
 import DocumentModel
 import QueryLanguage
 
-/// The order of documents that no sort orders: that in which they were inserted, or its reverse.
+/// The order of documents without a sort: the order in which they were inserted, or its reverse.
 public enum NaturalOrder: Sendable {
     case forward, backward
 
-    /// What `{$natural: 1}` or `{$natural: -1}` says; `nil` for another document.
+    /// The order of `{$natural: 1}` or `{$natural: -1}`; `nil` for another document.
     init?(_ document: Document?) {
         guard let document, document.count == 1, let direction = document["$natural"] else { return nil }
         switch direction.doubleValue {
@@ -15,10 +15,10 @@ public enum NaturalOrder: Sendable {
         }
     }
 
-    /// What stands behind the name of a column that SQL orders by.
+    /// The suffix of a column's name in SQL's `order by`.
     var direction: String { self == .forward ? "" : " desc" }
 
-    /// The order that a sort and a hint ask for; a sort that asks for nothing else is taken away.
+    /// The natural order that a sort or a hint asks for; a sort that is only that is set to `nil`.
     static func taken(from sort: inout Document?, hint: Value?) -> NaturalOrder {
         guard let order = NaturalOrder(sort) else { return NaturalOrder(hint?.documentValue) ?? .forward }
         sort = nil

@@ -2,32 +2,33 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// A read whose documents come in the order in which they were inserted, or in its reverse; a range of `_id`s comes in the order of
-/// `_id`, as from MongoDB's index.
+/// A read that returns documents in the order in which they were inserted, or in its reverse; a range of `_id`s is returned in the
+/// order of `_id`, as from MongoDB's index.
 ///
-/// The index of the natural order finds the first documents of a collection at once. Those of a condition that another index serves
-/// are sorted instead: left to the choice, Postgres would look through the whole collection wherever it takes matches to be many.
+/// The index of the natural order finds the first documents of a collection at once. The documents of a condition that another
+/// index serves are sorted instead: if it could choose, Postgres would scan the whole collection whenever it estimates that many
+/// documents match.
 struct NaturalRead: Sendable {
-    /// How many documents a condition has to find for the natural order to be the better way to the first of them.
+    /// How many documents a condition has to find so that reading in natural order finds the first of them faster.
     private static let many = 1000
-    /// So many of the first documents are worth the choice.
+    /// The largest limit for which that choice is made.
     private static let few = 256
 
-    /// What finds the documents of a condition.
+    /// The index that finds the documents of a condition.
     private enum Reach {
-        /// The primary key, of one document.
+        /// The primary key, for one document.
         case one
         /// The primary key, in its order.
         case ids
         case index
-        /// The index of the partitions, of whose sizes Postgres knows.
+        /// The index of the partitions, of whose sizes Postgres has statistics.
         case partition
         case nothing
     }
 
     private let table: String
     private let condition: String
-    /// The condition without those of indexes, and its parameters behind those of the other one; `nil` where there is none.
+    /// The condition without index conditions, and its parameters, which follow those of `condition`; `nil` if there is none.
     private let plain: (sql: String, parameters: [PostgresValue])?
     private let parameters: [PostgresValue]
     private let order: NaturalOrder
@@ -73,19 +74,19 @@ struct NaturalRead: Sendable {
         return reach
     }
 
-    /// To be sent before the cursor of a statement without a limit, which reads to its end; `nil` where it changes nothing.
+    /// The settings for a cursor over a statement without a limit, which is read to its end; `nil` if they aren't needed.
     var settings: PostgresStatement? {
         reach == .partition ? "select set_config('cursor_tuple_fraction', '1', true)" : nil
     }
 
-    /// A place that all documents are behind.
+    /// A place before all documents.
     var start: Int64 { order == .forward ? .min : .max }
 
     /// The statement.
     ///
     /// - Parameters:
-    ///   - columns: Of the table `t`. Behind them a row has its place in the natural order.
-    ///   - after: Only documents behind this place, in natural order.
+    ///   - columns: Columns of the table `t`. A row's place in the natural order follows them.
+    ///   - after: Only documents after this place in natural order are read.
     func statement(
         _ columns: String, limit: Int? = nil, offset: Int = 0, after: Int64? = nil
     ) -> PostgresStatement {
@@ -105,7 +106,7 @@ struct NaturalRead: Sendable {
             parameters = plain.parameters
             addPlace()
             condition += behind
-            // Only one of the two parts is carried out behind the first.
+            // Only one of the last two parts is executed, depending on the first.
             return PostgresStatement(
                 """
                 with found as materialized (\(source) \(condition) limit \(Self.many)),

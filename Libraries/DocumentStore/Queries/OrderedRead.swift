@@ -2,17 +2,18 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// A `find` whose sort an index has.
+/// A `find` whose sort order an index has.
 struct OrderedRead {
     let sort: Sort
-    /// The documents that come in order, one statement's before the next one's; they may still not match.
+    /// The statements whose documents are returned in order, one statement's before the next one's; the filter still has to be
+    /// applied.
     let regular: [PostgresStatement]
-    /// The others, in no order.
+    /// The statement for the other documents, unordered.
     let irregular: PostgresStatement?
-    /// The names of the indexes.
+    /// The names of the indexes that are used.
     let indexes: [String]
 
-    /// `nil` where no index has the order.
+    /// Returns `nil` if no index has the order.
     init?(_ sort: Sort, filter: Filter, table: CollectionTable, partitionKey: String?, hint: String?) {
         self.sort = sort
         let source = "select t.body from \(table.name) t where"
@@ -59,7 +60,7 @@ extension DocumentCollection {
             var pending = others.result
             var place = 0
             var bytes = 0
-            /// Gives a document; returns whether more are wanted.
+            /// Passes a document on; returns whether to continue.
             func give(_ document: Document, _ size: Int) async throws -> Bool {
                 place += 1
                 try limit.check()

@@ -2,11 +2,11 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// What becomes of the rows that Postgres returns.
+/// Turns the rows that Postgres returns into results.
 struct ReadOutput {
     let filter: Filter
     private let projection: Projection?
-    /// Fields of the result that have something other than fields in them.
+    /// The fields of the result that get metadata (`$meta`).
     private let metadata: [(field: String, of: DocumentMetadata)]
     private let hasScore: Bool
     /// The moment of `$$NOW`.
@@ -16,7 +16,7 @@ struct ReadOutput {
 
     /// - Parameters:
     ///   - hasScore: Whether the rows' second column is the score of a `$text`.
-    ///   - collection: Whose reads are noted, where it is in a session.
+    ///   - collection: The collection whose reads are recorded if it is in a session.
     init(
         filter: Filter, options: FindOptions, now: Int64, hasScore: Bool = false,
         in collection: DocumentCollection? = nil
@@ -45,7 +45,7 @@ struct ReadOutput {
         }
     }
 
-    /// The row's document if it matches.
+    /// The row's document; `nil` if it doesn't match.
     func document(of row: PostgresRow) throws -> Document? {
         var document = try row.document(0)
         do {

@@ -3,10 +3,10 @@ import EventLoop
 import Postgres
 import SyncEngine
 
-/// What the reads of a transaction have seen, so that a write of something that others have changed since is a conflict: reads
-/// themselves see what is committed at each statement.
+/// The documents that a transaction has read, so that writing a document that was changed since is a conflict: the reads themselves
+/// see what is committed at each statement.
 final class ReadTrace: Sendable {
-    /// Beyond so many documents the later ones aren't noted.
+    /// The most documents that are recorded; later ones aren't.
     private static let capacity = 10_000
 
     private let digests = Locked<[WritePlan.Key: Int]>([:])
@@ -19,7 +19,7 @@ final class ReadTrace: Sendable {
         }
     }
 
-    /// Whether a document was read, and was another then.
+    /// Whether a document was read with a different body.
     func isOutdated(_ key: WritePlan.Key, by body: [UInt8]) -> Bool {
         digests.withLock { digests in
             guard let digest = digests[key] else { return false }

@@ -2,24 +2,24 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// Until when an operation may take (`maxTimeMS`). Postgres ends a statement that runs longer; what is done here looks at it between
-/// documents, and within long work on one of them.
+/// How long an operation may take (`maxTimeMS`). Postgres ends a statement that runs longer; the evaluation here checks the limit
+/// between documents, and within long work on one of them.
 package struct TimeLimit: Sendable {
     private let deadline: ContinuousClock.Instant?
 
-    /// - Parameter milliseconds: `nil` or 0: no limit but the server's own.
+    /// - Parameter milliseconds: `nil` or 0 for no limit except the server's own.
     package init(_ milliseconds: Int?) {
         deadline = milliseconds.flatMap { $0 > 0 ? .now + .milliseconds($0) : nil }
     }
 
-    /// - Throws: `DocumentStoreError` (`timeLimit`, MongoDB's 50) when it is over.
+    /// - Throws: `DocumentStoreError` (`timeLimit`, MongoDB's 50) when the limit is exceeded.
     func check() throws(DocumentStoreError) {
         if let deadline, ContinuousClock.now >= deadline {
             throw DocumentStoreError(.timeLimit, "operation exceeded time limit", mongoCode: 50)
         }
     }
 
-    /// Runs work that evaluates filters, expressions or pipelines; what takes too long there ends with MongoDB's 50.
+    /// Runs work that evaluates filters, expressions or pipelines; if they exceed the limit, they end with MongoDB's 50.
     package func run<R>(_ body: () async throws -> R) async throws -> R {
         guard let deadline else { return try await body() }
         let outer = Interruption.current
@@ -30,10 +30,10 @@ package struct TimeLimit: Sendable {
         return try await Interruption.$current.withValue(interruption, operation: body)
     }
 
-    /// Whether there is none.
+    /// Whether there is no limit.
     var isNone: Bool { deadline == nil }
 
-    /// What is left, for an operation within this one; `nil` without a limit.
+    /// The remaining time, for an operation within this one; `nil` without a limit.
     var milliseconds: Int? { deadline.map { Int(($0 - ContinuousClock.now).limitMilliseconds) } }
 
     /// Ends the transaction's later statements at the limit; `nil` without one.
@@ -43,6 +43,6 @@ package struct TimeLimit: Sendable {
         }
     }
 
-    /// Gives a session's transaction its own limit back.
+    /// Restores the session's own limit in its transaction.
     static let end: PostgresStatement = "set local statement_timeout to default"
 }

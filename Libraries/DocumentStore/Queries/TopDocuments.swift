@@ -1,15 +1,15 @@
 import DocumentModel
 import QueryLanguage
 
-/// The first documents of an order, with no more kept than twice those that are wanted.
+/// The first documents of an order; keeps at most twice as many as are requested.
 struct TopDocuments {
-    /// By what documents are ordered.
+    /// How documents are ordered.
     enum Order {
         case sort(Sort)
         /// By the distance that the filter's `$near` measures.
         case distance(Filter)
 
-        /// `nil` where the order doesn't matter.
+        /// Returns `nil` if the documents needn't be sorted.
         init?(options: FindOptions, filter: Filter) throws {
             do {
                 if let sort = options.sort, !sort.fields.isEmpty {
@@ -46,7 +46,7 @@ struct TopDocuments {
         wanted = limit.map { $0 > .max - skip ? .max : $0 + skip } ?? .max
     }
 
-    /// - Parameter size: Bytes of the document.
+    /// - Parameter size: The document's size in bytes.
     mutating func add(_ document: Document, size: Int) throws(DocumentStoreError) {
         documents.append(document)
         bytes += size

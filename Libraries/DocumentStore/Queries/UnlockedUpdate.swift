@@ -3,18 +3,18 @@ import Postgres
 import QueryLanguage
 import SyncEngine
 
-/// The update of one document by two statements, each a transaction for itself: one reads it, the other locks it if it is still
-/// what was read, numbers the change and writes. A transaction that locks first takes twice the time, most of it for statements
-/// that do nothing else; it remains for what is contended.
+/// The update of one document by two statements, each its own transaction: one reads the document, the other locks it if it is
+/// unchanged, numbers the change and writes. A transaction that locks first takes twice the time, mostly for additional statements;
+/// it is used for contended documents.
 struct UnlockedUpdate {
     let store: DocumentStore
     let storage: AppStorage
     let target: DocumentSession.Target
 
-    /// - Returns: what became of the first document that matches, `before` being `nil` when none does; `nil` when somebody else
-    ///   was at it too, or a single statement can't write it.
+    /// - Returns: the first document that matches before and after the update, `before` being `nil` when none matches; `nil` if
+    ///   another writer changed it meanwhile, or a single statement can't write it.
     func run(_ update: Update, operation: ChangeEvent.OperationType) async throws -> DocumentSession.Updated? {
-        // Of other conditions many candidates may have to be looked at.
+        // With an inexact condition, many candidates may have to be examined.
         guard target.condition.isExact else { return nil }
         let first = target.natural.statement(DocumentRow.columns, limit: 1)
         let found = DocumentSession.Updated(before: nil, after: nil, isModified: false)
@@ -45,7 +45,7 @@ struct UnlockedUpdate {
         }
     }
 
-    /// `nil` where the document moves to another partition.
+    /// Returns `nil` if the document moves to another partition.
     private func statement(for document: WorkingDocument?, over revision: Revision) -> PostgresStatement? {
         guard let document, let current = document.current, document.changes.count == 1,
             let change = document.changes.first, change.moved == nil

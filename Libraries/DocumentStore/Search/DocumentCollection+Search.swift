@@ -5,7 +5,7 @@ import QueryLanguage
 extension DocumentCollection {
     /// Runs a pipeline that begins with `$search`, `$searchMeta` or a `$match` with `$text`.
     ///
-    /// - Returns: `false` for any other, of which nothing is run.
+    /// - Returns: `false` for any other pipeline, which isn't run.
     func search(
         _ stages: [Document], options given: AggregateOptions, within limit: TimeLimit,
         _ body: (Document) async throws -> Bool
@@ -63,7 +63,7 @@ extension DocumentCollection {
         let table = try await table()
         try await ensure(search.extensions)
         var variables = constants
-        // Counting is another look at all that is found: only for those who ask.
+        // Counting reads all matches again, so it is done only if the pipeline uses the count.
         if let table, rest.contains(where: { Self.mentions("$$SEARCH_META", .document($0)) }) {
             variables["SEARCH_META"] = .document(try await meta(search, on: table, within: limit))
         }
@@ -93,7 +93,7 @@ extension DocumentCollection {
         }
     }
 
-    /// `{count: …, facet: …}`.
+    /// The metadata of a search: `{count: …, facet: …}`.
     private func meta(
         _ search: SearchSpecification, on table: CollectionTable, within limit: TimeLimit
     ) async throws -> Document {
@@ -113,7 +113,7 @@ extension DocumentCollection {
         return meta
     }
 
-    /// Makes extensions of Postgres that a search needs.
+    /// Creates the extensions of Postgres that a search needs.
     private func ensure(_ extensions: Set<String>) async throws {
         for name in extensions.sorted() {
             let present = try await query(
@@ -124,7 +124,7 @@ extension DocumentCollection {
             } catch let error as PostgresError where !error.isUniqueViolation {
                 throw DocumentStoreError(
                     .notSupported,
-                    "$search: fuzzy needs Postgres' extension \(name), which can't be made here: an administrator has to "
+                    "$search: fuzzy needs Postgres' extension \(name), which can't be created here: an administrator has to "
                         + "(create extension \(name))", mongoCode: 115, underlying: error)
             }
         }

@@ -1,13 +1,13 @@
 import DocumentModel
 
-/// What is known of a found document beside its fields (`$meta`): carried through a pipeline in fields whose names no query can
-/// write, and taken off at the end.
+/// Metadata of a found document (`$meta`). It is carried through a pipeline in fields whose names no query can contain, and removed
+/// at the end.
 enum DocumentMetadata: String, CaseIterable {
     case textScore
     case searchScore
     case searchHighlights
 
-    /// The field's name.
+    /// The name of the field that carries it.
     var field: String { "\u{1}\(rawValue)" }
 
     /// The metadata that `{$meta: name}` asks for; `nil` for any other value.
@@ -25,7 +25,7 @@ enum DocumentMetadata: String, CaseIterable {
         for index in stage.fields.indices {
             switch (stage.fields[index].key, stage.fields[index].value) {
             case ("$sort", .document(let order)):
-                // The highest score first, under whatever name.
+                // A sort by `$meta` puts the highest score first, whatever the field is called.
                 var rewritten = Document()
                 for field in order.fields {
                     if let metadata = asked(field.value) {
@@ -37,7 +37,7 @@ enum DocumentMetadata: String, CaseIterable {
                 stage.fields[index].value = .document(rewritten)
             case ("$project", .document(let projection)):
                 var rewritten = replaced(.document(projection)).documentValue ?? projection
-                // An inclusion keeps what later stages may ask for.
+                // An inclusion also keeps the metadata that later stages may ask for.
                 if isInclusion(projection) { for metadata in allCases { rewritten[metadata.field] = 1 } }
                 stage.fields[index].value = .document(rewritten)
             case ("$facet", .document(let facets)):
@@ -75,7 +75,7 @@ enum DocumentMetadata: String, CaseIterable {
         }
     }
 
-    /// The document without what it carried.
+    /// The document without the fields that carry metadata.
     static func stripped(_ document: Document) -> Document {
         var document = document
         document.fields.removeAll { $0.key.utf8.first == 1 }

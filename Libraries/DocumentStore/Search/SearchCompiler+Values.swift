@@ -3,7 +3,7 @@ import Postgres
 import QueryLanguage
 
 extension SearchCompiler {
-    /// `exists`, `equals`, `in`, `range`: they meet or they don't.
+    /// `exists`, `equals`, `in`, `range`: they either match or don't, with a constant score.
     mutating func values(_ name: String, _ options: Document) throws(DocumentStoreError) -> Part {
         guard let path = options["path"]?.stringValue else { throw SearchError.wrong("\"\(name).path\" is required") }
         var condition = Document()
@@ -27,7 +27,7 @@ extension SearchCompiler {
         }
     }
 
-    /// Numbers or dates, the nearer the better: `pivot / (pivot + distance)`.
+    /// `near`: the nearer a number or date is to the origin, the higher its score: `pivot / (pivot + distance)`.
     mutating func near(_ options: Document) throws(DocumentStoreError) -> Part {
         guard let path = options["path"]?.stringValue, let pivot = options["pivot"]?.doubleValue, pivot > 0,
             pivot.isFinite, let origin = options["origin"]
@@ -76,13 +76,13 @@ extension SearchCompiler {
         if least > 0 {
             let met = should.map { "(coalesce((\($0.condition)), false))::int" }.joined(separator: " + ")
             conditions.append("\(met) >= \(least)")
-            // What no clause can be without, so that an index may find it.
+            // At least one `should` clause has to match; the condition says so, so that an index may be used.
             conditions.append("(" + should.map { "(\($0.condition))" }.joined(separator: " or ") + ")")
         }
         let scores =
             must.map { "coalesce((\($0.score))::float8, 0)" }
             + should.map { "case when \($0.condition) then (\($0.score))::float8 else 0 end" }
-        // All parameters stand in the conditions too, so that a count without scores has them.
+        // The conditions contain all parameters, so that a count without scores has them too.
         if least == 0, !should.isEmpty {
             conditions.append("((" + should.map { "(\($0.condition))" }.joined(separator: " or ") + ") or true)")
         }

@@ -2,15 +2,15 @@ import DocumentModel
 import Postgres
 import QueryLanguage
 
-/// Makes SQL of the operators of `$search`, on Postgres' full-text search and its extensions for similar words.
+/// Translates the operators of `$search` into SQL, with Postgres' full-text search and its extensions for similar words.
 struct SearchCompiler {
-    /// What an operator is in SQL: which documents meet it, and how well.
+    /// An operator in SQL: the condition of the documents that match, and their score.
     struct Part {
         var condition: String
         var score: String
     }
 
-    /// A word that was looked for, for the highlights.
+    /// A word that was searched for, which the highlights mark.
     struct Term: Hashable {
         @ExactText var word: String
         var isPrefix = false
@@ -136,7 +136,7 @@ struct SearchCompiler {
             condition: "\(path.vector) @@ \(query)", score: "ts_rank('{1,1,1,1}', \(path.vector), \(query), 1) * 10")
     }
 
-    /// Words that are a few edits away count less.
+    /// `fuzzy`: words that are a few edits away have a lower score.
     private mutating func similar(
         _ words: [String], at path: SearchPath, _ fuzzy: Document, matchesAll: Bool
     ) throws(DocumentStoreError) -> Part {
@@ -170,7 +170,7 @@ struct SearchCompiler {
             for word in words { terms.insert(Term(word: word)) }
             let parts = words.map { "plainto_tsquery('pg_catalog.simple', partita.folded(\(bind(.text($0)))))" }
             guard let first = parts.first else { continue }
-            // One more place between two words for each step of the slop.
+            // Each step of the slop allows one more word between two words.
             queries.append(
                 parts.dropFirst().reduce(first) { phrase, next in
                     "(" + (1...slop + 1).map { "tsquery_phrase(\(phrase), \(next), \($0))" }.joined(separator: " || ")
@@ -199,7 +199,7 @@ struct SearchCompiler {
                 parts.append(Part(condition: "\(likeness) >= 0.4", score: "\(likeness)::float8"))
             } else {
                 for word in words { terms.insert(Term(word: word, isPrefix: true)) }
-                // Letters and digits only: none of them means anything in a tsquery.
+                // The words have only letters and digits, none of which has a special meaning in a tsquery.
                 let text = words.map { $0 + ":*" }.joined(separator: isSequential ? " <-> " : " & ")
                 let wanted = "to_tsquery('pg_catalog.simple', partita.folded(\(bind(.text(text)))))"
                 parts.append(

@@ -2,9 +2,9 @@ import DocumentModel
 import Foundation
 import QueryLanguage
 
-/// `highlight`: the passages of a found document in which what was looked for occurs.
+/// `highlight`: the passages of a found document in which the words of the search occur.
 struct SearchHighlights: Sendable {
-    /// Passages of one text.
+    /// The most passages of one text.
     private let most: Int
     /// `nil` for all texts.
     private let paths: [Path]?
@@ -20,7 +20,7 @@ struct SearchHighlights: Sendable {
         }
     }
 
-    /// `[{path, texts: [{value, type}], score}]`.
+    /// The highlights of a document: `[{path, texts: [{value, type}], score}]`.
     func value(of document: Document) -> Value {
         var texts: [(path: String, text: String)] = []
         for (path, text) in Self.texts(.document(document), at: "")
@@ -40,7 +40,7 @@ struct SearchHighlights: Sendable {
         }
     }
 
-    /// Sentences that have a hit.
+    /// The sentences of a text that have a match.
     private func passages(of text: String, at path: String) -> [Value] {
         var passages: [Value] = []
         var start = text.startIndex
@@ -92,7 +92,7 @@ struct SearchHighlights: Sendable {
         word.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: nil)
     }
 
-    /// How many letters differ; words of a text are short.
+    /// The edit distance of two words, of which at most 100 letters are compared.
     private static func distance(_ a: String, _ b: String) -> Int {
         let a = Array(a.prefix(100)), b = Array(b.prefix(100))
         var row = Array(0...b.count)

@@ -3,10 +3,10 @@ import QueryLanguage
 
 /// Where a search looks: some paths, or all texts of a document.
 struct SearchPath: Sendable {
-    /// `nil` for all.
+    /// `nil` for all texts.
     let paths: [String]?
 
-    /// A path, a list of them, or `{wildcard: "*"}`; `{value: path}` is the path.
+    /// Reads a path, a list of paths, or `{wildcard: "*"}`; `{value: path}` is the same as the path.
     init(_ value: Value?, of name: String) throws(DocumentStoreError) {
         guard let value else { throw SearchError.wrong("\"\(name).path\" is required") }
         var paths: [String] = []
@@ -35,19 +35,19 @@ struct SearchPath: Sendable {
         self.paths = paths
     }
 
-    /// As an SQL array of `jsonpath`.
+    /// The paths as an SQL array of `jsonpath`.
     var sql: String {
         let all = paths.map { $0.map { "$" + IndexPredicate.steps(Path($0)) + "[*]" } } ?? ["$.**"]
         return "array[" + all.map { FilterTranslation.literal($0) }.joined(separator: ", ") + "]::jsonpath[]"
     }
 
-    /// The words at the path.
+    /// The SQL of the words at the paths.
     var vector: String { "partita.search_vector(document, \(sql))" }
-    /// The texts at the path, as a set.
+    /// The SQL of the texts at the paths, as a set.
     var texts: String { "partita.search_texts(document, \(sql))" }
 }
 
-/// How `$search` refuses.
+/// The errors of `$search`.
 enum SearchError {
     static func wrong(_ message: String) -> DocumentStoreError {
         DocumentStoreError(.badFilter, "PlanExecutor error during aggregation :: caused by :: \(message)", mongoCode: 8)

@@ -1,7 +1,7 @@
 import DocumentModel
 import Postgres
 
-/// A `$search` or `$searchMeta`, compiled.
+/// A compiled `$search` or `$searchMeta`.
 struct SearchSpecification: Sendable {
     let condition: String
     let score: String
@@ -9,14 +9,14 @@ struct SearchSpecification: Sendable {
     let extensions: Set<String>
     let highlights: SearchHighlights?
     let facets: [SearchFacet]
-    /// Whether the count is wanted exactly as `total`; otherwise it is called `lowerBound`.
+    /// Whether the count is named `total`; otherwise `lowerBound`.
     let countsTotal: Bool
-    /// An order other than by the score.
+    /// The sort; `nil` for the order of the scores.
     let sort: Document?
 
     init(_ specification: Document) throws(DocumentStoreError) {
         var operators = specification
-        // The index is the one there is: all texts of the collection.
+        // `index` is ignored, since all texts of the collection can be searched.
         for key in ["index", "concurrent", "count", "highlight", "sort", "tracking"] { operators[key] = nil }
         for key in ["scoreDetails", "returnStoredSource", "searchAfter", "searchBefore", "returnScope"] {
             if let value = operators[key], value.boolValue != false { throw SearchError.unsupported(key) }
@@ -83,7 +83,8 @@ struct SearchFacet: Sendable {
         }
     }
 
-    /// Rows of a bucket, counted from 1 where there are boundaries, and how many documents it has.
+    /// The statement that returns each bucket with its number of documents. With boundaries, buckets are numbered from 1; 0 and the
+    /// last number are outside of the boundaries.
     func sql(table: String, condition: String) -> String {
         let place = "$" + IndexPredicate.steps(Path(path)) + (kind == "date" ? "[*].\"$date\"" : "[*]")
         let values = """

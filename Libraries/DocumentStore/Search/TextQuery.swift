@@ -1,9 +1,9 @@
 import DocumentModel
 import Postgres
 
-/// `$text`: words of which one has to occur, phrases that all have to, and words that must not.
+/// `$text`: words of which at least one has to occur, phrases that all have to occur, and words that must not occur.
 ///
-/// Words are compared by their stems, without accents and without regard to case, by the collection's text index.
+/// Words are compared by their stems, ignoring accents and case, by the collection's text index.
 struct TextQuery: Sendable {
     private(set) var words: [String] = []
     private(set) var phrases: [String] = []
@@ -36,7 +36,7 @@ struct TextQuery: Sendable {
         DocumentStoreError(.badFilter, message, mongoCode: code)
     }
 
-    /// Takes `$text` out of a filter; it stands at the top, or in an `$and` there.
+    /// Removes `$text` from a filter, in which it is at the top level or in a top-level `$and`.
     static func extract(from filter: inout Document) throws(DocumentStoreError) -> TextQuery? {
         var found: Value?
         if let value = filter["$text"] {
@@ -83,7 +83,7 @@ struct TextQuery: Sendable {
         }
     }
 
-    /// The condition that the documents meet, and the score of those, as SQL.
+    /// The condition of the matching documents, and their score, as SQL.
     func sql(
         by indexes: [CollectionIndex], _ bind: (PostgresValue) -> String
     ) throws(DocumentStoreError) -> (condition: String, score: String, index: String) {
@@ -94,7 +94,7 @@ struct TextQuery: Sendable {
         func query(_ function: String, _ words: String) -> String {
             "\(function)(\(configuration), partita.folded(\(bind(.text(words)))))"
         }
-        // A phrase has to be there, and then words only count.
+        // If there is a phrase, it has to occur, and words only affect the score.
         let wordQuery = words.map { query("plainto_tsquery", $0) }.joined(separator: " || ")
         let phraseQuery = phrases.map { query("phraseto_tsquery", $0) }.joined(separator: " && ")
         var wanted = phrases.isEmpty ? wordQuery : phraseQuery
@@ -109,7 +109,7 @@ struct TextQuery: Sendable {
             }
             condition += " and (\(exact.joined(separator: phrases.isEmpty ? " or " : " and ")))"
         }
-        // Words beside a phrase only count; a statement without the score names them nevertheless.
+        // Words with a phrase affect only the score, but a statement without the score has to use their parameters too.
         if !phrases.isEmpty, !wordQuery.isEmpty { condition += " and (\(wordQuery)) is not null" }
         if let predicate = index.predicate { condition += " and (\(predicate))" }
         let most = max(text.weights.max() ?? 1, 1)

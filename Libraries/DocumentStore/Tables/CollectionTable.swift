@@ -2,13 +2,13 @@ import DocumentModel
 import EventLoop
 import Postgres
 
-/// The table of a collection, and the statements that are about it alone.
+/// The table of a collection, and the statements that concern only it.
 final class CollectionTable: Sendable {
     let app: String
     let namespace: ChangeEvent.Namespace
-    /// Quoted.
+    /// The quoted name of the schema.
     let schema: String
-    /// Schema and table, quoted.
+    /// The quoted names of schema and table.
     let name: String
     let lockStatement: String
     let insertStatement: String
@@ -18,7 +18,7 @@ final class CollectionTable: Sendable {
     let updateOneStatement: String
     private let knownIndexes = Locked<[CollectionIndex]>([])
 
-    /// The indexes as they were last seen. Postgres decides about each statement: one that is gone makes it slow, not wrong.
+    /// The indexes as they were last read. If one no longer exists, statements for it are slow, but not wrong.
     var indexes: [CollectionIndex] {
         get { knownIndexes.withLock { $0 } }
         set { knownIndexes.withLock { $0 = newValue } }
@@ -41,12 +41,12 @@ final class CollectionTable: Sendable {
 
 /// Composes the statements of a table. Each writes many documents and their change rows at once.
 ///
-/// `back` is how far before the partition's head a revision is: the head is known to the statements only, since
+/// `back` is how far before the partition's head a revision is: only the statements know the head, since
 /// ``CommitSQL/number`` moves it in the same round trip.
 private struct CollectionSQL {
     let table: String
 
-    /// `$1` ids. What another transaction has locked comes back without a row, and `busy`.
+    /// `$1` ids. For a document that another transaction has locked, it returns no document, but `busy`.
     var lock: String {
         """
         select k.id, d.partition, d.epoch, d.revision, d.incarnation_epoch, d.incarnation, d.clocks, d.body,
@@ -63,7 +63,8 @@ private struct CollectionSQL {
         before, after, origin_user, origin_device, origin_version
         """
 
-    /// Nothing is joined with what a statement has written: the planner expects few rows of it and would loop over all pairs.
+    /// The rows that a statement has written aren't joined with others: the planner would expect few of them and loop over all
+    /// pairs.
     private func written(from source: String, also columns: String = "") -> String {
         """
         written as (
@@ -77,7 +78,7 @@ private struct CollectionSQL {
         """
     }
 
-    /// `$1` app, `$2` database, `$3` collection, then arrays by document, which a read without an order gives back in theirs.
+    /// `$1` app, `$2` database, `$3` collection, then arrays by document, in the order of the documents.
     var insert: String {
         """
         with \(written(from: "")), stored as (
@@ -92,7 +93,7 @@ private struct CollectionSQL {
         """
     }
 
-    /// As `insert`. Without a `before` the change row takes the body that the table had.
+    /// As `insert`. Without a `before` the change row gets the body that the table had.
     var update: String {
         """
         with \(written(from: " join \(table) o on o._id = u._id", also: ", o.body as old_body")), stored as (
@@ -111,11 +112,11 @@ private struct CollectionSQL {
         """
     }
 
-    /// Numbers and writes one document, if it is still at the revision that it was read at: `$1` app, `$2` database,
+    /// Numbers and writes one document if it is still at the revision at which it was read: `$1` app, `$2` database,
     /// `$3` collection, `$4` id, `$5` epoch and `$6` number of that revision, `$7` partition, `$8` clocks, `$9` body,
     /// `$10` document, `$11` operation, `$12` lock timeout. Returns the partition's head as ``CommitSQL/number`` does, or no row.
     ///
-    /// The partition is locked behind the document, since its row comes of the document's.
+    /// The partition is locked after the document, since its row is derived from the document's.
     var updateOne: String {
         """
         with settings as materialized (
@@ -169,7 +170,7 @@ private struct CollectionSQL {
         """
     }
 
-    /// Gives rows that a transaction wrote before their revision: `$1` app, then arrays by document.
+    /// Sets the revisions of rows that a transaction wrote without them: `$1` app, then arrays by document.
     var number: String {
         """
         update \(table) t set epoch = p.epoch, revision = p.head - u.back,

@@ -3,7 +3,7 @@ import EventLoop
 import Postgres
 import SyncEngine
 
-/// Knows which table holds which collection, and makes tables.
+/// Looks up the tables of collections, and creates tables.
 final class CollectionTables: Sendable {
     private struct Key: Hashable {
         var app: ExactText
@@ -11,7 +11,7 @@ final class CollectionTables: Sendable {
         var collection: ExactText
     }
 
-    /// How long the indexes of a table are taken to be as they were.
+    /// How long the known indexes of a table are used before they are read again.
     private static let indexLifetime = Duration.seconds(10)
 
     private let client: PostgresClient
@@ -24,7 +24,7 @@ final class CollectionTables: Sendable {
         Key(app: ExactText(app), database: ExactText(namespace.database), collection: ExactText(namespace.collection))
     }
 
-    /// The table, if there is one.
+    /// The table; `nil` if it doesn't exist.
     func existing(_ namespace: ChangeEvent.Namespace, of app: String) async throws -> CollectionTable? {
         let key = Self.key(app, namespace)
         if let table = known.withLock({ $0[key] }) { return table }
@@ -38,13 +38,13 @@ final class CollectionTables: Sendable {
         return try remember(row, app: app, namespace: namespace)
     }
 
-    /// The table, made if there is none.
+    /// The table, which is created if it doesn't exist.
     func ensured(_ namespace: ChangeEvent.Namespace, of storage: AppStorage) async throws -> CollectionTable {
         if let table = known.withLock({ $0[Self.key(storage.app, namespace)] }) { return table }
         return try await keyed(namespace, of: storage)
     }
 
-    /// The table, made if there is none, with the partition key that it has by what the store was told of the app.
+    /// The table, which is created if it doesn't exist, with the partition key of the app's definition.
     func keyed(_ namespace: ChangeEvent.Namespace, of storage: AppStorage) async throws -> CollectionTable {
         try Self.check(namespace)
         let rows = try await client.query(
@@ -59,10 +59,10 @@ final class CollectionTables: Sendable {
         return try remember(row, app: storage.app, namespace: namespace)
     }
 
-    /// The table with its indexes as they were a few seconds ago, at the earliest.
+    /// The table with its indexes, which are at most `indexLifetime` out of date.
     func indexed(_ table: CollectionTable) async throws -> CollectionTable {
         let now = ContinuousClock.now
-        // One caller looks; the others go on with what is known.
+        // One caller reads the indexes; meanwhile the others use the known ones.
         let isDue = refreshed.withLock { refreshed in
             if let last = refreshed[table.name], now - last < Self.indexLifetime { return false }
             refreshed[table.name] = now
@@ -72,7 +72,7 @@ final class CollectionTables: Sendable {
         return table
     }
 
-    /// Looks a table's indexes up.
+    /// Reads a table's indexes.
     func refreshIndexes(of table: CollectionTable) async throws {
         let rows = try await client.query(
             """
@@ -99,13 +99,13 @@ final class CollectionTables: Sendable {
         refreshed.withLock { $0[table.name] = .now }
     }
 
-    /// The table with this name in Postgres, if it was met before.
+    /// The table with this name in Postgres, if it has been looked up before.
     func known(schema: String, table: String) -> CollectionTable? {
         let name = "\(schema.postgresIdentifier).\(table.postgresIdentifier)"
         return known.withLock { known in known.values.first { $0.name.hasSameBytes(as: name) } }
     }
 
-    /// Looks the tables of an app up anew.
+    /// Makes the next use of an app's tables look them up again.
     func forget(app: String) {
         known.withLock { known in known = known.filter { $0.key.app != ExactText(app) } }
     }

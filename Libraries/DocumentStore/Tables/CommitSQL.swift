@@ -1,11 +1,13 @@
-/// The statements of a commit that are about no collection in particular.
+/// The statements of a commit that don't concern a particular collection.
 enum CommitSQL {
     /// The first statement of a transaction: disables the triggers for external writers. `$1` lock timeout.
     static let begin = "select set_config('partita.writer', 'library', true), set_config('lock_timeout', $1, true)"
 
-    /// Locks the partitions in their order and moves their heads: `$1` app, `$2` partitions in order, `$3` how many revisions each.
+    /// Locks the partitions in their order and moves their heads: `$1` app, `$2` partitions in order, `$3` the number of revisions
+    /// for each.
     ///
-    /// The statements behind it are planned once per connection: looking at the arrays each time costs more than the writing.
+    /// The statements after it are planned once per connection: planning them for the arrays each time would cost more than the
+    /// writes.
     static let number = """
         insert into partita.partitions as p (app, partition, epoch, head)
         select $1, w.partition, e.epoch, w.count
@@ -23,7 +25,7 @@ enum CommitSQL {
             incarnation = excluded.incarnation, deleted_at = excluded.deleted_at
         """
 
-    /// Change rows that no statement of a collection's own writes. `$1` app, then arrays by change.
+    /// Change rows that aren't written by a collection's statements. `$1` app, then arrays by change.
     static let changes = """
         insert into partita.changes (
             app, partition, epoch, revision, database, collection, _id, operation, incarnation_epoch, incarnation,
@@ -41,7 +43,7 @@ enum CommitSQL {
         left join partita.partitions m on m.app = $1 and m.partition = u.moved_partition
         """
 
-    /// Tombstones that no statement of a collection's own writes; the last of a document in a partition is given only.
+    /// Tombstones that aren't written by a collection's statements; only the last one of a document in a partition is passed.
     static let tombstones = """
         insert into partita.tombstones as t (
             app, partition, database, collection, _id, epoch, revision, incarnation_epoch, incarnation)

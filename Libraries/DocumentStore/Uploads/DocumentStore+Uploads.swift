@@ -3,20 +3,21 @@ import Postgres
 public import SyncEngine
 
 extension DocumentStore {
-    /// How long a statement of a commit waits for a lock: below `deadlock_timeout`, so that Postgres chooses no deadlock victim.
+    /// How long a statement of a commit waits for a lock: less than `deadlock_timeout`, so that Postgres doesn't choose a deadlock
+    /// victim.
     static let lockTimeout = Duration.milliseconds(500)
 
-    /// Commits the uploads of devices of one app in one transaction, and answers each: `nil` for one that needs rows that another
-    /// transaction has locked, or a failure (`unavailable`) for one that meets something in the database that has to be repaired. Nothing
-    /// of these is committed, and they don't affect the others; the caller tries them again.
-    /// - Throws: what Postgres throws; whether something was committed may then be unknown, and sending it again is right, since a
-    ///   changeset is applied once only.
+    /// Commits the uploads of devices of one app in one transaction, and returns a result for each: `nil` if it needs rows that
+    /// another transaction has locked, or a failure (`unavailable`) if something in the database has to be repaired for it. Nothing
+    /// of these uploads is committed, and they don't affect the others; the caller retries them.
+    /// - Throws: what Postgres throws. Whether the uploads were committed may then be unknown; the caller should commit them again,
+    ///   since a changeset is applied only once.
     public func commit(_ uploads: [Upload], app: String) async throws -> [Result<UploadResult, any Error>?] {
         let storage = try storage(of: app)
         let keys = uploads.map { UploadFaults.Key($0, app: app) }
         let (tables, failures) = try await tables(for: uploads, storage: storage)
         var results: [Result<UploadResult, any Error>?] = Array(repeating: nil, count: uploads.count)
-        // What is behind one that fails, of the same device, can't be committed either.
+        // Later uploads of a device can't be committed if an earlier one fails.
         var stalled: [UploadCounter.Key: any Error] = [:]
         for (place, key) in keys.enumerated() {
             var refusal: (any Error)? = stalled[uploads[place].counter]
@@ -47,21 +48,21 @@ extension DocumentStore {
                 }
                 return results.map { $0.map(Result.success) }
             } catch let error as PostgresError where error.isOneChangesets {
-                logger.debug("batch has what can't be stored", metadata: ["error": "\(error)"])
+                logger.debug("batch contains data that can't be stored", metadata: ["error": "\(error)"])
                 break
             } catch let error as PostgresError where error.isWorthAnotherAttempt {
-                logger.debug("batch begins anew", metadata: ["error": "\(error)"])
+                logger.debug("batch is started again", metadata: ["error": "\(error)"])
             }
         }
         return try await commitOneByOne(uploads, keys: keys, storage, tables)
     }
 
-    /// When a batch fails as a whole, each for itself shows which one is to blame.
+    /// Commits the uploads of a failed batch separately, which shows which one causes the failure.
     private func commitOneByOne(
         _ uploads: [Upload], keys: [UploadFaults.Key], _ storage: AppStorage, _ tables: [ExactText: CollectionTable]
     ) async throws -> [Result<UploadResult, any Error>?] {
         var results: [Result<UploadResult, any Error>?] = []
-        // With what those behind get: nothing yet, or the same failure.
+        // The result for later uploads of the same device: none yet, or the same failure.
         var stalled: [UploadCounter.Key: Result<UploadResult, any Error>?] = [:]
         for (upload, key) in zip(uploads, keys) {
             var result: Result<UploadResult, any Error>?
@@ -102,7 +103,7 @@ extension DocumentStore {
         }
     }
 
-    /// Postgres can't store what the changeset makes: it is rejected like one that the rules forbid.
+    /// Rejects a changeset whose documents Postgres can't store, as if the rules forbade it.
     private func refuse(_ batch: UploadBatch, for error: PostgresError) async throws -> UploadResult? {
         logger.warning("changeset can't be stored", metadata: ["error": "\(error)"])
         var batch = batch
@@ -148,18 +149,18 @@ extension DocumentStore {
 }
 
 extension PostgresError {
-    /// Whether the statement failed for what it was given, or by a unique index other than that of the ids, so that it will fail
-    /// again.
+    /// Whether the statement failed because of its data, or because of a unique index other than the one on `_id`, so that it will
+    /// fail again.
     fileprivate var isAboutData: Bool {
         if isUniqueViolation { return constraint.map { !$0.hasSuffix("_pkey") } ?? false }
         return failureClass == .refused
     }
 
-    /// Whether one changeset of a batch is to blame, and the others may be committed.
+    /// Whether one changeset of a batch may cause the failure, so that the others may be committed.
     fileprivate var isOneChangesets: Bool { isAboutData || failureClass == .broken }
 
-    /// Whether the same transaction may succeed when it is started again: it was locked out, raced by another write of the same row, or
-    /// a grant was revoked between the two reads of it.
+    /// Whether the same transaction may succeed when it is started again: it couldn't acquire a lock, another transaction wrote the
+    /// same row, or a grant was revoked between the two reads of it.
     var isWorthAnotherAttempt: Bool {
         if isOutcomeUnknown { return false }
         return isRetriable || isUniqueViolation

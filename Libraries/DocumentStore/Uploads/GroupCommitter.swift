@@ -8,18 +8,19 @@ public import SyncEngine
 /// Commits the uploads of many devices together: what arrives while a commit runs goes with the next one, so that the locks and
 /// the flush to disk are paid once per batch.
 ///
-/// Batches never mix apps. An app's partitions fall into lanes, and each lane has one commit under way; what one waits for delays
-/// no other. An upload that is locked out is tried again with later batches, and those behind it of the same device wait for it.
+/// Batches never mix apps. An app's partitions are divided into lanes, and each lane has one commit in flight; a lane that waits
+/// doesn't delay the others. An upload that needs a locked document is retried with later batches, and later uploads of the same
+/// device wait for it.
 public final class GroupCommitter: Service {
-    /// Bounds of a committer.
+    /// The bounds of a committer.
     public struct Limits: Sendable {
-        /// Uploads of an app that may wait in a lane (1 and up); the next is refused.
+        /// How many uploads of an app may wait in a lane (at least 1); further ones are refused.
         public var waiting: Int
-        /// Lanes of an app (1 and up): how many of its batches may be committed at once.
+        /// The number of an app's lanes (at least 1): how many of its batches may be committed at once.
         public var lanes: Int
-        /// Changesets in a batch (1 and up).
+        /// The most changesets in a batch (at least 1).
         public var batch: Int
-        /// How long an upload that is locked out is tried again before it fails with `busy`.
+        /// How long an upload that needs a locked document is retried before it fails with `busy`.
         public var patience: Duration
 
         public init(
@@ -38,7 +39,7 @@ public final class GroupCommitter: Service {
         let continuation: CheckedContinuation<UploadResult, any Error>
     }
 
-    /// Partitions of an app that are committed one batch after the other.
+    /// The partitions of an app whose batches are committed one after the other.
     private struct Lane: Hashable {
         @ExactText var app: String
         var number: Int
@@ -58,23 +59,23 @@ public final class GroupCommitter: Service {
     private let wake: AsyncStream<Lane>.Continuation
     private let metrics = UploadMetrics()
 
-    /// - Parameter loop: Where batches are worked on: beside the connections to Postgres, so that a commit's many steps cost no
-    ///   change of thread. `nil` leaves it to Swift's own threads.
+    /// - Parameter loop: The event loop that works on batches; the one of the connections to Postgres saves a commit's many steps
+    ///   from changing threads. `nil` for Swift's own threads.
     public init(store: DocumentStore, on loop: EventLoop? = nil, limits: Limits = Limits()) {
         self.store = store
         self.loop = loop
         self.limits = limits
-        // A lane is in it once at most: it is put in only when nobody works on its queue.
+        // The stream contains a lane at most once: a lane is added only when no task works on its queue.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
     /// Commits an upload with others of its app; returns when it is durable.
     ///
-    /// Uploads of one device must be given in the order of their versions; they may be under way together. The upload takes its
-    /// place on the caller's executor, so that the order of calls there is the order of commits.
-    /// - Throws: `DocumentStoreError` (`overloaded`, `busy`, `stopped`; `unavailable` for what can't be committed until the database is
-    ///   mended, while others go on), or what Postgres threw: then the outcome may be
-    ///   unknown, and sending the changeset again is right.
+    /// Uploads of one device must be passed in the order of their versions; several may be in flight. The upload is queued on the
+    /// caller's executor, so that the order of calls there is the order of commits.
+    /// - Throws: `DocumentStoreError` (`overloaded`, `busy`, `stopped`; `unavailable` for an upload that can't be committed until
+    ///   the database is repaired, while others can), or what Postgres threw: then the outcome may be unknown, and the caller
+    ///   should commit the changeset again.
     nonisolated(nonsending) public func commit(_ upload: Upload, app: String) async throws -> UploadResult {
         let partition = PartitionKey(app: app, partition: upload.partition)
         let lane = Lane(app: app, number: partition.shard(of: limits.lanes))
@@ -96,7 +97,8 @@ public final class GroupCommitter: Service {
         }
     }
 
-    /// Commits until graceful shutdown or cancellation; what waits then is still committed, at most for the patience.
+    /// Commits until graceful shutdown or cancellation. Uploads that wait at that time are still committed, or fail after
+    /// ``Limits/patience``.
     public func run() async throws {
         await withTaskExecutorPreference(loop?.taskExecutor) {
             await withDiscardingTaskGroup { group in
@@ -157,12 +159,12 @@ public final class GroupCommitter: Service {
             }
             if again.isEmpty { return }
             metrics.lockedOut.increment(by: again.count)
-            // Before all others, so that a device's changesets stay in their order.
+            // They come before all others, so that a device's changesets stay in their order.
             let areAlone = state.withLock { state in
                 state.queues[lane, default: []].insert(contentsOf: again, at: 0)
                 return again.count == batch.count && state.queues[lane]?.count == again.count
             }
-            // Cancelled: the next attempt fails at once, and tells them.
+            // If the task was cancelled, the next attempt fails at once and resumes the callers.
             if areAlone { try? await Task.sleep(for: .milliseconds(Int.random(in: 2...10))) }
         } catch {
             store.logger.debug("commit failed", metadata: ["app": "\(lane.app)", "error": "\(error)"])

@@ -7,21 +7,22 @@ import SyncEngine
 
 /// The uploads of many devices of one app, committed in one transaction of two round trips.
 ///
-/// 1. Locks documents, reads counters, grants and heads. It doesn't wait for what another transaction has locked: its changesets
-///    leave the batch and are tried again, so an open transaction stalls itself and not the others.
-/// 2. Decides about the changesets one after the other in memory (`UploadDecision`); a rejected one leaves no trace but its refusal.
+/// 1. Locks documents, reads counters, grants and heads. It doesn't wait for documents that another transaction has locked: the
+///    changesets that need them leave the batch and are retried, so an open transaction doesn't delay the others.
+/// 2. Decides about the changesets one after the other in memory (`UploadDecision`); a rejected one changes nothing except that its
+///    rejection is stored.
 /// 3. Locks the partitions in their order, writes documents, change rows and counters in bulk, checks the grants again, and
 ///    commits, all in one write.
 struct UploadBatch {
     let storage: AppStorage
     let uploads: [Upload]
-    /// By collection; those that the app doesn't sync are left out.
+    /// The tables by collection, without those that the app doesn't sync.
     let tables: [ExactText: CollectionTable]
     let lockTimeout: Duration
-    /// Rejects all of it.
+    /// The reason to reject all changesets of the batch; `nil` to decide about each.
     var refusal: OperationRejection?
 
-    /// - Returns: the results, `nil` for an upload that needs something that is locked, of which nothing is committed.
+    /// - Returns: the results; `nil` for an upload that needs something that is locked, which isn't committed.
     /// - Throws: what Postgres throws; then nothing is committed, unless the outcome is unknown.
     func commit(on client: PostgresClient) async throws -> (results: [UploadResult?], heads: [CommittedHead]) {
         let (decision, rows) = try await client.withTransaction { transaction in
@@ -67,7 +68,7 @@ struct UploadBatch {
         return decision
     }
 
-    /// What is to be said again about changesets that are sent again; a round trip that is needed for these only.
+    /// Reads the stored outcomes of changesets that were sent before; only these need the round trip.
     private func readOutcomes(for decision: inout UploadDecision, in transaction: PostgresTransaction) async throws {
         let known = uploads.indices.filter { decision.isKnown(uploads[$0]) }
         if known.isEmpty { return }
@@ -84,11 +85,11 @@ struct UploadBatch {
         }
     }
 
-    /// What the rules may take of the processor for all operations of a changeset, while nobody's changesets are decided. It is this
-    /// thread's time, since a busy machine is no fault of a device.
+    /// The most processor time that the rules may take for all operations of a changeset, during which no other changeset is
+    /// decided. It is this thread's processor time, so that a busy machine doesn't cause rejections.
     private static let timeLimit = Duration.seconds(1)
 
-    /// Of one changeset, from now on.
+    /// The limit for one changeset, from now on.
     private static func limit() -> Interruption {
         let end = threadTime + timeLimit
         return Interruption {
@@ -96,14 +97,14 @@ struct UploadBatch {
         }
     }
 
-    /// What this thread has had of the processor.
+    /// The processor time that this thread has used.
     private static var threadTime: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// What has to be read, each once.
+    /// The rows that have to be read, without duplicates.
     private struct Wanted {
         var counters: [UploadCounter.Key] = []
         var grants: [UploadDecision.GrantKey] = []
@@ -189,8 +190,8 @@ extension CommittedHead {
 }
 
 extension PostgresReply {
-    /// A transaction whose statements were sent without waiting says at the COMMIT only that it was rolled back: the answer
-    /// to the statement that failed says why.
+    /// The cause of a failed commit. If the statements were sent without waiting, the COMMIT's answer says only that the
+    /// transaction was rolled back; the answer to the statement that failed has the cause.
     static func cause(of error: any Error, in replies: [PostgresReply]) async -> any Error {
         guard let failure = error as? PostgresError, failure.code == .transactionRolledBack else { return error }
         for reply in replies {

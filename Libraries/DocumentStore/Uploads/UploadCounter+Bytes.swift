@@ -21,7 +21,7 @@ extension UploadCounter {
         self.init(lastVersion: lastVersion, recent: recent, isClosed: isClosed)
     }
 
-    /// The bytes of the entries that stay beside the added ones.
+    /// The bytes of the entries that are kept when entries are added.
     var stayingBytes: [UInt8] {
         var bytes: [UInt8] = []
         for entry in staying {

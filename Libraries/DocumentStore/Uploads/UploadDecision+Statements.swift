@@ -3,7 +3,7 @@ import Postgres
 import SyncEngine
 
 extension UploadDecision {
-    /// All that is to be written; the first moves the heads, if any is to be moved.
+    /// The statements that write everything; the first one moves the heads, if any has to be moved.
     func statements(tables: some Sequence<CollectionTable>) -> [PostgresStatement] {
         let plan = TablePlan(plan, tables: tables)
         var statements: [PostgresStatement] = []
@@ -45,7 +45,7 @@ extension UploadDecision {
     }
 }
 
-/// Arrays for the statements about counters.
+/// The parameter arrays of the statements about counters.
 private struct CounterColumns {
     private var keys: [UploadCounter.Key] = []
     private var versions: [Int64?] = []

@@ -4,11 +4,11 @@ import Logging
 import Postgres
 import SyncEngine
 
-/// Changesets that can't be committed until an operator has repaired the database: by the collections that they write, so that
-/// changesets for other collections go on.
+/// Remembers changesets that can't be committed until an operator has repaired the database: by the collections that they write, so
+/// that changesets for other collections aren't affected.
 ///
-/// While a pause lasts, which grows from half a second to half a minute, such a changeset is refused without a question to Postgres,
-/// and harms no batch. Then one tries again; when it commits, all do.
+/// During a pause, which grows from half a second to half a minute, such a changeset is refused without asking Postgres, so that it
+/// doesn't fail a batch. Then one changeset is tried; when it is committed, the others are tried again too.
 final class UploadFaults: Sendable {
     /// An app and the collections of a changeset.
     struct Key: Hashable, Sendable {
@@ -30,10 +30,11 @@ final class UploadFaults: Sendable {
 
     private let faults = Locked<[Key: Fault]>([:])
     private let metrics = UploadMetrics()
-    /// Of more than so many only the newest are remembered; another one costs a question to Postgres.
+    /// The most faults that are remembered; when there are more, the ones whose pause ends first are forgotten, and Postgres is
+    /// asked about them again.
     private static let limit = 1000
 
-    /// Why it isn't tried now; `nil` when it may be.
+    /// The error for a changeset that isn't tried now; `nil` if it may be tried.
     func refusal(of key: Key) -> DocumentStoreError? {
         faults.withLock { faults in
             guard let fault = faults[key], ContinuousClock.now < fault.until else { return nil }
@@ -41,8 +42,8 @@ final class UploadFaults: Sendable {
         }
     }
 
-    /// It failed by something that a person has to mend.
-    /// - Returns: what the device is told.
+    /// Records that a changeset failed because of something that an operator has to repair.
+    /// - Returns: the error for the device.
     func failed(_ key: Key, _ error: PostgresError, logger: Logger) -> DocumentStoreError {
         metrics.held.increment()
         let told = DocumentStoreError(.unavailable, "the database can't take this now", underlying: error)
@@ -61,7 +62,7 @@ final class UploadFaults: Sendable {
         }
         if isNew {
             logger.error(
-                "changesets can't be committed until the database is mended",
+                "changesets can't be committed until the database is repaired",
                 metadata: [
                     "app": "\(key.app.text)",
                     "collections": "\(key.collections.map(\.text).sorted().joined(separator: ", "))",
@@ -71,7 +72,7 @@ final class UploadFaults: Sendable {
         return told
     }
 
-    /// It was committed, or refused for what it is.
+    /// Records that a changeset was committed, or rejected because of its contents.
     func succeeded(_ key: Key, logger: Logger) {
         guard faults.withLock({ $0.isEmpty ? nil : $0.removeValue(forKey: key) }) != nil else { return }
         logger.notice(

@@ -1,7 +1,7 @@
 import Metrics
 import SyncEngine
 
-/// What is measured of uploads.
+/// The metrics of uploads.
 struct UploadMetrics: Sendable {
     let batchSize = Histogram(
         label: "document_store_upload_batch_changesets", help: "Changesets that were committed together.",
@@ -10,10 +10,10 @@ struct UploadMetrics: Sendable {
         label: "document_store_upload_commit_seconds", help: "From a batch's first statement to its commit.")
     let lockedOut = Counter(
         label: "document_store_uploads_locked_out_total",
-        help: "Changesets that left a batch, since something that they need was locked.")
+        help: "Changesets that left a batch, because a row that they need was locked.")
     let held = Counter(
         label: "document_store_uploads_held_total",
-        help: "Attempts to commit a changeset that failed by something in the database that a person has to mend.")
+        help: "Attempts to commit a changeset that failed because the database needs repair.")
     private let acknowledged = Self.results("acknowledged")
     private let rejected = Self.results("rejected")
     private let forked = Self.results("forked")

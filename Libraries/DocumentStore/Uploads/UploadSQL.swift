@@ -1,7 +1,7 @@
 /// The statements about uploads and grants.
 enum UploadSQL {
-    /// `$1` app, `$2` users, `$3` devices, `$4` partitions. They are read without a lock: the statement that writes them fails when
-    /// somebody was faster.
+    /// `$1` app, `$2` users, `$3` devices, `$4` partitions. They are read without a lock: the statement that writes them fails if
+    /// another transaction was faster.
     static let counters = """
         select k.user_id, k.device, k.partition, u.last_version, u.recent, u.is_closed
         from unnest($2::text[], $3::text[], $4::text[]) k(user_id, device, partition)
@@ -9,14 +9,15 @@ enum UploadSQL {
             and u.partition = k.partition and u.user_id = k.user_id
         """
 
-    /// `$1` app, `$2` partitions, `$3` users: who may write where.
+    /// `$1` app, `$2` partitions, `$3` users: whether each user may write the partition at the same place.
     static let grants = """
         select k.partition, k.user_id, exists (
             select from partita.standing_grant($1, k.partition, k.user_id) g where g.access = 'write') as may_write
         from unnest($2::text[], $3::text[]) k(partition, user_id)
         """
 
-    /// The same again under the partitions' locks: grants change under them, so what holds here holds at the commit.
+    /// Checks the grants again under the partitions' locks: grants change only under these locks, so the answer still holds at the
+    /// commit.
     static let requireGrants = "select partita.require_write($1, $2::text[], $3::text[])"
 
     /// `$1` app, `$2` partitions.
@@ -25,7 +26,7 @@ enum UploadSQL {
         left join partita.partitions p on p.app = $1 and p.partition = k.partition
         """
 
-    /// `$1` app, `$2` users, `$3` devices, `$4` partitions, `$5` versions: what is to be said again.
+    /// `$1` app, `$2` users, `$3` devices, `$4` partitions, `$5` versions: the stored outcomes of changesets.
     static let outcomes = """
         select k.place, o.outcome
         from unnest($2::text[], $3::text[], $4::text[], $5::bigint[]) with ordinality
@@ -34,10 +35,10 @@ enum UploadSQL {
             and o.user_id = k.user_id and o.version = k.version
         """
 
-    /// `$1` app, then arrays by counter: user, device, partition, last version, bytes of the entries that stay, place and number of
-    /// those that are added; then arrays by entry: digest, and revision as a distance from the head, or as it is; last, by
-    /// counter, the version that was read, and whether it is closed. Arrays of numbers are read at any place at once, which arrays of
-    /// bytes are not.
+    /// `$1` app, then arrays by counter: user, device, partition, last version, bytes of the entries that are kept, first index and
+    /// number of those that are added; then arrays by entry: digest, and revision as a distance from the head, or as it is; last,
+    /// by counter, the version that was read, and whether it is closed. Arrays of numbers can be read at any index in constant
+    /// time, arrays of bytes can't.
     private static let entries = """
         counters as (
             select k.user_id, k.device, k.partition, k.last_version, k.read_version, k.is_closed, k.kept || coalesce((

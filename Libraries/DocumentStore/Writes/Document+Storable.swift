@@ -2,7 +2,7 @@ import DocumentModel
 import SyncEngine
 
 extension Document {
-    /// The document as it is inserted, its `_id` first and made if there is none, and the `_id`'s key.
+    /// The document as it is inserted, with its `_id` first, which is generated if it is missing, and the `_id`'s key.
     func storable() throws(DocumentStoreError) -> (document: Document, id: String) {
         let value = id ?? .objectId(ObjectId())
         switch value {
@@ -35,7 +35,7 @@ extension Document {
 }
 
 extension AppStorage {
-    /// Throws what the collection's schema says against a document, and refuses a partition that no device could open.
+    /// Throws the document's violation of the collection's schema, and refuses a partition that no device could open.
     func check(_ document: Document, in namespace: ChangeEvent.Namespace) throws(DocumentStoreError) {
         if let key = partitionKey(of: namespace), let value = document[key], value.keyText != nil,
             value.storableKey == nil
@@ -58,12 +58,12 @@ extension DocumentStoreError {
         }
     }
 
-    /// What MongoDB takes as an `_id`, and an index of Postgres doesn't.
+    /// The error for an `_id` that MongoDB accepts but that is too large for an index of Postgres.
     static var largeId: DocumentStoreError {
         DocumentStoreError(.badId, OperationRejection.largeId.reason, mongoCode: 2, path: "_id")
     }
 
-    /// - Parameter document: one whose `_id` another one has.
+    /// - Parameter document: A document whose `_id` exists already.
     init(duplicateId document: Document, in table: CollectionTable) {
         self.init(
             duplicateIn: table, index: "_id_", keyPattern: ["_id": 1], keyValue: ["_id": document.id ?? .null])

@@ -8,11 +8,11 @@ struct DocumentRow: Sendable {
     var body: [UInt8]
     var stored: StoredDocument
 
-    /// What ``init(_:offset:)`` reads, of the table `t`.
+    /// The columns of the table `t` that ``init(_:offset:)`` reads, after the `_id`.
     static let columns =
         "t._id, t.partition, t.epoch, t.revision, t.incarnation_epoch, t.incarnation, t.clocks, t.body"
 
-    /// The columns from the second on: partition, epoch, revision, incarnation_epoch, incarnation, clocks, body.
+    /// Reads the columns from `offset` on: partition, epoch, revision, incarnation_epoch, incarnation, clocks, body.
     init?(_ row: PostgresRow, offset: Int = 1) throws {
         guard let partition = try row.decode(offset, as: String?.self) else { return nil }
         let revision = Revision(epoch: try row.decode(offset + 1), number: try row.decode(offset + 2))
@@ -51,7 +51,8 @@ enum StoredClocks {
         return clocks
     }
 
-    /// - Parameter ordinal: Of the document's last change; the clocks' provisional revisions count in the same partition.
+    /// - Parameter ordinal: The number of the document's last change; the clocks' provisional revisions count in the same
+    ///   partition.
     static func write(_ clocks: FieldClocks, ordinal: Int64) -> String {
         var clocks = clocks
         clocks.mapRevisions { $0.isProvisional ? .provisional(ordinal - $0.number) : $0 }

@@ -2,11 +2,11 @@ public import DocumentModel
 import Postgres
 
 extension DocumentStore {
-    /// Takes an app's documents into the partitions that they are in by what the store was told of the app, where that has changed:
-    /// those of a collection that syncs since then into the partitions that their keys name, those of one that doesn't sync any more out of
-    /// them. Each is a change like any other: devices get it, triggers run.
+    /// Moves an app's documents into the partitions that they belong to by the app's current definition: documents of a collection
+    /// that now syncs go into the partitions that their keys name, those of a collection that no longer syncs leave them. Each move
+    /// is a normal change: devices get it, and triggers run.
     ///
-    /// - Returns: how many documents of which collections it were.
+    /// - Returns: the collections from which documents were moved, and their numbers.
     public func repartition(app: String) async throws -> [(namespace: ChangeEvent.Namespace, count: Int)] {
         let storage = try storage(of: app)
         var moved: [(namespace: ChangeEvent.Namespace, count: Int)] = []

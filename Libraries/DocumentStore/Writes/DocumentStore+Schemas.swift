@@ -4,10 +4,10 @@ import Postgres
 import SyncEngine
 
 extension DocumentStore {
-    /// Says what the documents of an app's collections must look like, for the triggers on their tables, which check what external
-    /// writers write. The library itself checks with `AppStorage.validate`.
+    /// Stores the schemas of an app's collections for the triggers on their tables, which check the writes of external writers. The
+    /// library itself checks with `AppStorage.validate`.
     ///
-    /// - Parameter schemas: of dialect `collection`; of other collections any document is valid.
+    /// - Parameter schemas: The schemas, of dialect `collection`; in collections without one, any document is valid.
     public func setSchemas(_ schemas: [ChangeEvent.Namespace: DocumentSchema], app: String) async throws {
         try await client.withTransaction { transaction in
             try await transaction.execute("delete from partita.schemas where app = $1", [.text(app)])

@@ -1,10 +1,11 @@
 import DocumentModel
 
-/// The form of a document that queries, indexes and people see in the column `document`: plain numbers, dates as milliseconds.
+/// The form of a document in the column `document`, which queries and indexes use and people read: plain numbers, dates as
+/// milliseconds.
 ///
-/// What has no plain form stays Extended JSON: integers beyond 2^53, what isn't finite, dates beyond 2^53 milliseconds, decimals
-/// and most of the other BSON types; a symbol is a string. A string with U+0000, which `jsonb` refuses, is `{"$text": its escaped content}`. The plpgsql
-/// function `partita.plain` makes the same.
+/// Values that have no plain form stay Extended JSON: integers beyond 2^53, numbers that aren't finite, dates beyond 2^53
+/// milliseconds, decimals and most of the other BSON types; a symbol is a string. A string with U+0000, which `jsonb` refuses, is
+/// `{"$text": its escaped content}`. The plpgsql function `partita.plain` makes the same.
 enum PlainForm {
     private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
 
@@ -58,9 +59,9 @@ enum PlainForm {
         }
     }
 
-    /// Appends a string that needs no escapes, as most do: the general way costs memory for each.
+    /// Appends a string that needs no escapes, as is true of most: the general code allocates memory for each.
     ///
-    /// - Returns: whether it is one.
+    /// - Returns: whether it was appended.
     private static func appendPlain(_ text: String, to bytes: inout [UInt8]) -> Bool {
         var text = text
         return text.withUTF8 { characters in

@@ -3,14 +3,14 @@ import QueryLanguage
 import SyncEngine
 
 extension WriteStamp {
-    /// Of a write from the server's side.
+    /// The stamp of a write by the server.
     static func server(at milliseconds: Int64) -> WriteStamp {
         WriteStamp(author: serverAuthor, time: HybridTime(milliseconds: milliseconds))
     }
 }
 
 extension Update {
-    /// Changes a document that exists.
+    /// Applies the update to an existing document.
     func applied(
         to document: inout Document, filter: Filter, now: Int64
     ) throws(DocumentStoreError) -> UpdateDescription {
@@ -23,7 +23,7 @@ extension Update {
 }
 
 extension TablePlan {
-    /// Applies an update to a document that is in hand.
+    /// Applies an update to a document in the plan.
     ///
     /// - Parameter now: Milliseconds since 1970.
     mutating func update(
@@ -41,9 +41,9 @@ extension TablePlan {
         return .init(before: before, after: after, isModified: isModified)
     }
 
-    /// Makes a document that is in hand another one, or removes it.
+    /// Replaces or removes a document in the plan.
     ///
-    /// - Returns: whether anything is other than before.
+    /// - Returns: whether anything has changed.
     mutating func write(
         _ document: Document?, over key: WritePlan.Key, in table: CollectionTable, description: UpdateDescription,
         operation: ChangeEvent.OperationType, by stamp: WriteStamp

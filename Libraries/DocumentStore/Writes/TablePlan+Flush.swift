@@ -2,8 +2,8 @@ import Postgres
 import SyncEngine
 
 extension TablePlan {
-    /// Brings the rows to what the documents are now, without revisions: so that a transaction's later statements read what it
-    /// has written. Until the commit the rows stand at epoch 0.
+    /// The statements that write the documents' current state to their rows, without revisions, so that a transaction's later
+    /// statements can read its own writes. Until the commit the rows have epoch 0.
     func flushStatements() -> [PostgresStatement] {
         var statements: [PostgresStatement] = []
         for key in plan.order {

@@ -3,7 +3,7 @@ import Postgres
 import SyncEngine
 
 extension TablePlan {
-    /// The statement that moves the heads; to be sent before all others of ``statements()``.
+    /// The statement that moves the heads; it must be sent before those of ``statements()``.
     var numbering: PostgresStatement {
         let partitions = plan.counts.sorted { $0.key < $1.key }
         return PostgresStatement(
@@ -13,7 +13,7 @@ extension TablePlan {
             ])
     }
 
-    /// Documents, change rows and tombstones, a statement for each kind of write to each collection.
+    /// The statements that write documents, change rows and tombstones: one for each kind of write to each collection.
     func statements() -> [PostgresStatement] {
         var writes: [TableWrites] = []
         var places: [ChangeEvent.Namespace: Int] = [:]
@@ -27,7 +27,7 @@ extension TablePlan {
                 writes.append(TableWrites(table))
                 places[document.namespace] = index
             }
-            // The last change's row is written beside the document's own, which spares sending its bodies twice.
+            // The last change's row is written together with the document's row, so that its bodies aren't sent twice.
             let isWrittenBeside = writes[index].add(document, last: last, plan: plan)
             for (place, change) in document.changes.enumerated() {
                 if isWrittenBeside && place == document.changes.count - 1 { continue }
@@ -49,12 +49,12 @@ private struct TableWrites {
 
     init(_ table: CollectionTable) { self.table = table }
 
-    /// - Returns: whether the last change's row is written by the document's own statement.
+    /// - Returns: whether the document's statement also writes the last change's row.
     mutating func add(_ document: WorkingDocument, last: WorkingDocument.Change, plan: WritePlan) -> Bool {
         guard let current = document.current else {
-            // A row that came and went within this transaction never was in the table.
+            // A row that was inserted and deleted within this transaction was never in the table.
             if !document.isInTable { return false }
-            // The row's own incarnation is another where the document came anew within this transaction.
+            // The row has another incarnation if the document was inserted again within this transaction.
             let isLogged = !last.incarnation.isProvisional
             deletes.add(document, last: last, isLogged: isLogged, plan: plan)
             return isLogged
@@ -87,7 +87,7 @@ private struct TableWrites {
     }
 }
 
-/// Arrays by document, in the order of the statements' parameters.
+/// The parameter arrays by document, in the order of the statements' parameters.
 private struct DocumentColumns {
     private var ids: [String?] = []
     private var partitions: [String?] = []
@@ -115,7 +115,7 @@ private struct DocumentColumns {
         backs.append(plan.back(last.ordinal, in: last.partition))
         logged.append(isLogged)
         operations.append(isLogged ? last.operation.rawValue : nil)
-        // The table still has the body before the first change; later ones have to bring theirs.
+        // The table still has the body before the first change; for later changes it has to be passed.
         befores.append(document.changes.count > 1 ? last.before : nil)
         origins.add(last.origin)
         guard let current else { return }
@@ -168,7 +168,7 @@ private struct OriginColumns {
     var parameters: [PostgresValue] { [.textArray(users), .textArray(devices), .int8Array(versions)] }
 }
 
-/// Change rows and tombstones that are written apart from their documents: the intermediate changes of a document that changed
+/// Change rows and tombstones that are written separately from their documents: the intermediate changes of a document that changed
 /// several times, and both halves of a move.
 private struct LooseRows {
     private let app: String
@@ -204,13 +204,13 @@ private struct LooseRows {
         origins.add(change.origin)
     }
 
-    /// A document that left a partition more than once leaves one tombstone there, the last.
+    /// Adds the tombstones of a document; if it left a partition more than once, only the last tombstone is kept.
     mutating func bury(_ document: WorkingDocument, exceptLast: Bool, plan: WritePlan) {
         var last: [ExactText: WorkingDocument.Change] = [:]
         let changes = exceptLast ? document.changes.dropLast() : document.changes[...]
         for change in changes where change.operation == .delete { last[ExactText(change.partition.text)] = change }
         for (_, change) in last.sorted(by: { $0.key < $1.key }) {
-            // The statement that deletes the row buries it too, later than this one.
+            // The statement that deletes the row also writes its tombstone, after this one.
             if exceptLast, document.current == nil, let final = document.changes.last,
                 final.partition.text.hasSameBytes(as: change.partition.text)
             {

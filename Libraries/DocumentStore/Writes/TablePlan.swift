@@ -1,11 +1,11 @@
 import DocumentModel
 import SyncEngine
 
-/// What a transaction will write, and the tables that it goes to.
+/// The writes of a transaction, and the tables that they go to.
 struct TablePlan: Sendable {
     private(set) var plan: WritePlan
     private(set) var tables: [ChangeEvent.Namespace: CollectionTable]
-    /// The documents that the writes under review met; `nil` when the writes aren't reviewed.
+    /// The documents that the writes under review found; `nil` if the writes aren't reviewed.
     var met: [MetDocument]?
 
     init(storage: AppStorage) {
@@ -13,7 +13,7 @@ struct TablePlan: Sendable {
         tables = [:]
     }
 
-    /// - Parameter tables: those of all documents in the plan.
+    /// - Parameter tables: The tables of all documents in the plan.
     init(_ plan: WritePlan, tables: some Sequence<CollectionTable>) {
         self.plan = plan
         self.tables = Dictionary(tables.map { ($0.namespace, $0) }, uniquingKeysWith: { first, _ in first })
@@ -23,13 +23,13 @@ struct TablePlan: Sendable {
     var bytes: Int { plan.bytes }
     subscript(key: WritePlan.Key) -> WorkingDocument? { plan[key] }
 
-    /// Takes a document in hand as it was found under its lock; one that is in hand already stays as it is.
+    /// Adds a document to the plan as it was read under its lock; a document that is in the plan already stays as it is.
     mutating func hold(_ table: CollectionTable, id: String, row: DocumentRow?) {
         if tables[table.namespace] == nil { tables[table.namespace] = table }
         plan.hold(table.namespace, id: id, found: row.map(WorkingDocument.State.init))
     }
 
-    /// Records that a document is another now.
+    /// Records a document's new state.
     mutating func record(
         _ key: WritePlan.Key, as stored: StoredDocument?, body: [UInt8],
         operation: ChangeEvent.OperationType = .update, by stamp: WriteStamp, origin: ChangeEvent.Origin? = nil
@@ -37,7 +37,7 @@ struct TablePlan: Sendable {
         plan.record(key, as: stored, body: body, operation: operation, by: stamp, origin: origin)
     }
 
-    /// Notes that the rows are in the tables as the documents are now, but for their revisions.
+    /// Records that the rows in the tables have the documents' current state, except for their revisions.
     mutating func markFlushed() { plan.markFlushed() }
 }
 
