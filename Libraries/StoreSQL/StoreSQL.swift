@@ -1,15 +1,15 @@
 public import Postgres
 
-/// The tables and functions of the document store, in the schema `partita`, as files of SQL. They are a module of their own because
-/// the compiler takes a fifth of a second for each kilobyte of them.
+/// The tables and functions of the document store, in the schema `partita`, as SQL files. They are a separate module because the
+/// compiler takes a fifth of a second for each kilobyte of them.
 ///
-/// The table `partita.grants` is made here too, because an upload is checked against it inside the commit; its rows belong to
-/// the service `permissions`.
+/// The table `partita.grants` is created here too, because an upload is checked against it inside the commit; only the service
+/// `permissions` writes its rows.
 public enum StoreSQL {
     public static let migrations = Migrations(
         owner: "document-store",
         files: [(1, "tables", PackageResources._001_tables_sql), (2, "leases", PackageResources._002_leases_sql)],
-        // A function of the language SQL stands behind what it calls.
+        // A function in the language SQL must be created after the functions that it calls.
         functions: [
             ("epochs", PackageResources.epochs_sql),
             ("change_tables", PackageResources.change_tables_sql),

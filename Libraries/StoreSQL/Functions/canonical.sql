@@ -5,7 +5,7 @@ begin
         hint = 'Write the value in Extended JSON, e.g. {"$numberLong": "5"}, {"$date": "2026-01-31T12:00:00Z"}, {"$oid": "…"}.';
 end $$;
 
--- Which BSON type a canonical value that isn't plain JSON has: its first key if that begins with "$", else null.
+-- The Extended JSON wrapper of a canonical value: its first key if that begins with "$", else null.
 create or replace function partita.wrapper(value json) returns text language plpgsql immutable as $$
 declare
     key text;
@@ -34,7 +34,7 @@ exception when numeric_value_out_of_range then
     return partita.ambiguous(path, 'is a number beyond the range of a double');
 end $$;
 
--- A number as it stands in `document`, given the type that stood at its path.
+-- The canonical form of a number in `document`, given the type of the former value at its path.
 create or replace function partita.canonical_number(value json, was text, path text) returns text language plpgsql as $$
 declare
     number numeric := (value #>> '{}')::numeric;
@@ -92,7 +92,7 @@ create or replace function partita.canonical_uuid(uuid text) returns text langua
     select '{"$binary":{"base64":"' || encode(decode(replace(uuid, '-', ''), 'hex'), 'base64') || '","subType":"04"}}'
 $$;
 
--- An Extended JSON wrapper, in any of its forms, in its canonical form.
+-- Converts an Extended JSON wrapper from any of its forms to its canonical form.
 create or replace function partita.canonical_wrapper(value json, wrapper text, path text) returns text language plpgsql as $$
 declare
     content json := value -> wrapper;
@@ -167,9 +167,9 @@ end $$;
 
 -- The canonical Extended JSON of a value that an external writer has written.
 --
--- `was` is the canonical value that stood at the path, `was_plain` the form of it that stood in `document`. What is equal to
--- `was_plain` keeps its exact form; a value that differs takes the old type if it fits, else the type that its form implies; a
--- value whose type can't be determined fails, naming the path.
+-- `was` is the former canonical value at the path, `was_plain` its form in `document`. A value that is equal to `was_plain` keeps
+-- its exact form; a value that differs gets the old type if it fits, else the type that its form implies; a value whose type can't
+-- be determined fails the statement with an error that names the path.
 create or replace function partita.canonical(value json, was json, was_plain jsonb, path text) returns text language plpgsql as $$
 declare
     wrapper text;
@@ -180,7 +180,7 @@ begin
         if value::jsonb = was_plain then return was::text; end if;
     end if;
     was_wrapper := partita.wrapper(was);
-    -- The document itself is a level, and has no path.
+    -- The document itself counts as a level, and has no path.
     if json_typeof(value) in ('object', 'array') and length(path) - length(replace(path, '.', '')) >= 99 then
         return partita.ambiguous(path, 'is nested deeper than 100 levels');
     end if;
@@ -193,7 +193,8 @@ begin
     else
         wrapper := partita.wrapper(value);
         if wrapper is not null then return partita.canonical_wrapper(value, wrapper, path); end if;
-        -- When what stands before it is gone, it would be the first (DocumentModel: Document.misreadField).
+        -- If the fields before it were removed, it would come first and be read as a wrapper (DocumentModel:
+        -- Document.misreadField).
         if exists (select from json_object_keys(value) k where k in (
             '$oid', '$numberInt', '$numberLong', '$numberDouble', '$numberDecimal', '$date', '$binary', '$uuid', '$timestamp',
             '$regularExpression', '$symbol', '$code', '$dbPointer', '$minKey', '$maxKey', '$undefined'))
@@ -204,7 +205,7 @@ begin
         if exists (select from json_object_keys(value) k group by k having count(*) > 1) then
             return partita.ambiguous(path, 'repeats a key');
         end if;
-        -- Old keys keep their places; new ones follow as they came.
+        -- Old keys keep their places; new ones follow in their own order.
         select string_agg(
             to_json(k.key)::text || ':'
                 || partita.canonical(value -> k.key, was -> k.key, was_plain -> k.key, ltrim(path || '.' || k.key, '.')),
@@ -219,8 +220,8 @@ begin
     end case;
 end $$;
 
--- Elements are matched with the old ones by equality first (the same place before others); one without a match takes its
--- type from the old element in its place, if that has no match either.
+-- Elements are first matched with equal old elements (one at the same place before others); an element without a match gets its
+-- type from the old element at its place, if that has no match either.
 create or replace function partita.canonical_array(value json, was json, was_plain jsonb, path text) returns text language plpgsql as $$
 declare
     count int := json_array_length(value);
@@ -300,11 +301,12 @@ begin
     end case;
 end $$;
 
--- Postgres' json functions refuse U+0000 in strings. Between these two, a string with one is {"$text": its escaped content}.
+-- Postgres' json functions refuse U+0000 in strings. Between `hide_nul` and `reveal_nul`, a string with one is {"$text": its
+-- escaped content}.
 create or replace function partita.hide_nul(body text) returns json language plpgsql immutable as $$
 begin
     if position('\u0000' in body) = 0 then return body::json; end if;
-    -- Strings, and what stands between them, in their order.
+    -- Strings, and the text between them, in their order.
     return (
         select string_agg(
             case when m[1] like '"%' and m[1] ~ '[^\\](\\\\)*\\u0000'

@@ -1,5 +1,5 @@
--- Creates the tables for the changes of the days from yesterday on. They are attached, which allows reads and writes in the
--- meantime; PARTITION OF would lock the parent table.
+-- Creates the tables for the changes of the days from yesterday on. They are created and then attached, which doesn't block reads
+-- and writes; PARTITION OF would lock the parent table.
 create or replace function partita.ensure_change_tables(days int) returns void language plpgsql as $$
 declare
     day date;

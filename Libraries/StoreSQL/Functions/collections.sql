@@ -30,7 +30,7 @@ begin
         clocks json,
         body json not null,
         document jsonb not null,
-        -- The order in which documents were inserted, whoever inserts.
+        -- The order in which documents were inserted, regardless of the writer.
         natural_order bigint generated always as identity
     ) with (fillfactor = 90)', schema_id, table_id);
     execute format('create index on %I.%I (partition, epoch, revision)', schema_id, table_id);

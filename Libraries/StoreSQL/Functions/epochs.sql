@@ -1,5 +1,5 @@
 -- Returns the current epoch. If Postgres' system identifier or timeline differs from the newest row's, this database was restored,
--- or another server took over: that begins an epoch.
+-- or another server took over, and an epoch begins.
 create or replace function partita.current_epoch() returns int language plpgsql as $$
 declare
     latest partita.epochs;
@@ -20,7 +20,7 @@ begin
     end loop;
 end $$;
 
--- Begins an epoch by hand, after a restore that Postgres itself doesn't show.
+-- Begins an epoch explicitly, after a restore that doesn't change Postgres' system identifier or timeline.
 create or replace function partita.begin_epoch(reason text) returns int language plpgsql as $$
 declare
     present int := partita.current_epoch();
@@ -31,13 +31,14 @@ begin
     return partita.current_epoch();
 end $$;
 
--- Begins an epoch from which on a partition of the app, or each of them, is served again from the start. Returns how many are.
+-- Begins an epoch from which a partition of the app, or each of its partitions, is served again from the start. Returns their
+-- number.
 create or replace function partita.serve_anew(app_id text, partition_id text) returns bigint language plpgsql as $$
 declare
     present int := partita.begin_epoch('served anew');
     served bigint;
 begin
-    -- One after the other in the order of their names, as every commit locks them.
+    -- Locked one after the other in the order of their names, as in every commit.
     perform from partita.partitions
         where app = app_id and (partition_id is null or partition = partition_id) order by partition for update;
     update partita.partitions set anew = present

@@ -39,7 +39,7 @@ begin
             perform partita.ambiguous('', 'neither body nor document is given');
         end if;
         if was -> '_id' is null then
-            -- An ObjectId as a driver would have made it.
+            -- An ObjectId as a driver would have generated it.
             was := ('{"_id":{"$oid":"' || lpad(to_hex(extract(epoch from clock_timestamp())::bigint), 8, '0')
                 || left(md5(gen_random_uuid()::text), 16) || '"}' || case when was::text ~ '^\s*\{\s*\}\s*$' then '' else ',' end
                 || regexp_replace(was::text, '^\s*\{', ''))::json;
@@ -77,7 +77,7 @@ begin
     return new;
 end $$;
 
--- AFTER a row was written by an external writer: notes its state before the transaction. It gets its revision at the commit.
+-- AFTER a row was written by an external writer: records its state before the transaction. The row gets its revision at the commit.
 create or replace function partita.collect() returns trigger language plpgsql as $$
 declare
     tx xid8 := pg_current_xact_id();
@@ -125,7 +125,8 @@ begin
             from %I.%I t where p.xid = $1 and p.relation = $2 and t._id = p._id', place.schema_name, place.table_name)
         using tx, place.relation;
     end loop;
-    -- What came and went, or is again as it was, is no change; a row at epoch 0 has no number yet, whatever it says.
+    -- A row that was inserted and deleted, or has its former state again, isn't a change. A row at epoch 0 has no revision yet, so
+    -- it stays even if its body is the same.
     delete from partita.pending
     where xid = tx and before::text is not distinct from after::text and (after is null or epoch <> 0);
     perform partita.ensure_change_tables(1);

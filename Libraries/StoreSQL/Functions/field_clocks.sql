@@ -1,6 +1,6 @@
--- The field clocks of a document that an external writer has changed: each changed top-level field is written now, by the server's
--- side ('' as author). The text is SyncEngine's (FieldClocks.text); epoch 2147483647 stands for "the document's own revision
--- minus n", so that clocks can be written before the revision is known.
+-- The field clocks of a document that an external writer has changed: each changed top-level field counts as written now by the
+-- server ('' as author). The text has the form of SyncEngine's FieldClocks.text; epoch 2147483647 stands for "the document's own
+-- revision minus n", so that clocks can be written before the revision is known.
 create or replace function partita.raised_clocks(clocks json, before json, after json, old_epoch int, old_revision bigint)
 returns json language plpgsql as $$
 declare

@@ -1,5 +1,6 @@
--- The answer of permissions that a user lives by in a partition now: the user's own before everybody's, and none that has run out. No
--- row when there is none. The one place that says which grant holds; a grant changes under the lock of its partition's row.
+-- The grant that applies to a user in a partition now: the user's own takes precedence over the one for all users, and expired ones
+-- don't count. Returns no row if there is none. Only this function decides which grant applies; a grant changes only under the lock
+-- of its partition's row.
 create or replace function partita.standing_grant(for_app text, for_partition text, for_user text) returns setof partita.grants
 language sql stable rows 1 as $$
     select g.* from partita.grants g

@@ -1,4 +1,4 @@
--- Eight bytes that sort as the doubles do, NaN first.
+-- Eight bytes that sort in the order of doubles, NaN first.
 create or replace function partita.double_key(number float8) returns bytea language plpgsql immutable parallel safe as $$
 begin
     if number = 'NaN' then return '\x0000000000000000'; end if;
@@ -8,15 +8,15 @@ begin
     return int8send(~ ('x' || encode(float8send(number), 'hex'))::bit(64)::bigint);
 end $$;
 
--- 200 bytes at most as they are; more as their beginning and digest, behind all regular keys.
+-- Up to 200 bytes are used unchanged; longer values become their first 180 bytes and a digest, which sort behind all regular keys.
 create or replace function partita.bytes_key(regular bytea, irregular bytea, bytes bytea) returns bytea
 language sql immutable parallel safe as $$
     select case when length(bytes) <= 200 then regular || bytes
         else irregular || substr(bytes, 1, 180) || decode(md5(bytes), 'hex') end
 $$;
 
--- The key of a value of the form `document`, whose bytes sort as MongoDB sorts values: a byte for the type's rank, then
--- the value. What has no exact key (long texts, fractional decimals, documents, arrays and rare types) sorts behind f0.
+-- The key of a value in the form `document`, whose bytes sort as MongoDB sorts values: a byte for the type's rank, then the value.
+-- Values without an exact key (long texts, fractional decimals, documents, arrays and rare types) sort behind f0.
 create or replace function partita.value_key(value jsonb) returns bytea language plpgsql immutable parallel safe as $$
 declare
     text_value text;
@@ -54,13 +54,13 @@ begin
     if text_value ~ '^-?([0-9]*\.?[0-9]+([eE][-+]?[0-9]{1,4})?|NaN|Infinity)$' then
         number := text_value::numeric;
         if number = 'NaN' or abs(number) = 'Infinity' then return '\x20'::bytea || partita.double_key(number::float8); end if;
-        -- Surely the same number as a double.
+        -- The number is certainly equal to a double.
         if abs(number) <= 9007199254740992 and number = trunc(number)
             or abs(number) < 4294967296 and number * 1048576 = trunc(number * 1048576)
         then
             return '\x20'::bytea || partita.double_key(number::float8);
         end if;
-        -- Others with the nearest double.
+        -- Other numbers use the nearest double.
         return '\xf1'::bytea || partita.double_key(
             case when abs(number) > 1.7976931348623157e308 then (sign(number)::text || 'e0')::float8 * 'Infinity' else number::float8 end);
     end if;
@@ -72,7 +72,7 @@ begin
     return '\xf4'::bytea || decode(md5(value::text), 'hex');
 end $$;
 
--- The key of what stands at a path; ff where an array stands there or on the way.
+-- The key of the value at a path; ff if there is an array at the path or along it.
 create or replace function partita.index_key(document jsonb, path text[]) returns bytea language plpgsql immutable parallel safe as $$
 declare
     value jsonb := document;
@@ -86,7 +86,7 @@ begin
     return partita.value_key(value);
 end $$;
 
--- As index_key, for unique indexes, which take no arrays and tell all numbers apart.
+-- As index_key, for unique indexes, which refuse arrays and distinguish all numbers.
 create or replace function partita.unique_key(document jsonb, path text[]) returns bytea language plpgsql immutable parallel safe as $$
 declare
     key bytea := partita.index_key(document, path);
@@ -103,7 +103,7 @@ begin
     return key;
 end $$;
 
--- The keys of all that a path leads to through arrays, each element of a final array among them.
+-- The keys of all values that a path leads to through arrays, including each element of a final array.
 create or replace function partita.element_keys(value jsonb, path text[]) returns bytea[] language plpgsql immutable parallel safe as $$
 declare
     keys bytea[] := '{}';
@@ -127,7 +127,7 @@ begin
     return partita.element_keys(value -> path[1], path[2:]);
 end $$;
 
--- The keys of what equals one of the elements of a JSON array. A number may have an exact key or none.
+-- The keys of the values that equal one of the elements of a JSON array. A number may have an exact or an inexact key.
 create or replace function partita.value_keys(wanted jsonb) returns bytea[] language plpgsql immutable parallel safe as $$
 declare
     key bytea;

@@ -1,4 +1,4 @@
--- A name that fits Postgres' 63 bytes: a longer one is cut and told apart by its digest.
+-- A name that fits into Postgres' 63 bytes: a longer one is cut and made unique by its digest.
 create or replace function partita.identifier(name text) returns text language plpgsql immutable strict as $$
 declare
     cut text := name;
@@ -8,7 +8,7 @@ begin
     return cut || '~' || left(md5(name), 16);
 end $$;
 
--- The key text of a canonical Extended JSON value (DocumentModel: Value.keyText); null for what can't be a key.
+-- The key text of a canonical Extended JSON value (DocumentModel: Value.keyText); null for a value that can't be a key.
 create or replace function partita.key_text(value json) returns text language plpgsql immutable as $$
 declare
     bytes text;
@@ -28,7 +28,7 @@ begin
     return null;
 end $$;
 
--- The internal partition of a document that has no partition value: 16 for a collection, by FNV-1a of the key text.
+-- The internal partition of a document without a partition value: one of 16 of the collection, chosen by FNV-1a of the key text.
 create or replace function partita.internal_partition(database text, collection text, id text) returns text
 language plpgsql immutable as $$
 declare

@@ -1,4 +1,4 @@
--- The type of a canonical value by its name in `bsonType`.
+-- The name that the type of a canonical value has in `bsonType`.
 create or replace function partita.bson_type(value json) returns text language plpgsql immutable as $$
 begin
     case json_typeof(value)
@@ -17,7 +17,7 @@ begin
         else 'object' end;
 end $$;
 
--- The number that a canonical value is; null for what is none.
+-- The number of a canonical value; null if it isn't a number.
 create or replace function partita.bson_number(value json) returns numeric language plpgsql immutable as $$
 declare
     plain text := coalesce(
@@ -28,7 +28,7 @@ begin
     return plain::numeric;
 end $$;
 
--- Whether a value is of a type: a number is of every number type that holds it, since JavaScript doesn't tell them apart.
+-- Whether a value has a type: a number has every number type that can represent it, since JavaScript doesn't distinguish them.
 create or replace function partita.is_of_type(value json, wanted text) returns boolean language plpgsql immutable as $$
 declare
     type text := partita.bson_type(value);
@@ -45,7 +45,7 @@ begin
     when 'long' then
         return number = trunc(number) and number >= -9223372036854775808 and number < 9223372036854775808;
     when 'double' then
-        -- A double has 53 binary digits: without the zeros at its end, a whole number has to fit into them.
+        -- A double has 53 binary digits: a whole number has to fit into them without its trailing zeros.
         return number = 0 or abs(number) / (number::bigint & (-number)::bigint) <= 9007199254740992;
     else return false;
     end case;
@@ -53,14 +53,15 @@ exception when numeric_value_out_of_range then
     return true; -- the lowest long, a power of two
 end $$;
 
--- The form that is equal for canonical values that MongoDB holds equal: numbers of any type, and the fields of a document in their order.
+-- A form that is equal for canonical values that are equal in MongoDB: numbers of any type are equal, and documents whose fields
+-- have the same order.
 create or replace function partita.comparable(value json) returns jsonb language plpgsql immutable as $$
 declare
     wrapper text := partita.wrapper(value);
     number numeric := partita.bson_number(value);
 begin
     if number is not null then
-        -- JSON has no number that isn't finite.
+        -- JSON has only finite numbers.
         if number in ('NaN', 'Infinity', '-Infinity') then return jsonb_build_object('$number', number::text); end if;
         return to_jsonb(trim_scale(number));
     end if;
@@ -76,7 +77,7 @@ begin
         from json_each(value) with ordinality e(key, value, place)), '[]'));
 end $$;
 
--- The text of a value, with U+F8FF for each NUL, which Postgres can't hold; null for what is none.
+-- The text of a value, with U+F8FF for each NUL, which Postgres can't store; null if it isn't a text.
 create or replace function partita.bson_text(value json) returns text language plpgsql immutable as $$
 begin
     if json_typeof(value) = 'string' then return value #>> '{}'; end if;
@@ -84,7 +85,7 @@ begin
     return ('"' || regexp_replace(value ->> '$text', '(?<=(?:^|[^\\])(?:\\\\)*)\\u0000', '\\uf8ff', 'g') || '"')::json #>> '{}';
 end $$;
 
--- What keeps a text from matching a pattern, which is as it was written and as Postgres matches it.
+-- Why a text doesn't match a pattern; null if it matches. `pattern` has the pattern as it was written and in Postgres' syntax.
 create or replace function partita.pattern_violation(subject text, pattern json) returns text language plpgsql immutable as $$
 begin
     if pattern ->> 1 is null then
@@ -94,7 +95,7 @@ begin
     return format('doesn''t match the pattern %s', pattern ->> 0);
 end $$;
 
--- What a count says against its bounds.
+-- Why a count violates its bounds; null if it doesn't.
 create or replace function partita.count_violation(count int, what text, lower json, upper json) returns text language plpgsql immutable as $$
 begin
     if count < partita.bson_number(lower) then
@@ -106,7 +107,7 @@ begin
     return null;
 end $$;
 
--- What keeps a document's fields from being what a schema says of them, with the path.
+-- Why a document's fields violate a schema, with the path; null if they don't.
 create or replace function partita.fields_violation(value json, schema json, path text) returns text language plpgsql immutable as $$
 #variable_conflict use_variable
 declare
@@ -122,9 +123,9 @@ begin
     for key in select json_array_elements_text(schema -> 'required') loop
         if value -> key is null then return place || key || ': is required'; end if;
     end loop;
-    -- By `json_each`: taking a field by its name reads the whole document.
+    -- Uses `json_each`, since access to a field by its name parses the whole document.
     for key, field in select e.key, e.value from json_each(value) e loop
-        -- A field that isn't required may be there without a value.
+        -- A field that isn't required may be null.
         is_free := json_typeof(field) = 'null' and not exists (
             select from json_array_elements_text(schema -> 'required') r where r = key);
         part := schema -> 'properties' -> key;
@@ -169,8 +170,8 @@ begin
     return null;
 end $$;
 
--- What keeps a canonical value from being what a schema says, with its path; null when nothing does. It reads the form that the services
--- make of a schema, and says the same as they do, in the same order and words (DocumentSchema).
+-- Why a canonical value violates a schema, with its path; null if it doesn't. It reads the form that the services make of a schema,
+-- and reports the same violations in the same order and words as they do (DocumentSchema).
 create or replace function partita.schema_violation(value json, schema json, path text) returns text language plpgsql immutable as $$
 #variable_conflict use_variable
 declare
@@ -238,7 +239,7 @@ begin
         number := partita.bson_number(value);
         if number is not null then
             bound := partita.bson_number(schema -> 'minimum');
-            -- NaN, which is more than all numbers here, is no more than anything.
+            -- In Postgres NaN is greater than all numbers, but it doesn't satisfy any minimum.
             if number < bound or number = 'NaN' and bound is not null
                 or number = bound and schema ->> 'exclusiveMinimum' = 'true'
             then
@@ -249,7 +250,7 @@ begin
                 return place || 'is too large';
             end if;
             if schema -> 'multipleOf' is not null then
-                -- Of doubles fifteen digits count, as MongoDB converts them: 0.3 is a multiple of 0.1.
+                -- Fifteen digits of a double are used, as in MongoDB's conversion: 0.3 is a multiple of 0.1.
                 if type = 'double' then number := (value ->> '$numberDouble')::float8::numeric; end if;
                 bound := coalesce(
                     (schema -> 'multipleOf' ->> '$numberDouble')::float8::numeric,
@@ -280,7 +281,7 @@ begin
     return null;
 end $$;
 
--- AFTER a row was written by an external writer: fails the statement unless the document is what its collection's schema says.
+-- AFTER a row was written by an external writer: fails the statement if the document violates its collection's schema.
 create or replace function partita.check_schema() returns trigger language plpgsql as $$
 declare
     wanted json;

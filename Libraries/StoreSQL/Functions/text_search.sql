@@ -1,11 +1,11 @@
--- Lower case without accents.
+-- The words in lower case without accents.
 create or replace function partita.folded(words text) returns text language plpgsql immutable parallel safe as $$
 begin
     if words is null or octet_length(words) = length(words) then return lower(words); end if;
     return lower(regexp_replace(normalize(words, nfkd), U&'[\0300-\036f]', '', 'g') collate "und-x-icu");
 end $$;
 
--- The text search configuration of a language by MongoDB's name; `otherwise` for one that isn't known.
+-- The text search configuration of a language, given by MongoDB's name; `otherwise` for an unknown language.
 create or replace function partita.text_configuration(language text, otherwise text) returns regconfig
 language sql immutable parallel safe as $$
     select ('pg_catalog.' || case lower(language)
@@ -20,7 +20,7 @@ language sql immutable parallel safe as $$
         end)::regconfig
 $$;
 
--- The words of a document: `fields` has the class of words by jsonpath, `override` the field that names the language.
+-- The words of a document: `fields` has the class of words by jsonpath, `override` is the field that names the language.
 create or replace function partita.text_vector(document jsonb, fields json, configuration text, override text) returns tsvector
 language plpgsql immutable parallel safe as $$
 declare
@@ -38,7 +38,8 @@ begin
     return words;
 end $$;
 
--- Whether a term occurs in its own case or with its own accents. Its stem tells how much of it has to.
+-- Whether a term occurs with the same case (`by_case`) and the same accents (`by_accents`). Only the part of each word that it
+-- shares with its stem has to occur.
 create or replace function partita.text_has(
     document jsonb, fields json, configuration regconfig, term text, by_case boolean, by_accents boolean
 ) returns boolean language plpgsql immutable parallel safe as $$
@@ -72,13 +73,13 @@ begin
     return false;
 end $$;
 
--- All texts of a document, or those at some paths.
+-- The texts of a document at some paths.
 create or replace function partita.search_texts(document jsonb, paths jsonpath[]) returns setof text
 language sql immutable parallel safe as $$
     select v #>> '{}' from unnest(paths) p, lateral jsonb_path_query(document, p) v where jsonb_typeof(v) = 'string'
 $$;
 
--- Their words, as they are written but for case and accents.
+-- The words of a document's texts at some paths, unstemmed, in lower case and without accents.
 create or replace function partita.search_vector(document jsonb, paths jsonpath[]) returns tsvector
 language plpgsql immutable parallel safe as $$
 declare

@@ -1,4 +1,5 @@
--- The triggers on the tables that every database has. Those on a collection's table are made with it (partita.ensure_collection).
+-- The triggers on the tables that every database has. Those on a collection's table are created with it
+-- (partita.ensure_collection).
 create or replace trigger note_epoch_end after update on partita.partitions
     for each row when (old.epoch <> new.epoch) execute function partita.note_epoch_end();
 

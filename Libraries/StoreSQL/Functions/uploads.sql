@@ -1,4 +1,4 @@
--- Fails with PT409 unless the expected number of rows was written: otherwise, a concurrent writer was faster.
+-- Fails with PT409 unless the expected number of rows was written: otherwise a concurrent writer was faster.
 create or replace function partita.require_count(written bigint, meant bigint) returns void language plpgsql as $$
 begin
     if written <> meant then
