@@ -25,7 +25,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
         do {
             concerned = try await handler.concern(of: notices.apps)
         } catch {
-            logger.debug("which changes have an effect is unknown, all are read", metadata: ["error": "\(error)"])
+            logger.debug("it is unknown which changes have an effect, all are read", metadata: ["error": "\(error)"])
             return []
         }
         let (skipped, changes) = notices.outside(of: concerned, isBehind: backlog.contains)
@@ -42,7 +42,7 @@ struct ChangeAdapter<Handler: ChangeHandler>: EventHandler {
         do {
             progress = try await recorder.progress(unchecked)
         } catch {
-            logger.debug("what is handled is unknown, changes are read later", metadata: ["error": "\(error)"])
+            logger.debug("it is unknown what is handled, changes are read later", metadata: ["error": "\(error)"])
         }
         backlog.check(notices.firsts(of: Set(unchecked)), progress)
     }

@@ -5,9 +5,9 @@ import EventTopics
 
 /// The partitions that are behind: their changes are deferred until the changes before them have been read from Postgres.
 ///
-/// A partition is added when its app exceeds its share of what may wait in this process, and when the topic delivers a change of the
-/// partition while older ones are unhandled, because another process, or this one before it was killed, deferred them. All later
-/// changes of the partition are deferred too, so that the order is kept.
+/// A partition is added when its app exceeds its share of the changes that may wait in this process, and when the topic delivers a
+/// change of the partition while older ones are unhandled, because another process, or this one before it was killed, deferred
+/// them. All later changes of the partition are deferred too, so that the order is kept.
 final class ChangeBacklog: EventBacklog {
     typealias Key = PartitionKey
 
@@ -86,7 +86,7 @@ final class ChangeBacklog: EventBacklog {
     /// - Parameter progress: what the consumer has handled; `nil` when that is unknown, which defers all of them.
     func check(_ firsts: [Key: Revision], _ progress: [Key: HandledEvents.Progress]?) {
         state.withLock { state in
-            // A partition that is forgotten is only checked again.
+            // A partition that is removed here is only checked once more.
             if state.checked.count > 100_000 { state.checked = [] }
             for (key, first) in firsts {
                 state.checked.insert(key)
@@ -146,7 +146,7 @@ final class ChangeBacklog: EventBacklog {
         wake.yield()
     }
 
-    /// Ends the reading of a partition early: it belongs to another member now, or has to be read again.
+    /// Ends the reading of a partition early: it belongs to another member now, or has to be read again later.
     func giveUp(_ key: Key, isOurs: Bool) {
         state.withLock { state in
             if !isOurs { state.behind[key] = nil }

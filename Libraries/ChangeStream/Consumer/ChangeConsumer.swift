@@ -14,7 +14,8 @@ import Postgres
 /// recorded in Postgres, by the handler's claims and, for changes without effect, in bulk every second. A sweep, at the start and at
 /// intervals, compares heads with what was handled, and passes missing changes through the same lanes. A member sweeps only the
 /// partitions whose keys are currently assigned to it, so that a partition's events are never handled in two places. Changes of an
-/// app that exceeds its share of what may wait are deferred, and are read from Postgres later, in order (`ChangeBacklog`).
+/// app that exceeds its share of the changes that may wait are deferred, and are read from Postgres later, in order
+/// (`ChangeBacklog`).
 public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     /// - `sweepInterval` (duration, optional, default: 30 s): How often heads are compared. A change that is late by less than this
     ///   is left to the topic, except in the first sweep.
@@ -80,13 +81,13 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
         var repaired = 0
     }
 
-    /// Until cancelled.
+    /// Runs until it is cancelled.
     private func sweepRepeatedly() async {
         var last: [PartitionKey: Int64]?
         do {
             try await consumer.waitUntilAssigned()
             while true {
-                // Another member may have been handling changes that only it knew of.
+                // Another member may have had deferred changes in memory, which aren't recorded anywhere else.
                 if backlog.takeMoved() { last = nil }
                 do {
                     last = try await sweep(onlyUpTo: last).heads
@@ -102,7 +103,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
     }
 
     private func sweep(onlyUpTo known: [PartitionKey: Int64]?) async throws -> Sweep {
-        // Changes without effect may be noted only in memory until now.
+        // Changes without effect may have been recorded only in memory until now.
         await recordNow()
         var sweep = Sweep()
         var cursor: PartitionKey?
@@ -124,7 +125,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             let done = progress[key] ?? .none
             guard done.watermark < head.head.number else { continue }
             sweep.heads[key] = head.head.number
-            // A partition that was not behind at the last sweep may just be on its way.
+            // Changes since the last sweep may still be in flight on the topic.
             let end = known.map { min(head.head.number, $0[key] ?? 0) } ?? head.head.number
             guard done.watermark < end, !backlog.contains(key),
                 await consumer.owns(key: DocumentChangesEvent.key(app: key.app, partition: key.partition))
@@ -134,7 +135,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
             sweep.repaired += count
             repaired.increment(by: count)
             logger.notice(
-                "changes that the topic did not bring are handled",
+                "changes that the topic did not deliver are handled",
                 metadata: ["partition.id": "\(key.partition)", "app.id": "\(key.app)", "count": "\(count)"])
         }
     }
@@ -174,7 +175,7 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     // MARK: Reading deferred changes
 
-    /// Until cancelled.
+    /// Runs until it is cancelled.
     private func readBacklog() async {
         await withDiscardingTaskGroup { group in
             for await _ in backlog.wakes {
@@ -214,12 +215,12 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     // MARK: Recording
 
-    /// Until cancelled.
+    /// Runs until it is cancelled.
     private func recordRepeatedly() async {
         while !Task.isCancelled {
             do {
                 try await recorder.notes.ring()
-                // Notes of one second are written together.
+                // The changes of one second are written together.
                 try await Task.sleep(for: .seconds(1))
             } catch {
                 return
@@ -230,7 +231,8 @@ public final class ChangeConsumer<Handler: ChangeHandler>: Service {
 
     private func recordNow() async {
         do { try await recorder.flush() } catch {
-            // They stay noted. If this process ends before they are written, handling them again has no effect either.
+            // They stay in memory. If this process ends before they are written, they are handled again, which has no effect
+            // either.
             logger.warning("handled changes could not be recorded", metadata: ["error": "\(error)"])
         }
     }

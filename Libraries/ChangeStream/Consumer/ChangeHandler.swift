@@ -2,7 +2,7 @@ public import DocumentModel
 public import EventStream
 import EventTopics
 
-/// What a service does with changes of documents.
+/// Handles the changes of documents in a service.
 public protocol ChangeHandler: EventHandler where Payload == DocumentChangesEvent {
     /// Returns the collections in which changes currently have an effect. Changes in others are skipped by their headers, without
     /// decoding them, and count as handled. It is called for each batch after its messages arrived, so that the answer is never older

@@ -2,10 +2,11 @@ import DocumentModel
 import EventTopics
 import Kafka
 
-/// What the keys and headers of a batch of `document-changes` say: enough to skip changes without effect, without decoding them.
+/// The information in the keys and headers of a batch of `document-changes`, which suffices to skip changes without effect without
+/// decoding them.
 struct ChangeNotices {
     private let messages: [KafkaMessage]
-    /// By message, the index of its partition in `partitions`; `nil` when its key names no partition.
+    /// By message, the index of its partition in `partitions`; `nil` if its key doesn't name a partition.
     private let places: [Int?]
     let partitions: [PartitionKey]
     /// The apps whose changes are in the batch.

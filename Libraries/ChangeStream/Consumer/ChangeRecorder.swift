@@ -8,7 +8,7 @@ import Postgres
 final class ChangeRecorder: Sendable {
     private let handled: HandledEvents
     private let client: PostgresClient
-    /// Rings when a change is noted that isn't written yet.
+    /// Rings when a handled change was added that isn't written yet.
     let notes = Alarm()
     private let noted = Locked<[(key: PartitionKey, revision: Revision)]>([])
 
@@ -29,13 +29,13 @@ final class ChangeRecorder: Sendable {
         guard !changes.isEmpty else { return }
         noted.withLock { noted in
             noted += changes
-            // Postgres was unavailable for long: the sweep finds the changes that are forgotten here, and they are handled once more.
+            // Postgres was unavailable for long: the sweep finds the changes that are dropped here, and they are handled once more.
             if noted.count > 100_000 { noted.removeFirst(noted.count - 100_000) }
         }
         notes.set()
     }
 
-    /// Reads from Postgres how far the consumer has come in these partitions; notes that aren't written yet don't count.
+    /// Reads from Postgres how far the consumer has come in these partitions; changes that aren't written yet don't count.
     func progress(_ keys: [PartitionKey]) async throws -> [PartitionKey: HandledEvents.Progress] {
         try await handled.progress(keys, on: client)
     }

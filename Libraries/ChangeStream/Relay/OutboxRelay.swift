@@ -12,9 +12,9 @@ import Postgres
 ///
 /// Any number of relays may run. They share the partitions by shards; each shard has a lease in Postgres that expires and is
 /// fenced, so a relay that was stopped for a while neither blocks a shard nor moves its mark back. A change is published at
-/// least once: a mark in Postgres follows the broker's acknowledgement, and what was not marked is published again.
+/// least once: a mark in Postgres follows the broker's acknowledgement, and changes beyond the mark are published again.
 ///
-/// A relay is woken by commits of its own process, by NOTIFY from others, and sweeps for what both have missed.
+/// A relay is woken by commits of its own process and by NOTIFY from others, and sweeps for commits that both have missed.
 public final class OutboxRelay: Service {
     /// Settings of a relay.
     public struct Options: Sendable {
@@ -64,7 +64,7 @@ public final class OutboxRelay: Service {
     private static let markDelay = Duration.milliseconds(50)
     private static let markRetry = Duration.seconds(1)
     private let metrics = RelayMetrics()
-    /// Of rounds that fail one after the other.
+    /// The state of rounds that fail one after the other.
     private struct Publishing {
         var backoff = RetryBackoff(RetrySchedule(first: .milliseconds(200), limit: .seconds(5)))
         var reported = FailureChanges()
@@ -72,9 +72,9 @@ public final class OutboxRelay: Service {
     private let publishing = Locked(Publishing())
 
     /// - Parameters:
-    ///   - producer: A producer for the pool whose apps the store has.
-    ///   - loop: The event loop on which it works; with that of the connections to Postgres and of the producer, an event's many
-    ///     steps need no change of thread.
+    ///   - producer: A producer for the pool to which the store's apps belong.
+    ///   - loop: The event loop on which the relay works. If it is the same as that of the connections to Postgres and of the
+    ///     producer, the many steps of an event need no change of thread.
     public init(
         store: DocumentStore, producer: EventProducer, on loop: EventLoop, options: Options = Options(),
         logger: Logger = Logger(label: "outbox-relay")
@@ -111,7 +111,7 @@ public final class OutboxRelay: Service {
 
     private func work(_ listener: PostgresListener) async {
         await withTaskGroup(of: Void.self) { group in
-            // It reconnects by itself, and ends with the task.
+            // The listener reconnects by itself, and ends with the task.
             group.addTask { try? await listener.run() }
             group.addTask { await self.follow(listener.events) }
             group.addTask { await self.every(self.options.leaseDuration / 3) { try await self.renew() } }
@@ -130,15 +130,15 @@ public final class OutboxRelay: Service {
             try await mark()
             try await leases.release()
         } catch {
-            logger.debug("leases were not given back; they expire", metadata: ["error": "\(error)"])
+            logger.debug("leases were not released; they expire", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Runs `work` again and again; what fails is tried again at the next time.
+    /// Runs `work` repeatedly; if it fails, it is retried at the next time.
     private func every(_ interval: Duration, _ work: @Sendable () async throws -> Void) async {
         while !Task.isCancelled {
             await attempt(work)
-            // Cancelled: the loop's condition ends it.
+            // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: interval)
         }
     }
@@ -147,7 +147,7 @@ public final class OutboxRelay: Service {
         do {
             try await work()
         } catch is CancellationError {
-            // Who calls it ends.
+            // The caller ends.
         } catch {
             metrics.failures.increment()
             logger.warning("relay failed, tries again", metadata: ["error": "\(error)"])
@@ -213,7 +213,7 @@ public final class OutboxRelay: Service {
         let asked = ContinuousClock.now
         var held: [Int: RelayState.Lease] = [:]
         for (shard, fence) in try await leases.acquire(for: options.leaseDuration) {
-            // Less than Postgres counts, since clocks don't run alike.
+            // Shorter than in Postgres, since clocks run at different speeds.
             held[shard] = .init(fence: fence, validUntil: asked + options.leaseDuration * 0.8)
         }
         let gained = state.withLock { $0.take(held) }
@@ -224,7 +224,7 @@ public final class OutboxRelay: Service {
         }
     }
 
-    /// One of all relays does it.
+    /// Only the relay that leads the first shard does it.
     private func retain() async throws {
         guard ledShards.contains(0) else { return }
         try await HistoryRetention(store: store, options: options.retention, logger: logger).sweep()
@@ -277,9 +277,9 @@ public final class OutboxRelay: Service {
             metrics.failures.increment()
             let (pause, isNew) = publishing.withLock { ($0.backoff.next(), $0.reported.isNew("\(error)")) }
             logger.log(
-                level: isNew ? .warning : .debug, "publishing failed, is tried again", metadata: ["error": "\(error)"])
+                level: isNew ? .warning : .debug, "publishing failed, trying again", metadata: ["error": "\(error)"])
             unfinished = Set(partitions.map(\.partition))
-            // Cancelled: the next attempt finds it so too.
+            // If the task was cancelled, the next attempt finds that out.
             try? await Task.sleep(for: pause)
         }
         let isDue = state.withLock {
@@ -289,7 +289,7 @@ public final class OutboxRelay: Service {
         if !positions.isEmpty { marking.set(.now + Self.markDelay) }
     }
 
-    /// Marks what was published, of many rounds together. Ends when the task is cancelled.
+    /// Marks changes as published, those of many rounds together. Ends when the task is cancelled.
     private func markPublished() async {
         while (try? await marking.ring()) != nil { await attempt { try await mark() } }
     }
@@ -313,7 +313,8 @@ public final class OutboxRelay: Service {
         return read
     }
 
-    /// Sends what was read, and notes how far each partition has come: up to the first message that the broker doesn't have.
+    /// Sends the rows, and records in `positions` how far each partition is published: up to the first message that the broker
+    /// hasn't acknowledged.
     private func send(
         _ read: [(partition: PartitionKey, rows: [ChangeRow])], positions: inout [PartitionKey: Revision]
     ) async throws {
@@ -333,11 +334,11 @@ public final class OutboxRelay: Service {
             if !stopped.contains(places[place]) { positions[places[place]] = payload.revision }
         }
         metrics.published.increment(by: payloads.count - outcome.failures.count)
-        // What the broker has counts all the same: `positions` has it.
+        // The messages that the broker has acknowledged still count: `positions` has them.
         if let failure = outcome.failures.first { throw Refused(error: failure.error) }
     }
 
-    /// A row that can't be read is named like a large one: it must not stop those behind it.
+    /// The payload of a row. A row that can't be read is only named, like a large one: it must not block those behind it.
     private func payload(of row: ChangeRow) throws -> DocumentChangesEvent {
         if row.size > options.messageLimit { return .large(try row.largeChange()) }
         do {

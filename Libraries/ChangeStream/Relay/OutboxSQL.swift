@@ -1,6 +1,7 @@
 /// The statements of the relay.
 enum OutboxSQL {
-    /// `$1` apps, `$2` partitions, `$3` epochs, `$4` numbers up to where each is published (null: as the table says), `$5` rows of each.
+    /// `$1` apps, `$2` partitions, `$3` epochs, `$4` numbers up to which each is published (null: as recorded in the table), `$5`
+    /// rows of each.
     static let read = """
         select w.place, \(ChangeRow.columns)
         from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) with ordinality w(app, partition, epoch, number, place)
@@ -14,7 +15,8 @@ enum OutboxSQL {
         order by w.place, c.epoch, c.revision
         """
 
-    /// `$1` holder, then arrays: app, partition, epoch, number, shard, fence; `$8` the leases' name. A relay whose lease went to another marks nothing.
+    /// `$1` holder, then arrays: app, partition, epoch, number, shard, fence; `$8` the leases' name. A relay whose lease has passed
+    /// to another marks nothing.
     static let mark = """
         insert into partita.published as p (app, partition, epoch, revision)
         select u.app, u.partition, u.epoch, u.number
@@ -26,14 +28,14 @@ enum OutboxSQL {
         where (p.epoch, p.revision) < (excluded.epoch, excluded.revision)
         """
 
-    /// All partitions that have something unpublished.
+    /// All partitions that have unpublished changes.
     static let sweep = """
         select h.app, h.partition from partita.partitions h
         left join partita.published p on p.app = h.app and p.partition = h.partition
         where p.app is null or (h.epoch, h.head) > (p.epoch, p.revision)
         """
 
-    /// Those among them that changed in the last `$1` seconds.
+    /// The partitions with unpublished changes that changed in the last `$1` seconds.
     static let recent = """
         select distinct c.app, c.partition from partita.changes c
         left join partita.published p on p.app = c.app and p.partition = c.partition

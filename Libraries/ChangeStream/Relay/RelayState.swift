@@ -1,17 +1,18 @@
 import DocumentModel
 
-/// What a relay has to do, as a value: which shards it leads, which partitions wait, which are under way, how far each has come.
+/// The state of a relay as a value: the shards that it leads, the partitions that wait or are in flight, and how far each is
+/// published.
 ///
-/// A partition is under way once at a time, so that its events leave in the order of their revisions.
+/// A partition is in flight only once at a time, so that its events are sent in the order of their revisions.
 struct RelayState: Sendable {
     /// The lease of a shard that this relay leads.
     struct Lease: Sendable {
         var fence: Int64
-        /// By this process's own clock, counted from before the lease was asked for.
+        /// By this process's own clock, counted from before the lease was requested.
         var validUntil: ContinuousClock.Instant
     }
 
-    /// How far a partition is to be marked as published.
+    /// The revision up to which a partition has to be marked as published.
     struct Mark: Sendable {
         var partition: PartitionKey
         var shard: Int
@@ -23,15 +24,15 @@ struct RelayState: Sendable {
     private(set) var leases: [Int: Lease] = [:]
     private var waiting: Set<PartitionKey> = []
     private var underWay: Set<PartitionKey> = []
-    /// Woken while it was under way.
+    /// The partitions that were woken while they were in flight.
     private var again: Set<PartitionKey> = []
-    /// The last revision that the broker has, by partition; read from Postgres where it is missing.
+    /// The last revision that the broker has acknowledged, by partition; if it is missing, it is read from Postgres.
     private var published: [PartitionKey: Revision] = [:]
-    /// Partitions whose mark in Postgres is behind.
+    /// The partitions whose mark in Postgres is behind.
     private var unmarked: Set<PartitionKey> = []
-    /// Partitions whose head is to be published.
+    /// The partitions whose head has to be published.
     private var active: Set<PartitionKey> = []
-    /// How many positions are remembered; beyond it those that are marked in Postgres are forgotten.
+    /// The maximum number of positions that are remembered; beyond it, those that are marked in Postgres are dropped.
     private let remembered = 50_000
 
     init(shards: Int) { self.shards = shards }
@@ -40,8 +41,8 @@ struct RelayState: Sendable {
         leases[partition.shard(of: shards)].map { $0.validUntil > now } ?? false
     }
 
-    /// Takes the leases that are held from now on, and forgets what belongs to others.
-    /// - Returns: the shards that are new.
+    /// Takes over the leases that are held from now on, and drops the state of shards that aren't.
+    /// - Returns: the shards that were gained.
     mutating func take(_ held: [Int: Lease]) -> Set<Int> {
         let gained = Set(held.keys.filter { leases[$0]?.fence != held[$0]?.fence })
         let kept = leases.keys.filter { held[$0]?.fence == leases[$0]?.fence }
@@ -54,8 +55,8 @@ struct RelayState: Sendable {
         return gained
     }
 
-    /// Notes that partitions may have unpublished changes.
-    /// - Returns: whether there is something to do.
+    /// Records that partitions may have unpublished changes.
+    /// - Returns: whether there are partitions to publish.
     mutating func wake(_ partitions: some Sequence<PartitionKey>) -> Bool {
         for partition in partitions where leases[partition.shard(of: shards)] != nil {
             if underWay.contains(partition) { again.insert(partition) } else { waiting.insert(partition) }
@@ -63,7 +64,7 @@ struct RelayState: Sendable {
         return !waiting.isEmpty
     }
 
-    /// Takes partitions to be published, with where each has come, if it is known.
+    /// Takes partitions to publish, with the revision up to which each is published, if that is known.
     mutating func next(_ limit: Int, at now: ContinuousClock.Instant) -> [(partition: PartitionKey, after: Revision?)] {
         var taken: [(partition: PartitionKey, after: Revision?)] = []
         while taken.count < limit, let partition = waiting.popFirst() {
@@ -74,8 +75,8 @@ struct RelayState: Sendable {
         return taken
     }
 
-    /// Notes how far partitions that were taken have come.
-    /// - Parameter unfinished: those that have more.
+    /// Records how far partitions that were taken are published.
+    /// - Parameter unfinished: the partitions that have more changes.
     mutating func finish(
         _ partitions: [PartitionKey], published positions: [PartitionKey: Revision],
         unfinished: Set<PartitionKey>
@@ -114,7 +115,7 @@ struct RelayState: Sendable {
         }
     }
 
-    /// Takes the partitions whose head is to be published.
+    /// Takes the partitions whose head has to be published.
     mutating func takeHeads() -> [(partition: PartitionKey, head: Revision)] {
         defer { active = [] }
         return active.compactMap { partition in published[partition].map { (partition, $0) } }

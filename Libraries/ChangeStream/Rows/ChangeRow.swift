@@ -2,7 +2,7 @@ import DocumentModel
 import DocumentStore
 import Postgres
 
-/// A row of `partita.changes`, its documents still text.
+/// A row of `partita.changes`, whose documents aren't parsed yet.
 struct ChangeRow: Sendable {
     /// The columns that ``init(_:offset:)`` reads, of the alias `c`.
     static let columns = """
@@ -54,6 +54,6 @@ struct ChangeRow: Sendable {
         wallTime = try row.decode(offset + 18)
     }
 
-    /// Bytes of the documents.
+    /// The size of the documents in bytes.
     var size: Int { (before?.count ?? 0) + (after?.count ?? 0) }
 }

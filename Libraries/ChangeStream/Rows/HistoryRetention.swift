@@ -8,7 +8,7 @@ import Postgres
 ///
 /// A day stays until its changes are published and every consumer that is known in `partita.handled_events` has handled
 /// them, but no longer than ``Options/limit``: when that is reached, an error is logged and counted, and the day is dropped. A
-/// consumer that was so far behind skips what is gone. The relay that leads the first shard runs it.
+/// consumer that was that far behind skips the dropped changes. The relay that leads the first shard runs it.
 public struct HistoryRetention: Sendable {
     /// How long changes and tombstones are kept, in days.
     public struct Options: Sendable {
@@ -31,7 +31,7 @@ public struct HistoryRetention: Sendable {
     private let logger: Logger
     private let forced = Counter(
         label: "document_store_history_forced_drops_total",
-        help: "Days of changes that were dropped although somebody hadn't handled them.")
+        help: "Days of changes that were dropped although a consumer hadn't handled them.")
 
     public init(
         store: DocumentStore, options: Options = Options(), logger: Logger = Logger(label: "document-store.history")
@@ -72,7 +72,7 @@ public struct HistoryRetention: Sendable {
         do {
             try await store.client.execute("alter table partita.changes detach partition \(table) concurrently")
         } catch let error as PostgresError where error.sqlstate == "55000" {
-            // An attempt before this one was interrupted half-way.
+            // An earlier attempt was interrupted half-way.
             try await store.client.execute("alter table partita.changes detach partition \(table) finalize")
         }
         try await store.client.execute("drop table \(table)")
@@ -121,7 +121,7 @@ private enum RetentionSQL {
         delete from partita.upload_outcomes where created_at < now() - $1::bigint * interval '1 day'
         """
 
-    /// `$1` days. Notes up to where a partition's tombstones are gone.
+    /// `$1` days. Records the revision up to which a partition's tombstones were dropped.
     static let dropTombstones = """
         with dropped as (
             delete from partita.tombstones where deleted_at < now() - $1::bigint * interval '1 day'
