@@ -1,20 +1,20 @@
 import EventLoop
 
-/// Waits until everybody in this gateway who served a revoked pair has stopped.
+/// Waits until all followers in this gateway that served a revoked user in a partition have stopped.
 public final class FenceAnswer: Sendable {
     private let left: Locked<Int>
     private let whenStopped: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - count: how many have to say that they have stopped.
-    ///   - whenStopped: called once; at once when there is nobody.
+    ///   - count: the number of followers that have to call ``stopped()``.
+    ///   - whenStopped: called once, when all have stopped; immediately if `count` is 0.
     init(count: Int, whenStopped: @escaping @Sendable () -> Void) {
         left = Locked(count)
         self.whenStopped = whenStopped
         if count == 0 { whenStopped() }
     }
 
-    /// One of them has stopped: what it sent is with the kernel, or its connection is reset.
+    /// Records that one follower has stopped: the kernel has taken what it sent, or its connection is reset.
     public func stopped() {
         let isLast = left.withLock { left in
             left -= 1

@@ -1,7 +1,7 @@
 public import Postgres
 
 extension GatewayRegistry {
-    /// The table; services that use the registry apply it at their start.
+    /// The registry's table; services that use the registry apply the migration at their start.
     public static let migrations = Migrations(
         owner: "gateways", files: [(1, "gateways", PackageResources._001_gateways_sql)])
 }

@@ -1,15 +1,15 @@
 public import Postgres
 
-/// Which gateways serve devices: the table `partita.gateways`.
+/// The gateways that serve devices: the table `partita.gateways`.
 ///
 /// A gateway registers before it reads its first grant. So a process that reads the registry after committing a revocation finds every
 /// gateway that may have read the grant before.
 public struct GatewayRegistry: Sendable {
-    /// How long after its last sign a gateway counts as one: long after it has stopped serving by itself.
+    /// How long a gateway stays registered after its last renewal: much longer than it may serve.
     public static let memory = Duration.seconds(600)
-    /// How often a gateway gives a sign.
+    /// How often a gateway renews its registration.
     public static let signInterval = Duration.seconds(30)
-    /// How long a gateway may serve after its last sign: well within `memory`.
+    /// How long a gateway may serve after its last renewal: much less than `memory`.
     public static let validity = Duration.seconds(300)
 
     private let client: PostgresClient
@@ -26,12 +26,12 @@ public struct GatewayRegistry: Sendable {
             """, [.text(gateway)])
     }
 
-    /// Takes out a gateway that has stopped serving.
+    /// Removes a gateway that has stopped serving.
     public func leave(_ gateway: String) async throws {
         try await client.execute("delete from partita.gateways where gateway = $1", [.text(gateway)])
     }
 
-    /// Forgets gateways of which nothing was heard for `memory`.
+    /// Removes gateways that haven't renewed their registration for `memory`.
     public func forgetSilent() async throws {
         try await client.execute(
             "delete from partita.gateways where seen_at < clock_timestamp() - make_interval(secs => $1)",

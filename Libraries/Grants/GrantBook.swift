@@ -29,7 +29,7 @@ public final class GrantBook: Service {
     private let background = BackgroundTasks()
     private let budget: Locked<QuestionBudget>
 
-    /// How often a question is asked again, and how often at the most.
+    /// The time after which a question is repeated, and the most attempts in all.
     private static let patience = Duration.seconds(2)
     private static let attempts = 4
 
@@ -37,8 +37,9 @@ public final class GrantBook: Service {
         label: "grants_unanswered_questions_total", help: "Questions that permissions did not answer in time.")
 
     /// - Parameters:
-    ///   - instance: who asks.
-    ///   - lease: of a gateway, which serves as long as it holds, and answers revocations; `nil` for who looks at a grant once.
+    ///   - instance: the name of this process.
+    ///   - lease: the lease of a gateway, which serves as long as the lease is valid, and answers revocations; `nil` for a service
+    ///     that reads each grant once.
     public init(
         client: PostgresClient, producer: EventProducer, instance: String, lease: GrantLease? = nil,
         budget: QuestionBudget, logger: Logger
@@ -51,14 +52,14 @@ public final class GrantBook: Service {
         self.logger = logger
     }
 
-    /// What ends the following of a pair.
+    /// Identifies one call of ``follow(app:user:partition:_:)``, to end it.
     public struct Following: Sendable {
         fileprivate let keys: [String]
         fileprivate let id: Int
     }
 
-    /// Follows the grants of a user to a partition, the user's own and everybody's. Begin before the first read, so that nothing
-    /// falls between.
+    /// Follows the grants of a user to a partition: the user's own and those for all users. Call it before the first read of a
+    /// grant, so that no change is missed in between.
     public func follow(app: String, user: String, partition: Partition, _ observer: @escaping Observer) -> Following {
         let keys = [user, EventKey.everyone].map { GrantsEvent.key(app: app, user: $0, partition: partition) }
         return state.withLock { state in
@@ -77,9 +78,9 @@ public final class GrantBook: Service {
         }
     }
 
-    /// Takes what came on the topic.
+    /// Handles events of the topic.
     public func handle(_ events: [RawEvent<GrantsEvent>]) {
-        for event in events where event.message.value != nil {  // removed: nobody lives by it
+        for event in events where event.message.value != nil {  // removed: the grant no longer applies
             do {
                 switch try event.decoded().payload {
                 case .heartbeat(let beat): lease?.renew(beat)
@@ -98,7 +99,7 @@ public final class GrantBook: Service {
         }
     }
 
-    /// Tells permissions that this gateway doesn't serve the pair, once none of its followers does.
+    /// Sends the acknowledgement to permissions once none of this gateway's followers serves the user in the partition.
     private func answer(
         to grant: Grant, on partition: Int32, of lease: GrantLease, followers: Int
     ) -> FenceAnswer {
@@ -119,7 +120,7 @@ public final class GrantBook: Service {
         }
     }
 
-    /// The grant as it stands; `nil` when there is none that still holds.
+    /// The grant that applies now; `nil` if there is none.
     public func current(app: String, user: String, partition: Partition) async throws -> Grant? {
         let rows = try await client.query(
             """
@@ -156,13 +157,14 @@ public final class GrantBook: Service {
                 requester: instance, time: WallClock.system.now()))
     }
 
-    /// The grant, asked for when there is none.
+    /// The grant; permissions is asked if there is none.
     /// - Parameters:
-    ///   - claims: what the access token says of the user.
-    ///   - device: on whose behalf it is asked.
-    ///   - answers: what brings the answer to `handle`; `nil` when the topic is followed anyway.
+    ///   - claims: the user's claims in the access token.
+    ///   - device: the device on whose behalf permissions is asked.
+    ///   - answers: reads the topic, and passes its events to `handle`, while the answer is awaited; `nil` if the topic is followed
+    ///     anyway.
     /// - Returns: `nil` when permissions doesn't answer.
-    /// - Throws: `QuestionBudget.Exceeded`, and what Postgres and the broker throw.
+    /// - Throws: `QuestionBudget.Exceeded`, and errors of Postgres and the broker.
     public func resolve(
         app: String, user: String, device: String, partition: Partition, claims: Document,
         answers: OnDemandTail<GrantsEvent>? = nil
@@ -179,12 +181,12 @@ public final class GrantBook: Service {
         }
     }
 
-    /// Asks until there is an answer.
+    /// Asks until there is an answer, at most `attempts` times.
     private func answer(app: String, user: String, partition: Partition, claims: Document) async throws -> Grant? {
         let (answers, continuation) = AsyncStream.makeStream(of: Grant?.self, bufferingPolicy: .bufferingNewest(4))
         let following = follow(app: app, user: user, partition: partition) { grant, answer in
             continuation.yield(grant)
-            answer?.stopped()  // a question serves nobody
+            answer?.stopped()  // a question doesn't serve the partition
         }
         defer { stop(following) }
         for _ in 0..<Self.attempts {

@@ -4,17 +4,19 @@ public import EventTopics
 import Foundation
 import Synchronization
 
-/// Until when this gateway may serve what it was granted: as long as it hears permissions on every Kafka partition of the grants.
+/// How long this gateway may serve by its grants: as long as it receives heartbeats of permissions on every Kafka partition of the
+/// grants.
 ///
-/// Who has read a heartbeat has read every revocation before it. So a gateway that is cut off from the topic, stopped or too slow stops
-/// by itself, and who waits as long as a heartbeat is valid knows that no gateway serves by a grant that it replaced.
+/// A gateway that has read a heartbeat has read every revocation before it. So a gateway that is cut off from the topic, suspended
+/// or too slow stops serving by itself, and after waiting as long as a heartbeat is valid, permissions knows that no gateway serves
+/// by a grant that it has replaced.
 ///
-/// A deadline counts from when the heartbeat was sent, and runs on a clock that goes on while the machine sleeps.
+/// A deadline counts from the time when the heartbeat was sent, on a clock that continues while the machine sleeps.
 public final class GrantLease: Sendable {
     private struct Source {
-        /// The deadline that counts.
+        /// The deadline that applies.
         var deadline: Duration = .zero
-        /// The newest deadline that was read, which counts when no revocation before it is being carried out any more.
+        /// The newest deadline that was read, which applies once all revocations before it are carried out.
         var latest: Duration = .zero
         var openFences = 0
     }
@@ -25,7 +27,7 @@ public final class GrantLease: Sendable {
         var registered: Duration = .zero
         var isEnded = false
 
-        /// The earliest of all.
+        /// The earliest deadline of all sources and the registration.
         var deadline: Duration {
             guard !isEnded, let sourceCount, sources.count >= sourceCount else { return .zero }
             return sources.values.reduce(registered) { min($0, $1.deadline) }
@@ -39,7 +41,7 @@ public final class GrantLease: Sendable {
     public init(clock: WallClock = .system) { self.clock = clock }
 
     private let state = Locked(State())
-    /// Nanoseconds of `now`, read at every flush.
+    /// The deadline in nanoseconds of `now`, read at every flush.
     private let deadline = Atomic<Int64>(0)
     private let wasMissed = Atomic<Bool>(false)
     private let alarm = Alarm()
@@ -47,24 +49,24 @@ public final class GrantLease: Sendable {
     /// Whether the gateway may serve now.
     public var isValid: Bool { Self.nanoseconds < deadline.load(ordering: .acquiring) }
 
-    /// Somebody began without it, and has to be told when it is there.
+    /// Records that a caller found the lease invalid and has to be notified when it is valid.
     public func missed() {
         wasMissed.store(true, ordering: .releasing)
         alarm.set()
     }
 
-    /// Whether `missed` was called since the last time.
+    /// Returns whether `missed` was called since the last call of this.
     public func takeMissed() -> Bool { wasMissed.exchange(false, ordering: .acquiringAndReleasing) }
 
-    /// The gateway stops for good.
+    /// Ends the lease permanently, because the gateway stops.
     public func end() { change { $0.isEnded = true } }
 
-    /// The topic's number of partitions is known: a heartbeat is needed from each.
+    /// Sets the topic's number of partitions: a heartbeat is needed from each.
     public func follow(partitions: Int) { change { $0.sourceCount = partitions } }
 
-    /// A heartbeat was read.
+    /// Extends the lease with a heartbeat that was read.
     public func renew(_ beat: GrantHeartbeat) {
-        // The steady clock first: what passes between the two readings makes the lease shorter, not longer.
+        // The steady clock is read first: the time between the two readings makes the lease shorter, not longer.
         let now = Self.now
         let age = Duration.milliseconds(clock.now() - beat.time)
         let deadline = now + .milliseconds(beat.validFor) - max(age, .zero)
@@ -76,13 +78,13 @@ public final class GrantLease: Sendable {
         }
     }
 
-    /// The gateway stands in the registry for this long.
+    /// Records that the gateway may serve for this long after its registration.
     public func registered(for validity: Duration) { change { $0.registered = Self.now + validity } }
 
-    /// A revocation was read, and isn't carried out yet: heartbeats behind it don't count so far.
+    /// Records that a revocation was read and isn't carried out yet: heartbeats behind it don't count until then.
     public func fenceBegan(on partition: Int32) { change { $0.sources[partition, default: Source()].openFences += 1 } }
 
-    /// A revocation is carried out.
+    /// Records that a revocation is carried out.
     public func fenceEnded(on partition: Int32) {
         change { state in
             guard var source = state.sources[partition] else { return }
@@ -96,17 +98,17 @@ public final class GrantLease: Sendable {
         state.withLock { state in
             body(&state)
             let former = deadline.exchange(Self.nanoseconds(state.deadline), ordering: .acquiringAndReleasing)
-            // What only gets later is looked at when the former deadline has come.
+            // A deadline that only gets later is noticed when the former one is reached.
             if former <= Self.nanoseconds || state.deadline < .nanoseconds(former) { alarm.set() }
         }
     }
 
-    /// Returns when it is worth looking again. One task at a time.
-    /// - Parameter isValid: what it was at the last look.
+    /// Returns when `isValid` may have changed. Only one task may wait at a time.
+    /// - Parameter isValid: the value that the caller read last.
     /// - Throws: `CancellationError`.
     public func mayHaveChanged(from isValid: Bool) async throws {
         let left = deadline.load(ordering: .acquiring) - Self.nanoseconds
-        // It may have run out since that look.
+        // The lease may have expired since that read.
         if isValid { alarm.set(.now + .nanoseconds(max(left, 0))) }
         try await alarm.ring()
     }

@@ -1,9 +1,11 @@
 import DocumentModel
 
-/// How many questions to permissions a device, a user with all devices, and an app may have under way in this process, and ask per time.
+/// Limits how many questions to permissions a device, a user with all devices, and an app may have in flight in this process, and
+/// how many they may ask per minute.
 ///
-/// Each has as many as its limit at once, and gets as many anew in a minute. Questions that permissions answered already, in the table,
-/// cost nothing: so it is who asks about what isn't decided, or was told no, that comes to the limits. Pure.
+/// Each may ask as many questions as its limit at once, and regains as many per minute. If the table already has a grant with
+/// access, no question is needed: so the limits only affect callers that ask about undecided partitions or that were refused. A
+/// value without I/O.
 public struct QuestionBudget: Sendable {
     public struct Limits: Hashable, Sendable {
         public var device: Int
@@ -16,11 +18,11 @@ public struct QuestionBudget: Sendable {
             self.app = app
         }
 
-        /// What a service allows unless it is told otherwise.
+        /// The default limits of a service.
         public static let standard = Limits(device: 200, user: 400, app: 4000)
     }
 
-    /// On whose behalf a question is asked.
+    /// The device, user and app on whose behalf a question is asked.
     struct Askers: Hashable, Sendable {
         @ExactText var app: String
         @ExactText var user: String
@@ -31,9 +33,9 @@ public struct QuestionBudget: Sendable {
 
     /// A question that may not be asked now.
     public struct Exceeded: Error {
-        /// Whose budget it is: `device`, `user` or `app`.
+        /// Whose budget is used up: `device`, `user` or `app`.
         public let whose: String
-        /// For how long, about.
+        /// About how long to wait before asking again.
         public let wait: Duration
 
         public var message: String {
@@ -57,7 +59,7 @@ public struct QuestionBudget: Sendable {
 
     private struct Balance {
         var underWay = 0
-        /// Questions that may still be asked, at that time.
+        /// The questions that might still be asked at `time`.
         var left: Double
         var time: ContinuousClock.Instant
     }
@@ -66,15 +68,15 @@ public struct QuestionBudget: Sendable {
     private var balances: [Account: Balance] = [:]
     private var nextCleaning = 1024
 
-    /// In which as many are given anew as the limit says.
+    /// The time in which a used-up budget is restored completely.
     private static let period = Duration.seconds(60)
-    /// To those who wait for answers that are under way.
+    /// The wait when too many questions are in flight, and the shortest wait in any case.
     private static let shortWait = Duration.seconds(1)
 
     public init(_ limits: Limits) { self.limits = limits }
 
-    /// A question begins; `end` follows.
-    /// - Throws: `Exceeded`; then it costs nothing.
+    /// Begins a question; `end` must follow.
+    /// - Throws: `Exceeded`; then nothing is counted, and `end` isn't called.
     mutating func begin(_ askers: Askers, now: ContinuousClock.Instant) throws(Exceeded) {
         var next: [(Account, Balance)] = []
         for account in askers.accounts {
@@ -93,7 +95,7 @@ public struct QuestionBudget: Sendable {
         clean(now: now)
     }
 
-    /// A question has its answer, or has none.
+    /// Ends a question, whether it was answered or not.
     mutating func end(_ askers: Askers) {
         for account in askers.accounts { balances[account]?.underWay -= 1 }
     }
@@ -113,7 +115,7 @@ public struct QuestionBudget: Sendable {
         return balance
     }
 
-    /// Forgets who has asked nothing for so long that the budget is whole again.
+    /// Drops the accounts that have asked nothing for so long that their budgets are restored.
     private mutating func clean(now: ContinuousClock.Instant) {
         guard balances.count > nextCleaning else { return }
         balances = balances.filter { $0.value.underWay > 0 || now - $0.value.time < Self.period }

@@ -1,31 +1,31 @@
 import Redis
 
-/// Who is online, as leases in Redis. All times are Redis' own, so that no two machines' clocks have to agree.
+/// The devices that are online, as leases in Redis. All times are by Redis' clock, so that machines' clocks needn't agree.
 ///
 /// `presence:<app>/<user>/<device>` is a device's lease, with its TTL; `presence:devices:<app>/<user>` the devices of a user that have
 /// one; `presence:version:<app>/<user>` counts the user's flips; `presence:deadlines` holds every lease's end. A user is online while
 /// any device is.
 ///
-/// Redis may forget all of it. A version is never below Redis' clock, so flips go on counting upwards; devices that are connected get
-/// a new lease at their next renewal; and `presence:mark` is missing, which says that users may be taken for online who are gone.
+/// Redis may lose all of this. A version is never below Redis' clock, so flips continue to count upwards; connected devices get a
+/// new lease at their next renewal; and `presence:mark` is missing, which shows that offline users may still be recorded as online.
 public struct PresenceLeases: Sendable {
     private let redis: RedisClient
-    /// Milliseconds.
+    /// How long a lease lasts, in milliseconds.
     private let ttl: Int
-    /// Sets systems apart that share a Redis.
+    /// Separates systems that share a Redis.
     private let prefix: String
 
     /// - Parameters:
-    ///   - ttl: how long a lease lasts that nobody renews.
-    ///   - prefix: stands before all keys.
+    ///   - ttl: how long a lease lasts without renewal.
+    ///   - prefix: the prefix of all keys.
     public init(redis: RedisClient, ttl: Duration, prefix: String = "") {
         self.redis = redis
         self.ttl = Int(max(ttl / .milliseconds(1), 1))
         self.prefix = prefix
     }
 
-    /// Renews leases, or gives new ones.
-    /// - Returns: the flips of those that had none.
+    /// Renews leases, or creates them.
+    /// - Returns: the flips of the members that had no lease.
     /// - Throws: `RedisError`.
     public func refresh(_ members: [PresenceMember]) async throws -> [PresenceFlip] {
         let values = try await redis.pipeline(
@@ -40,15 +40,15 @@ public struct PresenceLeases: Sendable {
         return try PresenceFlip(member, value, isOnline: false)
     }
 
-    /// Takes leases that have run out. A claim is itself a lease: who doesn't `confirm` it within `claimTime`, has it taken by the
-    /// next, so a watcher that dies loses none.
-    /// - Parameter limit: how many at the most.
-    /// - Returns: their flips, and after which time the next one may run out, whoever gets a lease meanwhile.
+    /// Claims expired leases. A claim is itself a lease: if the caller doesn't `confirm` it within `claimTime`, another watcher may
+    /// claim it, so a watcher that dies loses none.
+    /// - Parameter limit: the maximum number of leases that are claimed.
+    /// - Returns: their flips, and the time until the next lease may expire, including leases that are created in the meantime.
     public func claimExpired(limit: Int, claimTime: Duration) async throws -> (flips: [PresenceFlip], next: Duration) {
         let value = try await redis.eval(
             Self.claimScript, keys: [prefix], arguments: [limit, Int(claimTime / .milliseconds(1)), ttl])
         guard let answer = value.array, answer.count == 2, let next = answer[1].int else {
-            throw RedisError(.unexpectedReply, "a presence script gave \(value)")
+            throw RedisError(.unexpectedReply, "a presence script returned \(value)")
         }
         let flips = try (answer[0].array ?? []).compactMap { entry -> PresenceFlip? in
             guard let parts = entry.array, parts.count == 4, let text = parts[0].string,
@@ -59,28 +59,28 @@ public struct PresenceLeases: Sendable {
         return (flips, .milliseconds(next))
     }
 
-    /// The flips' effects have committed: nobody has to claim them again.
+    /// Records that the flips' effects have committed, so that they aren't claimed again.
     public func confirm(_ members: [PresenceMember]) async throws {
         _ = try await redis.pipeline(
             members.map { RedisCommand(Self.confirmScript, keys: [prefix], arguments: [$0.userText, $0.device]) })
     }
 
-    /// Whether Redis has forgotten everything, and the caller is the one to look after those who were online then.
-    /// - Parameter claimTime: when nobody has called `remember` by then, the next may try.
+    /// Returns whether Redis has lost everything and the caller has to check the users that were online before.
+    /// - Parameter claimTime: the time after which another caller may try, if `remember` wasn't called by then.
     public func claimForgotten(claimTime: Duration) async throws -> Bool {
         let value = try await redis.eval(
             Self.forgottenScript, keys: [prefix], arguments: [Int(claimTime / .milliseconds(1))])
         return value.int == 1
     }
 
-    /// The flips of those users, of the given ones, who have no device; the given one is named.
+    /// The flips of those given members whose users have no device online; each flip names the given member.
     public func absent(_ members: [PresenceMember]) async throws -> [PresenceFlip] {
         let values = try await redis.pipeline(
             members.map { RedisCommand(Self.absentScript, keys: [prefix], arguments: [$0.userText]) })
         return try zip(members, values).compactMap { try PresenceFlip($0, try $1.get(), isOnline: false) }
     }
 
-    /// Sets the mark, unless Redis has forgotten everything again since `claimForgotten`.
+    /// Sets the mark, unless Redis has lost everything again since `claimForgotten`.
     public func remember() async throws { _ = try await redis.eval(Self.rememberScript, keys: [prefix]) }
 
     private static let refreshScript = RedisScript(PackageResources.prelude_lua, PackageResources.refresh_lua)

@@ -14,7 +14,7 @@ public struct PresenceMember: Hashable, Sendable {
 
     var userText: String { "\(app)/\(user)" }
 
-    /// `app/user/device`: ids of devices come last, since they may hold slashes.
+    /// Reads `app/user/device`; a device's id comes last, since it may contain slashes.
     init?(text: String) {
         let parts = text.splitAtBytes("/", maxSplits: 2)
         guard parts.count == 3 else { return nil }

@@ -1,4 +1,4 @@
--- A lease that was renewed meanwhile is put back to its end; one that is gone is claimed.
+-- The deadline of a lease that was renewed meanwhile is set to its new end; a lease that has expired is claimed.
 local p, limit, claim, ttl = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local due = redis.call('ZRANGEBYSCORE', p .. 'presence:deadlines', '-inf', now, 'LIMIT', 0, limit)
 local claimed = {}

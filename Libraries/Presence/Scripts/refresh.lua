@@ -1,4 +1,4 @@
--- Gives `{version, devices, now}` for a new lease, nil for a renewed one.
+-- Returns `{version, devices, now}` for a new lease, nil for a renewed one.
 local p, user, device, ttl = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local member = user .. '/' .. device
 local known = redis.call('EXISTS', p .. 'presence:' .. member)
