@@ -1,9 +1,9 @@
 import DocumentModel
 import Foundation
 
-/// How strings are compared where bytes are not enough: without regard to case, or to accents.
+/// How strings are compared other than by their bytes: for instance ignoring case or accents.
 public struct Collation: Sendable {
-    /// The language, such as `en`; `simple` means bytes. Only the simple rules that all languages share are applied.
+    /// The language, such as `en`; `simple` means bytes. Only the basic rules that all languages share are applied.
     public let locale: String
     /// 1: letters only; 2: letters and accents; 3: letters, accents and case.
     public let strength: Int
@@ -49,7 +49,7 @@ public struct Collation: Sendable {
     }
 
     private static let languages = Set(Locale.availableIdentifiers)
-    /// What may stand behind `@collation=`.
+    /// The values that may follow `@collation=` in a locale.
     private static let variants: Set<String> = [
         "big5han", "compat", "dictionary", "ducet", "emoji", "eor", "gb2312han", "phonebook", "phonetic", "pinyin",
         "reformed", "search", "searchjl", "standard", "stroke", "traditional", "unihan", "zhuyin",
@@ -63,11 +63,11 @@ public struct Collation: Sendable {
                 return false
             }
         }
-        // ICU writes parts with underscores, and so does MongoDB.
+        // ICU separates the parts of a locale with underscores, and so does MongoDB.
         return languages.contains(String(parts[0]))
     }
 
-    /// As `Value.compare`, with strings by this collation, also inside of documents and arrays.
+    /// As `Value.compare`, but strings are compared by this collation, also inside documents and arrays.
     public func compare(_ a: Value, _ b: Value) -> Int {
         switch (a, b) {
         case (.string(let a), .string(let b)): return compare(a, b)
@@ -97,11 +97,11 @@ public struct Collation: Sendable {
         if numericOrdering { options.insert(.numeric) }
         let order = a.compare(b, options: options, range: nil, locale: Locale(identifier: locale)).rawValue
         if order != 0 || strength < 3 { return order }
-        // Lower case sorts first where only the case differs.
+        // Lower case sorts first if only the case differs.
         return -ByteOrder.compare(a, b)
     }
 
-    /// The form that is equal for strings that this collation holds equal; for hashing.
+    /// A form that is the same for strings that are equal in this collation; for hashing.
     public func key(of text: String) -> String {
         switch strength {
         case 1: text.folding(options: [.caseInsensitive, .diacriticInsensitive], locale: Locale(identifier: locale))
@@ -112,7 +112,7 @@ public struct Collation: Sendable {
         }
     }
 
-    /// The form that is equal for values that this collation holds equal; for hashing.
+    /// A form that is the same for values that are equal in this collation; for hashing.
     public func key(of value: Value) -> Value {
         switch value {
         case .string(let text), .symbol(let text): .string(key(of: text))
@@ -125,7 +125,7 @@ public struct Collation: Sendable {
 }
 
 extension Collation? {
-    /// The form that is equal for values that count as equal.
+    /// A form that is the same for values that count as equal.
     func key(of value: Value) -> Value { self?.key(of: value) ?? value }
 
     func compare(_ a: Value, _ b: Value) -> Int { self?.compare(a, b) ?? Value.compare(a, b) }

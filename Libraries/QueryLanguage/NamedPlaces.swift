@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// What is found by its name.
+/// An element that can be found by its name.
 protocol Named {
     var name: String { get }
 }
@@ -11,14 +11,14 @@ extension Document.Field: Named {
     var name: String { key }
 }
 
-/// Finds fields or their like by name: by search, or by a dictionary where many are looked for among many.
+/// Finds elements such as fields by name: by a linear search, or by a dictionary if there are many searches in many elements.
 struct NamedPlaces<Element: Named> {
     private let elements: [Element]
     private var places: [ExactText: Int]?
 
     /// - Parameters:
     ///   - elements: their names are unique.
-    ///   - searches: how often somebody will look.
+    ///   - searches: the expected number of searches.
     init(_ elements: [Element], searches: Int) {
         self.elements = elements
         guard elements.count &* searches > 4096 else { return }

@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension QueryError {
-    /// `throwIfInterrupted`, in a loop: looks now and then.
+    /// `throwIfInterrupted` for loops, which checks only once in a while.
     @inline(__always)
     static func throwIfInterrupted(every turn: Int) throws(QueryError) {
         if turn & 255 == 255 { try throwIfInterrupted() }

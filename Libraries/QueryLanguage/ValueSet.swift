@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Values of which those that count as equal are kept once: the first of them.
+/// A set of values, which keeps only the first of several values that count as equal.
 struct ValueSet: Sendable, Equatable {
     private let collation: Collation?
     private var members: [Value: Value] = [:]
@@ -21,9 +21,9 @@ struct ValueSet: Sendable, Equatable {
 
     func contains(_ value: Value) -> Bool { members[collation.key(of: value)] != nil }
 
-    /// The values in MongoDB's order, so that the same set always looks the same.
+    /// The values in MongoDB's order, so that equal sets give the same array.
     var sorted: [Value] { members.values.sorted() }
 
-    /// Whether both hold values that count as equal.
+    /// Whether both sets have the same values, as far as they count as equal.
     static func == (a: ValueSet, b: ValueSet) -> Bool { a.members.keys == b.members.keys }
 }

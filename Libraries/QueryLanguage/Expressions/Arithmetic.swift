@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Arithmetic over MongoDB's numbers: the result has the wider of both types, an integer that outgrows 32 bits gets 64.
+/// Arithmetic with MongoDB's numbers: the result has the wider of both types, and an integer that exceeds 32 bits gets 64.
 enum Arithmetic {
     static func add(_ a: Value, _ b: Value) throws(QueryError) -> Value {
         try combine(

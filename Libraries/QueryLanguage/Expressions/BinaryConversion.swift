@@ -1,7 +1,7 @@
 import DocumentModel
 import Foundation
 
-/// Conversions between strings or numbers and binaries, as `$convert` and `$toUUID` do them.
+/// The conversions of `$convert` and `$toUUID` between strings or numbers and binaries.
 struct BinaryConversion {
     private let subtype: UInt8
     private let format: String
@@ -12,7 +12,7 @@ struct BinaryConversion {
         self.format = format
     }
 
-    /// - Parameter to: the target of `$convert`; another one than binary data gives `nil`.
+    /// - Parameter to: the target of `$convert`; for a target other than binary data the result is `nil`.
     init?(_ to: Value?, format: Value?, byteOrder: Value?) throws(QueryError) {
         switch to {
         case .string("binData")?, .int32(5)?: subtype = 0
@@ -78,7 +78,7 @@ struct BinaryConversion {
         return .binary(Binary(bytes, subtype: subtype))
     }
 
-    /// The number whose bytes these are: an integer of 1, 2, 4 or, if it is long, 8, a double of 4 or 8.
+    /// The number with these bytes: an integer of 1, 2 or 4 bytes, or of 8 for a long; a double of 4 or 8 bytes.
     static func number(of binary: Binary, _ target: Conversion.Target, byteOrder: Value?) throws(QueryError) -> Value {
         let bytes = try isBigEndian(byteOrder) ? binary.bytes : binary.bytes.reversed()
         let bits = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -121,7 +121,7 @@ struct BinaryConversion {
 
     private static func bytes(ofBase64 text: String) -> [UInt8]? { Data(base64Encoded: text).map { Array($0) } }
 
-    /// A binary as text; without a format a UUID as such and all others in base 64.
+    /// A binary as text; without a format, a UUID in its usual form and all others in base 64.
     static func text(of binary: Binary, format: Value?) throws(QueryError) -> String {
         let isUUID = binary.subtype == 4 && binary.bytes.count == 16
         switch try name(format) ?? "auto" {

@@ -1,9 +1,9 @@
 import DocumentModel
 
-/// Looks for a text in bytes, in time that grows with their number only (Knuth, Morris and Pratt).
+/// Searches for a text in bytes, in time that is linear in their number (Knuth, Morris and Pratt).
 struct ByteSearch {
     private let wanted: [UInt8]
-    /// The length of the longest beginning that is also the end of each beginning.
+    /// For each prefix, the length of its longest proper prefix that is also its suffix.
     private let borders: [Int]
 
     var count: Int { wanted.count }
@@ -20,7 +20,7 @@ struct ByteSearch {
         self.borders = borders
     }
 
-    /// The first place within the range where all of the text stands.
+    /// The first place within the range at which the whole text occurs.
     func first(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
         if wanted.isEmpty { return range.lowerBound }
         var length = 0
@@ -34,7 +34,7 @@ struct ByteSearch {
 }
 
 extension [Int] {
-    /// The first place whose number has a property that all behind it have too.
+    /// The first index with a property, if all indexes after it have the property too.
     func partitioningIndex(_ isReached: (Int) -> Bool) -> Int {
         var low = 0, high = count
         while low < high {

@@ -1,14 +1,15 @@
 public import DocumentModel
 
-/// What a command's `let` defines for its expressions, `{name: expression}`: constants, since no document is there yet.
+/// The variables that a command's `let` defines for its expressions, `{name: expression}`: constants, since they can't refer to a
+/// document.
 public struct CommandVariables: Sendable {
-    /// The values by the names, without `$$`.
+    /// The values by name, without `$$`.
     public let values: [ExactText: Value]
 
     /// Evaluates the definitions.
     ///
-    /// - Parameter now: the moment of `$$NOW`, in milliseconds since 1970.
-    /// - Throws: 9 for a name that no variable of a user may have, 4890500 for an expression that asks for a document's fields.
+    /// - Parameter now: the time of `$$NOW`, in milliseconds since 1970.
+    /// - Throws: 9 for a name that isn't allowed for a user's variable, 4890500 for an expression that uses a document's fields.
     public init(_ definitions: Document, now: Int64 = 0) throws(QueryError) {
         var values: [ExactText: Value] = [:]
         for field in definitions.fields {
@@ -21,7 +22,7 @@ public struct CommandVariables: Sendable {
                         "Command let Expression tried to access a field, but this is not allowed because command let expressions run before the query examines any documents."
                 )
             }
-            // What is missing is a variable without a value.
+            // A missing value defines a variable that is undefined.
             values[field.key] = try expression.evaluate(EvaluationContext(root: Document(), now: now)) ?? .undefined
         }
         self.values = values

@@ -1,11 +1,11 @@
 import DocumentModel
 
-/// Refuses computed values that could not be stored or sent.
+/// Refuses computed values that are too deep or too large.
 enum ComputedBounds {
-    /// Deeper than what is stored, as MongoDB allows it for what is only computed.
+    /// Deeper than for stored documents, as in MongoDB for computed values.
     static let bounds = ValueBounds(maximumDepth: 180, maximumBytes: 16 << 20)
 
-    /// - Returns: about how many bytes the value has, where they were counted.
+    /// - Returns: the value's approximate size in bytes, if it was counted.
     @inline(__always) @discardableResult
     static func check(_ value: Value?) throws(QueryError) -> Int {
         switch value {

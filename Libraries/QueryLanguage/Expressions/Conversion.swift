@@ -1,9 +1,9 @@
 import DocumentModel
 import DocumentSchema
 
-/// Conversions between types, as `$convert` does them.
+/// The conversions of `$convert` between types.
 enum Conversion {
-    /// The types that a conversion can aim at.
+    /// The types that a value can be converted to.
     enum Target: String {
         case double, string, objectId, bool, date, int, long, decimal
 
@@ -39,7 +39,7 @@ enum Conversion {
         }
     }
 
-    /// What is said to a target that nothing is converted to: a type that `onError` may stand for, or no type at all.
+    /// The error for a target that isn't supported: either a type for which `onError` may give a value, or not a type at all.
     static func refusal(of value: Value, to target: Value?) -> QueryError {
         switch target {
         case .string(let name)?:
@@ -77,7 +77,7 @@ enum Conversion {
         }
     }
 
-    /// A number as text: whole doubles without a point, very large and small ones with an exponent.
+    /// A number as text: whole doubles without a decimal point, very large and small ones with an exponent.
     static func text(of value: Value) -> String? {
         switch value {
         case .int32(let number): String(number)
@@ -134,7 +134,7 @@ enum Conversion {
         }
     }
 
-    /// A date as text, where a space may also stand before the zone: `2018-03-20 11:00:06 +0500`.
+    /// Parses a date, in which a space before the zone is also allowed: `2018-03-20 11:00:06 +0500`.
     static func moment(_ text: String) -> Int64? {
         guard let space = text.lastIndex(of: " "), space > (text.firstIndex(of: ":") ?? text.endIndex) else {
             return ISODate.milliseconds(text)

@@ -59,8 +59,8 @@ enum DateFormat {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// Reads a text by a format: the time that it says, and by how many milliseconds that is ahead of UTC, where it says so.
-    /// - Returns: `nil` where they don't fit.
+    /// Parses a text by a format: the time in it, and the offset from UTC in milliseconds if the text has one.
+    /// - Returns: `nil` if the text doesn't fit the format.
     static func parse(_ text: String, format: String) throws(QueryError) -> (local: Int64, offset: Int64?)? {
         var rest = Substring(text)
         var parts = ISODate.Parts(year: 1970, month: 1, day: 1, hour: 0, minute: 0, second: 0, millisecond: 0)

@@ -13,7 +13,7 @@ enum DateUnit: String {
         self = unit
     }
 
-    /// The length of a unit that always has the same.
+    /// The length of a unit whose length is constant; `nil` for others.
     var milliseconds: Int64? {
         switch self {
         case .millisecond: 1
@@ -34,7 +34,7 @@ enum DateUnit: String {
         }
     }
 
-    /// The moment so many units later; a day that the month doesn't have becomes its last.
+    /// The time that is this many units later; a day that the month doesn't have becomes its last day.
     func adding(_ amount: Int64, to moment: Int64, in zone: Zone) throws(QueryError) -> Int64 {
         let overflow = QueryError(code: 5_166_405, message: "$dateAdd overflowed")
         if let milliseconds {
@@ -61,7 +61,7 @@ enum DateUnit: String {
         return month.flooredQuotient(by: months).quotient
     }
 
-    /// How many boundaries of this unit lie between two moments.
+    /// How many boundaries of this unit lie between two times.
     func difference(from start: Int64, to end: Int64, in zone: Zone, startOfWeek: Int64) -> Int64 {
         let a = CalendarDate(start, in: zone), b = CalendarDate(end, in: zone)
         switch self {
@@ -81,7 +81,7 @@ enum DateUnit: String {
         }
     }
 
-    /// The beginning of the bin of so many units, counted from the year 2000, that a moment is in.
+    /// The beginning of the bin that contains a time; bins have `binSize` units and are counted from the year 2000.
     func truncating(_ moment: Int64, binSize: Int64, in zone: Zone, startOfWeek: Int64) throws(QueryError) -> Int64 {
         let date = CalendarDate(moment, in: zone)
         let overflow = QueryError(code: 5_166_406, message: "$dateTrunc overflowed")

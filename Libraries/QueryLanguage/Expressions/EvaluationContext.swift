@@ -1,20 +1,20 @@
 import DocumentModel
 
-/// What an expression sees: the document, the variables and the moment.
+/// The input of an expression: the document, the variables and the current time.
 public struct EvaluationContext: Sendable {
     /// `$$ROOT`.
     public let root: Value
-    /// `$$CURRENT`, which field paths begin at.
+    /// `$$CURRENT`, at which field paths start.
     var current: Value?
-    /// Variables of `$let`, `$map` and their like, and those a pipeline was given.
+    /// Variables of `$let`, `$map` and similar operators, and those that were passed to a pipeline.
     public var variables: [ExactText: Value] = [:]
     /// `$$NOW`, in milliseconds since 1970.
     public let now: Int64
     let collation: Collation?
-    /// What the loops around may still do.
+    /// The remaining work of the enclosing loops; `nil` outside of loops.
     private(set) var budget: EvaluationBudget?
 
-    /// A context for a value that stands for the document.
+    /// A context for a value that takes the place of the document.
     init(value: Value, _ other: EvaluationContext) {
         root = value
         current = value
@@ -70,6 +70,6 @@ extension Value {
 }
 
 extension Value? {
-    /// As for a value; what is missing is false.
+    /// As for a value; a missing value is false.
     var isTruthy: Bool { self?.isTruthy ?? false }
 }

@@ -4,10 +4,10 @@ import DocumentModel
 public struct Expression: Sendable {
     /// The parsed tree.
     public let node: ExpressionNode
-    /// Whether it has so many parts that they may take long without a loop.
+    /// Whether it has so many parts that it may take long even without a loop.
     private let isLarge: Bool
 
-    /// Parses an expression. Unknown operators, and those that are not supported, are refused by name.
+    /// Parses an expression. Unknown and unsupported operators are refused with an error that names them.
     /// - Parameter variables: the names of variables that the context will define, without `$$`.
     public init(_ value: Value, variables: Set<ExactText> = []) throws(QueryError) {
         var parser = ExpressionParser(variables: variables)
@@ -20,10 +20,10 @@ public struct Expression: Sendable {
         isLarge = false
     }
 
-    /// The value for a document, `nil` for what is missing.
+    /// The value for a document; `nil` if it is missing.
     public func evaluate(_ context: EvaluationContext) throws(QueryError) -> Value? {
         let value = try node.evaluate(isLarge ? context.limited() : context)
-        // A constant or a path gives what is bounded already.
+        // The value of a constant or a path is bounded already.
         switch node {
         case .path, .literal: break
         default: try ComputedBounds.check(value)
@@ -63,7 +63,7 @@ extension ExpressionNode {
             for (name, argument) in arguments { values[name] = try argument.evaluate(context) }
             let result = try `operator`.body(
                 NamedOperator.Arguments(given: Set(arguments.keys), values: values), context)
-            // A regular expression may take long before its own limit ends it.
+            // A regular expression may take long before it reaches its own limit.
             try context.budget?.spend(
                 on: Array(values.values), result, factor: `operator`.name.hasPrefix("$regex") ? 200 : 1)
             return result
@@ -134,7 +134,7 @@ extension ExpressionNode {
             let context = context.limited()
             for element in elements {
                 result = try body.evaluate(context.binding("this", to: element).binding("value", to: result))
-                // The check goes through all of the value.
+                // The check traverses the whole value.
                 try context.budget?.spend(1 + ComputedBounds.check(result) >> 6)
             }
             return result
@@ -187,7 +187,7 @@ extension ExpressionNode {
         return .array(kept)
     }
 
-    /// What stands at a path in an expression: an array on the way gives the array of what its documents have there.
+    /// The value at a path in an expression: for an array along the path, the array of the values that its documents have there.
     static func value(at path: ArraySlice<Path.Component>, of value: Value?) -> Value? {
         guard let first = path.first else { return value }
         switch value {
@@ -197,7 +197,7 @@ extension ExpressionNode {
         case .array(let elements)?:
             return .array(
                 elements.compactMap { element in
-                    // An array directly inside an array is not entered.
+                    // An array directly inside an array isn't traversed.
                     if case .document = element { Self.value(at: path, of: element) } else { nil }
                 })
         default: return nil

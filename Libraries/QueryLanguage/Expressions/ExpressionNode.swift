@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// The parsed tree of an expression, for those who translate it.
+/// The parsed tree of an expression, for code that translates it.
 public indirect enum ExpressionNode: Sendable {
     /// A constant.
     case literal(Value)
@@ -39,20 +39,20 @@ public indirect enum ExpressionNode: Sendable {
     public struct Field: Sendable {
         /// The name of the field or variable.
         public let name: String
-        /// What it becomes.
+        /// The expression of its value.
         public let value: ExpressionNode
     }
 
     /// One case of `$switch`.
     public struct Branch: Sendable {
-        /// When it is taken.
+        /// The condition under which the case is chosen.
         public let condition: ExpressionNode
-        /// What it gives.
+        /// The result of the case.
         public let result: ExpressionNode
     }
 }
 
-/// An operator whose arguments are all evaluated first.
+/// An operator whose arguments are all evaluated before it.
 public struct ExpressionOperator: Sendable {
     typealias Body = @Sendable (_ arguments: [Value?], _ context: EvaluationContext) throws(QueryError) -> Value?
 
@@ -119,7 +119,7 @@ public struct NamedOperator: Sendable {
         /// The value of an argument; `nil` if it is missing in the document or was not written.
         subscript(name: String) -> Value? { values[name] }
 
-        /// Whether the argument was written, be its value missing or not.
+        /// Whether the argument was written, even if its value is missing.
         func isGiven(_ name: String) -> Bool { given.contains(name) }
     }
 }

@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// Makes an expression's tree from its value.
+/// Parses an expression into its tree.
 struct ExpressionParser {
-    /// Variables that may be used here.
+    /// The variables that may be used at the current place.
     private var variables: Set<ExactText>
     private var depth = 0
     /// How many parts the expression has.
@@ -93,7 +93,7 @@ struct ExpressionParser {
             return .operation(positional, try arguments(of: positional, operand))
         }
         if let named = ExpressionOperators.named[name] {
-            // `$year: "$date"`, `$getField: "name"` and the like have a short form that stands for their one argument.
+            // Operators such as `$year` and `$getField` have a short form for their one argument: `$year: "$date"`.
             guard named.required.count == 1, name != "$zip" else {
                 throw .failedToParse("\(name) requires an object as its argument")
             }
@@ -180,7 +180,7 @@ struct ExpressionParser {
                 message: "Unrecognized parameter to \(name): \(field.key)")
         }
         for (place, key) in required.enumerated() where document[key] == nil {
-            // MongoDB's numbers follow each other, but for that of the `as` that has become optional.
+            // MongoDB's codes are consecutive, except for that of `as`, which has become optional.
             let gap = place > 0 && (name == "$map" || name == "$filter") ? place + 1 : place
             throw QueryError(
                 code: Self.codes[name].map { $0 + 2 + gap } ?? 9, message: "Missing '\(key)' parameter to \(name)")

@@ -1,10 +1,10 @@
 import DocumentModel
 
 extension Path {
-    /// What may begin with `$` all the same: the parts of a DBRef.
+    /// The names that may begin with `$` nevertheless: the parts of a DBRef.
     private static let references: Set<String> = ["$id", "$ref", "$db"]
 
-    /// A path of a stage, a projection or an expression, which is stricter than that of a filter.
+    /// Parses a path of a stage, a projection or an expression, whose rules are stricter than those of a filter's path.
     ///
     /// - Throws: MongoDB's 40352 for an empty text, 40353 for a dot at its end, 15998 for an empty name, 16410 for a name that begins with
     ///   `$`, 16411 for one with NUL, 15 for more than 200 names.

@@ -1,9 +1,9 @@
 import DocumentModel
 
-/// Matches of a regular expression in one text as `$regexFind` shows them, in their order.
+/// The matches of a regular expression in one text, in their order and in the form of `$regexFind`.
 struct RegexMatches {
     let bytes: [UInt8]
-    /// How many code points stand before a place.
+    /// The last place up to which code points were counted, and their number.
     private var counted = (place: 0, codePoints: 0)
 
     init(_ text: String) { bytes = Array(text.utf8) }
@@ -11,7 +11,7 @@ struct RegexMatches {
     mutating func found(_ match: [Range<Int>?]) -> Value {
         let start = match.first.flatMap { $0?.lowerBound } ?? 0
         if start < counted.place { counted = (0, 0) }
-        // On from the last match, so that many of them don't count the text again and again.
+        // Counting continues from the last match, so that the text is counted only once.
         counted.codePoints += bytes[counted.place..<start].reduce(0) { $0 + ($1 & 0xC0 == 0x80 ? 0 : 1) }
         counted.place = start
         return [

@@ -19,7 +19,7 @@ struct Zone: Sendable {
         isUTC = true
     }
 
-    /// - Throws: 40485 for a name that is unknown.
+    /// - Throws: 40485 for an unknown name.
     init(_ value: Value?) throws(QueryError) {
         guard let value else { self = .utc; return }
         guard case .string(let name) = value else {
@@ -50,7 +50,7 @@ struct Zone: Sendable {
         return (sign == "-" ? -1 : 1) * minutes * 60_000
     }
 
-    /// Milliseconds that the zone is ahead of UTC at a moment.
+    /// How many milliseconds the zone is ahead of UTC at a time.
     func offset(at milliseconds: Int64) -> Int64 {
         switch kind {
         case .fixed(let offset): offset
@@ -59,10 +59,10 @@ struct Zone: Sendable {
         }
     }
 
-    /// The wall clock at a moment, as if it were UTC.
+    /// The wall-clock time at a time, as if it were UTC.
     func local(_ milliseconds: Int64) -> Int64 { milliseconds &+ offset(at: milliseconds) }
 
-    /// The moment at which the wall clock shows this.
+    /// The time at which the wall clock shows this.
     func moment(_ local: Int64) -> Int64 {
         let guess = local &- offset(at: local)
         return local &- offset(at: guess)

@@ -2,7 +2,7 @@ import DocumentModel
 
 /// `$bitsAllSet`, `$bitsAllClear`, `$bitsAnySet`, `$bitsAnyClear`.
 public struct BitTest: Sendable {
-    /// Which of them.
+    /// Which bits have to be set or clear.
     public enum Quantifier: String, Sendable {
         case allSet = "$bitsAllSet"
         case allClear = "$bitsAllClear"
@@ -10,9 +10,9 @@ public struct BitTest: Sendable {
         case anyClear = "$bitsAnyClear"
     }
 
-    /// Which of them.
+    /// Which bits have to be set or clear.
     public let quantifier: Quantifier
-    /// The positions asked for, from 0 for the lowest bit.
+    /// The positions that are tested, from 0 for the lowest bit.
     public let positions: [Int]
 
     init(_ quantifier: Quantifier, _ operand: Value) throws(QueryError) {
@@ -43,13 +43,13 @@ public struct BitTest: Sendable {
         switch value {
         case .binary(let binary):
             return check { $0 / 8 < binary.bytes.count && binary.bytes[$0 / 8] >> ($0 % 8) & 1 == 1 }
-        // As MongoDB reads a decimal: to the nearest integer, and what is none to the least.
+        // As in MongoDB, a decimal is rounded to the nearest integer; one that doesn't fit becomes the lowest.
         case .decimal128(let number):
             let integer = number.rounded(toPlace: 0, .toNearestOrEven).int64Value ?? .min
             return check { integer >> min($0, 63) & 1 == 1 }
         case .int32, .int64, .double:
             guard let number = value.int64Value else { return false }
-            // Beyond the sign bit an integer is its sign, without end.
+            // All bits beyond the sign bit equal the sign bit.
             return check { number >> min($0, 63) & 1 == 1 }
         default: return false
         }

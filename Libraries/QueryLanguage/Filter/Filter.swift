@@ -6,17 +6,17 @@ public struct Filter: Sendable {
     public let node: FilterNode
     /// The document it was made from.
     public let document: Document
-    /// How strings are compared; `nil` by their bytes.
+    /// How strings are compared; `nil` for comparison by their bytes.
     public private(set) var collation: Collation?
-    /// What `$near` orders the results by, if the filter has one.
+    /// The path and condition of `$near`, which orders the results; `nil` if the filter has none.
     public let nearness: (path: Path, condition: GeoCondition)?
-    /// What `$expr` knows as `$$name` for every document.
+    /// The variables that `$expr` uses as `$$name`, which are the same for every document.
     private let constants: [ExactText: Value]
 
-    /// Parses a filter. Operators that are unknown or not supported are refused by name.
+    /// Parses a filter. Unknown and unsupported operators are refused with an error that names them.
     /// - Parameters:
     ///   - variables: the names of variables that `$expr` may use, without `$$`.
-    ///   - constants: further ones with their values.
+    ///   - constants: further variables with their values.
     public init(
         _ document: Document, collation: Collation? = nil, variables: Set<ExactText> = [],
         constants: [ExactText: Value] = [:]
@@ -47,18 +47,18 @@ public struct Filter: Sendable {
         return filter
     }
 
-    /// Whether a document matches. A fault in the evaluation of `$expr`, or a regular expression beyond its limits, counts as no match;
-    /// `evaluate` reports it.
-    /// - Parameter now: the moment of `$$NOW`, in milliseconds since 1970.
+    /// Whether a document matches. An error in the evaluation of `$expr`, or a regular expression that exceeds its limits, counts
+    /// as no match; `evaluate` throws it.
+    /// - Parameter now: the time of `$$NOW`, in milliseconds since 1970.
     public func matches(_ document: Document, now: Int64) -> Bool {
-        // Documented above: who needs the reason calls `evaluate`.
+        // Documented above: a caller that needs the reason calls `evaluate`.
         (try? evaluate(document, now: now)) ?? false
     }
 
     /// Whether a document matches.
     /// - Parameters:
     ///   - variables: the variables of `$expr`.
-    ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
+    ///   - now: the time of `$$NOW`, in milliseconds since 1970.
     public func evaluate(_ document: Document, variables: [ExactText: Value] = [:], now: Int64) throws(QueryError)
         -> Bool
     {
@@ -68,16 +68,16 @@ public struct Filter: Sendable {
             node, document, &position)
     }
 
-    /// The index of the element that made an array match: what the positional operator `$` stands for. `nil` where the document doesn't
-    /// match, or matches without searching an array.
+    /// The index of the element that made an array match, which the positional operator `$` refers to. `nil` if the document
+    /// doesn't match, or matches without searching an array.
     func positionalIndex(in document: Document, now: Int64) throws(QueryError) -> Int? {
         var position: Int?
         return try FilterMatcher(collation: collation, variables: constants, now: now)
             .matches(node, document, &position) ? position : nil
     }
 
-    /// Whether a value satisfies conditions such as `{$gt: 5}`, as `$pull` tests the elements of an array: as if it stood in a field, so
-    /// that an array stands for its elements too.
+    /// Whether a value satisfies conditions such as `{$gt: 5}`, as `$pull` tests the elements of an array. It is tested like a
+    /// field's value, so an array also matches by its elements.
     static func matches(_ conditions: [FieldCondition], element: Value, now: Int64) throws(QueryError) -> Bool {
         let matcher = FilterMatcher(collation: nil, now: now)
         let document = Document(fields: [Document.Field("", element)])
@@ -87,7 +87,8 @@ public struct Filter: Sendable {
         return true
     }
 
-    /// The fields that a document must have to match: the conditions `$eq` (also in `$and`) by path, as an upsert takes them over.
+    /// The fields that a document must have to match: the conditions `$eq` (also in `$and`) by path, which an upsert copies into
+    /// its document.
     public var equalities: [(path: Path, value: Value)] {
         var found: [(path: Path, value: Value)] = []
         Self.collect(node, into: &found)

@@ -4,14 +4,14 @@ import RegularExpressions
 
 /// Evaluates a filter's tree on documents.
 struct FilterMatcher {
-    /// How strings are compared; `nil` by their bytes.
+    /// How strings are compared; `nil` for comparison by their bytes.
     let collation: Collation?
     /// The variables of `$expr`.
     var variables: [ExactText: Value] = [:]
-    /// The moment of `$$NOW`, in milliseconds since 1970.
+    /// The time of `$$NOW`, in milliseconds since 1970.
     let now: Int64
 
-    /// - Parameter position: takes the index that the positional operator `$` stands for, where an array was searched.
+    /// - Parameter position: is set to the index that the positional operator `$` refers to, if an array was searched.
     func matches(_ node: FilterNode, _ document: Document, _ position: inout Int?) throws(QueryError) -> Bool {
         switch node {
         case .and(let nodes):
@@ -67,7 +67,7 @@ struct FilterMatcher {
         return true
     }
 
-    /// Whether the condition holds for this very value, `nil` being one that is missing.
+    /// Whether the condition holds for the value itself; `nil` is a missing value.
     func matches(_ condition: FieldCondition, _ value: Value?) throws(QueryError) -> Bool {
         var ignored: Int?
         return try matches(condition, value, &ignored)
@@ -122,7 +122,7 @@ struct FilterMatcher {
         return true
     }
 
-    /// `$elemMatch` with a filter sees an array as a document whose names are the indexes.
+    /// The document that `$elemMatch` with a filter tests: an array becomes a document whose names are the indexes.
     private static func document(_ element: Value) -> Document? {
         switch element {
         case .document(let document): document
@@ -180,13 +180,13 @@ struct FilterMatcher {
 
     private static func modulo(_ value: Value, _ divisor: Int64, _ remainder: Int64) -> Bool {
         guard let number = value.truncatedInt64 else { return false }
-        // The only quotient that doesn't fit is that of the smallest number and -1.
+        // The only quotient that overflows is that of the smallest number and -1.
         return (divisor == -1 ? 0 : number % divisor) == remainder
     }
 }
 
 extension FieldCondition {
-    /// Whether an array at the end of the path also stands for its elements.
+    /// Whether the condition is also tested on the elements of an array at the end of the path.
     fileprivate var entersFinalArray: Bool {
         switch self {
         case .size, .elementMatches, .elementSatisfies: false
@@ -200,7 +200,7 @@ extension RegexCondition {
     func matches(_ value: Value?) throws(QueryError) -> Bool {
         switch value {
         case .string(let text)?, .symbol(let text)?:
-            // One match may take milliseconds before its own limit ends it.
+            // One match may take milliseconds before it reaches its own limit.
             try QueryError.throwIfInterrupted()
             return try compiled.matches(text)
         case .regex(let other)?:
@@ -221,7 +221,7 @@ extension Value {
         }
     }
 
-    /// A number cut to a 64-bit integer; `nil` where it doesn't fit.
+    /// A number truncated to a 64-bit integer; `nil` if it doesn't fit.
     var truncatedInt64: Int64? {
         switch self {
         case .double(let number): Int64(exactly: number.rounded(.towardZero))

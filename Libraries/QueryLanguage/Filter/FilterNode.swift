@@ -2,7 +2,7 @@ import DocumentModel
 public import DocumentSchema
 import RegularExpressions
 
-/// The parsed tree of a filter, for those who translate it.
+/// The parsed tree of a filter, for code that translates it.
 public indirect enum FilterNode: Sendable {
     /// Matches if all of them do; an empty list matches everything.
     case and([FilterNode])
@@ -20,16 +20,16 @@ public indirect enum FilterNode: Sendable {
     case constant(Bool)
 }
 
-/// One condition on what stands at a path.
+/// One condition on the values at a path.
 ///
-/// As in MongoDB a path leads through arrays: the condition holds if it holds for one of the values that the path reaches, where a final
-/// array stands for its elements and for itself.
+/// As in MongoDB a path leads through arrays: the condition holds if it holds for one of the values that the path reaches; a final
+/// array is tested by its elements and as a whole.
 public indirect enum FieldCondition: Sendable {
-    /// `$eq`; null also matches what is missing.
+    /// `$eq`; null also matches a missing value.
     case equal(Value)
-    /// `$gt`, `$gte`, `$lt`, `$lte`: only values of the same rank of type compare.
+    /// `$gt`, `$gte`, `$lt`, `$lte`: only values whose types have the same rank match.
     case compare(Comparison, Value)
-    /// `$in`: the values in their order, and apart from them the regular expressions of the list.
+    /// `$in`: the list's values, sorted, and separately its regular expressions.
     case `in`([Value], [RegexCondition])
     /// A regular expression as the value, or `$regex`.
     case regex(RegexCondition)
@@ -47,7 +47,7 @@ public indirect enum FieldCondition: Sendable {
     case elementMatches(FilterNode)
     /// `$elemMatch` with conditions for the element itself.
     case elementSatisfies([FieldCondition])
-    /// `$all`, or several conditions under `$not`: each has to hold, be it for different elements.
+    /// `$all`, or several conditions under `$not`: each has to hold, possibly for different elements.
     case allOf([FieldCondition])
     /// `$geoWithin`, `$geoIntersects`, `$near`, `$nearSphere`.
     case geo(GeoCondition)
@@ -65,7 +65,7 @@ public indirect enum FieldCondition: Sendable {
 
 /// A regular expression and its compiled form.
 public struct RegexCondition: Sendable {
-    /// As it was written.
+    /// The expression as it was written.
     public let expression: RegularExpression
     let compiled: any CompiledRegex
 

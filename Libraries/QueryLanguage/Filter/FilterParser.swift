@@ -1,20 +1,21 @@
 import DocumentModel
 import DocumentSchema
 
-/// Makes a filter's tree from its document.
+/// Parses a filter's document into its tree.
 struct FilterParser {
     /// The one `$near` that a filter may have.
     var nearness: (path: Path, condition: GeoCondition)?
     private var depth = 0
-    /// How many `$elemMatch` are around.
+    /// How many `$elemMatch` enclose the current place.
     private var elementDepth = 0
     private var conditionCount = 0
     private let variables: Set<ExactText>
 
-    /// Each condition looks at each element of an array, so that their number multiplies the work on one document.
+    /// The most conditions of a filter. Each condition tests each element of an array, so their number multiplies the work on one
+    /// document.
     private static let maximumConditions = 20_000
     private var valueCount = 0
-    /// Of all `$in` and `$nin` of a filter together: Postgres takes a kilobyte and more for each.
+    /// The most values of all `$in` and `$nin` of a filter together: Postgres needs a kilobyte or more for each.
     private static let maximumValues = 100_000
 
     init(variables: Set<ExactText> = []) { self.variables = variables }
@@ -61,7 +62,7 @@ struct FilterParser {
             do throws(SchemaSyntaxError) {
                 return .schema(try DocumentSchema(schema, dialect: .query))
             } catch {
-                throw error.issues[0].queryError  // it has one at least
+                throw error.issues[0].queryError  // it has at least one
             }
         case "$comment": return nil
         case "$alwaysTrue", "$alwaysFalse":
@@ -188,7 +189,7 @@ struct FilterParser {
                 values.append(try defined(element))
             }
         }
-        // Sorted for the matcher's search.
+        // Sorted for the matcher's binary search.
         return .in(values.sorted(), expressions)
     }
 

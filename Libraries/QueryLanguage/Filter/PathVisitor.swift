@@ -2,18 +2,18 @@ import DocumentModel
 
 /// Walks a dotted path through a document as MongoDB's matcher does.
 ///
-/// On the way, an array stands for each of its elements that is a document, and for the element whose index is the path's next name. At the
-/// end, an array stands for each of its elements and then for itself. What is missing in a document is visited as `nil`; elements that are no
-/// documents are skipped.
+/// Along the path, each element of an array that is a document is walked, and the element whose index is the path's next name. At
+/// the end, each element of an array is visited, and then the array itself. A value that is missing in a document is visited as
+/// `nil`; elements that aren't documents are skipped.
 struct PathVisitor {
-    /// Whether an array at the end stands for its elements too.
+    /// Whether the elements of an array at the end are visited too.
     var entersFinalArray = true
-    /// Sees each value with the index in the outermost array that the path led through; answers whether to stop.
+    /// Called with each value and its index in the outermost array along the path; returns whether to stop.
     let visit: (Value?, Int?) throws(QueryError) -> Bool
 
     typealias Components = ArraySlice<Path.Component>
 
-    /// Whether a visit stopped the walk.
+    /// Walks the path; returns whether a visit stopped the walk.
     func walk(_ document: Document, _ path: Components, _ outer: Int? = nil) throws(QueryError) -> Bool {
         guard let first = path.first else { return false }
         guard let index = document.index(of: first.name) else { return try visit(nil, outer) }

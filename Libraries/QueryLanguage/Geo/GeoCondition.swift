@@ -2,7 +2,7 @@ import DocumentModel
 
 /// A geospatial condition.
 public struct GeoCondition: Sendable {
-    /// Metres from the middle of the earth, as MongoDB has it.
+    /// The earth's radius in metres that MongoDB uses.
     static let earthRadius = 6_378_100.0
 
     enum Area: Sendable {
@@ -17,7 +17,7 @@ public struct GeoCondition: Sendable {
     enum Kind: Sendable {
         case within(Area)
         case intersects(Geometry)
-        /// Distances in metres, radians or the coordinates' own unit, as `measure` says.
+        /// Distances are in metres, radians or the coordinates' own unit, depending on the measure.
         case near(GeoPoint, Measure, minimum: Double, maximum: Double)
     }
 
@@ -25,7 +25,7 @@ public struct GeoCondition: Sendable {
 
     let kind: Kind
 
-    /// Whether it also orders the results by distance.
+    /// Whether the condition also orders the results by distance.
     public var isNear: Bool { if case .near = kind { true } else { false } }
 
     init(_ name: String, _ operand: Value, siblings: Document) throws(QueryError) {
@@ -95,7 +95,7 @@ public struct GeoCondition: Sendable {
     func matches(_ value: Value?) -> Bool {
         guard let value else { return false }
         if let shape = Geometry(value), matches(shape) { return true }
-        // A legacy array of pairs matches by any of them.
+        // A legacy array of pairs matches if any of them does.
         guard case .array(let elements) = value, elements.first?.isNumber != true else { return false }
         return elements.contains { Geometry($0).map(matches) ?? false }
     }
@@ -125,7 +125,7 @@ public struct GeoCondition: Sendable {
         }
     }
 
-    /// Even-odd rule in the plane; the border belongs to the polygon.
+    /// Whether a polygon in the plane contains a point, by the even-odd rule; the border belongs to the polygon.
     private static func contains(_ corners: [GeoPoint], _ point: GeoPoint) -> Bool {
         var isInside = false
         var previous = corners[corners.count - 1]
@@ -150,14 +150,14 @@ public struct GeoCondition: Sendable {
     private func distance(to shape: Geometry) -> Double? {
         guard case .near(let center, let measure, _, _) = kind else { return nil }
         switch measure {
-        // Only points have a place in the plane.
+        // Only points have a distance in the plane.
         case .planar: return shape.points.map { center.planarDistance(to: $0) }.min()
         case .radians: return SphereShapes.angle(from: center, to: shape)
         case .metres: return SphereShapes.angle(from: center, to: shape).map { $0 * Self.earthRadius }
         }
     }
 
-    /// The distance of what a field holds, in the condition's own unit; `nil` where it holds no points.
+    /// The distance to a field's value, in the condition's own unit; `nil` if the value has no points.
     func distance(to value: Value) -> Double? {
         if let shape = Geometry(value) { return distance(to: shape) }
         guard case .array(let elements) = value else { return nil }
@@ -166,7 +166,7 @@ public struct GeoCondition: Sendable {
 }
 
 extension Filter {
-    /// How far a document is from the point of `$near` or `$nearSphere`, by which MongoDB orders the results; `nil` without them.
+    /// A document's distance from the point of `$near` or `$nearSphere`, by which MongoDB orders the results; `nil` without them.
     public func distance(of document: Document) -> Double? {
         nearness.flatMap { nearness in document.value(at: nearness.path).flatMap { nearness.condition.distance(to: $0) }
         }

@@ -6,7 +6,7 @@ struct GeoPoint: Hashable, Sendable {
     let x: Double
     let y: Double
 
-    /// `[x, y]`, or a document whose first two fields are the coordinates.
+    /// Reads `[x, y]`, or a document whose first two fields are the coordinates.
     init?(_ value: Value) {
         let numbers: [Value]
         switch value {
@@ -27,7 +27,7 @@ struct GeoPoint: Hashable, Sendable {
         return GeoVector(x: cos(latitude) * cos(longitude), y: cos(latitude) * sin(longitude), z: sin(latitude))
     }
 
-    /// The angle between two places in radians (haversine, exact for small ones too).
+    /// The angle between two points in radians (haversine formula, which is accurate for small angles too).
     func angle(to other: GeoPoint) -> Double {
         let a = y * .pi / 180, b = other.y * .pi / 180
         let latitude = sin((b - a) / 2), longitude = sin((other.x - x) * .pi / 360)
@@ -37,7 +37,7 @@ struct GeoPoint: Hashable, Sendable {
     func planarDistance(to other: GeoPoint) -> Double { hypot(x - other.x, y - other.y) }
 }
 
-/// A place on the unit sphere.
+/// A point on the unit sphere.
 struct GeoVector: Sendable {
     let x: Double
     let y: Double
@@ -52,13 +52,13 @@ struct GeoVector: Sendable {
     static func + (a: GeoVector, b: GeoVector) -> GeoVector { GeoVector(x: a.x + b.x, y: a.y + b.y, z: a.z + b.z) }
 }
 
-/// A shape taken apart: points, lines, and polygons with their holes.
+/// A shape as its parts: points, lines, and polygons with their holes.
 struct Geometry: Sendable {
     var points: [GeoPoint] = []
     var lines: [[GeoPoint]] = []
     var polygons: [[[GeoPoint]]] = []
 
-    /// A GeoJSON object, or a legacy pair of coordinates.
+    /// Reads a GeoJSON object, or a legacy pair of coordinates.
     init?(_ value: Value) {
         if case .document(let document) = value, case .string(let type)? = document["type"] {
             guard add(type, document) else { return nil }
@@ -127,7 +127,7 @@ struct Geometry: Sendable {
 
     var vertices: [GeoPoint] { points + lines.flatMap { $0 } + polygons.flatMap { $0.flatMap { $0 } } }
 
-    /// Lines and the borders of polygons, in pieces.
+    /// The segments of lines and of polygons' borders.
     var segments: [(GeoPoint, GeoPoint)] {
         (lines + polygons.flatMap { $0 }).flatMap { list in zip(list, list.dropFirst()).map { ($0, $1) } }
     }

@@ -18,7 +18,7 @@ struct Accumulator: Sendable {
     private var state: State
     private let collation: Collation?
 
-    /// - Throws: for a name that is no accumulator.
+    /// - Throws: 15952 for a name that isn't an accumulator.
     init(_ name: String, _ collation: Collation?) throws(QueryError) {
         self.collation = collation
         switch name {
@@ -54,7 +54,7 @@ struct Accumulator: Sendable {
         case .first(_, let isSet): if !isSet { state = .first(value ?? .null, isSet: true) }
         case .last: state = .last(value ?? .null)
         case .push(var elements):
-            // The state gives its array away first, so that appending doesn't copy it.
+            // The state drops its reference to the array first, so that appending doesn't copy it.
             state = .count(0)
             if let value { elements.append(value) }
             state = .push(elements)
@@ -76,7 +76,7 @@ struct Accumulator: Sendable {
         }
     }
 
-    /// Welford's method.
+    /// Updates mean and deviation by Welford's method.
     private mutating func addToDeviation(_ value: Value?) {
         guard case .deviation(let count, let mean, let squares, let isSample, let isFinite) = state,
             let number = value?.doubleValue

@@ -2,35 +2,35 @@ import DocumentModel
 
 /// `$densify`.
 public struct DensifySpecification: Sendable {
-    /// Where gaps are filled.
+    /// The field in whose values gaps are filled.
     public let field: Path
-    /// The fields whose values part the documents.
+    /// The fields whose values partition the documents.
     public let partition: [Path]
-    /// How far the values lie apart.
+    /// The distance between the values.
     public let step: Value
-    /// The unit of the step, where the values are dates.
+    /// The unit of the step if the values are dates; otherwise `nil`.
     public let unit: String?
-    /// How far values go.
+    /// The range of the values.
     public let bounds: Bounds
 
-    /// How far values go.
+    /// The range of the values.
     public enum Bounds: Sendable {
-        /// From the smallest to the largest of all.
+        /// From the smallest to the largest value of all documents.
         case full
-        /// From the smallest to the largest of the partition.
+        /// From the smallest to the largest value of the partition.
         case partition
-        /// From one value up to another, which doesn't belong to it.
+        /// From one value up to another, exclusive.
         case explicit(Value, Value)
     }
 }
 
-/// Sorts the documents by the field and puts one into each gap of its series.
+/// Sorts the documents by the field and inserts one for each missing value of the series.
 struct DensifyStep: PipelineStep {
     let specification: DensifySpecification
     private var documents: [Document] = []
     private var budget = MemoryBudget()
 
-    /// MongoDB's limit.
+    /// The most documents that are generated; MongoDB's limit.
     private static let mostMade = 500_000
 
     init(specification: DensifySpecification) { self.specification = specification }
@@ -92,7 +92,7 @@ struct DensifyStep: PipelineStep {
         return results
     }
 
-    /// Among the first members, which are sorted.
+    /// Whether one of the original members, which are sorted, has a value.
     private static func contains(_ members: [(value: Value, document: Document)], _ value: Value) -> Bool {
         var low = 0, high = members.count
         while low < high {
@@ -135,7 +135,8 @@ struct DensifyStep: PipelineStep {
         }
     }
 
-    /// The value so many steps from the first one: counted from there, so that months keep their day and sums don't drift.
+    /// The value that is `count` steps after the first one. It is computed from the first one, so that months keep their day and
+    /// rounding errors don't accumulate.
     private func step(_ from: Value, _ count: Int64) throws(QueryError) -> Value {
         if case .date(let moment) = from, let unit = specification.unit, let amount = specification.step.int64Value {
             let (total, overflow) = amount.multipliedReportingOverflow(by: count)

@@ -1,12 +1,12 @@
-/// The exact sum of doubles: as several doubles of which none changes another (Shewchuk, "Adaptive Precision Floating-Point
-/// Arithmetic", 1997).
+/// The exact sum of doubles, kept as several doubles that don't overlap (Shewchuk, "Adaptive Precision Floating-Point Arithmetic",
+/// 1997).
 struct ExactSum: Sendable {
     private var sum = 0.0
-    /// What the sum had no place for.
+    /// The rounding errors of `sum`.
     private var rest = 0.0
-    /// What that had no place for, smallest first; seldom anything.
+    /// The rounding errors of `rest`, smallest first; usually empty.
     private var parts: [Double] = []
-    /// What isn't finite, or became so.
+    /// The sum if it isn't finite; otherwise `nil`.
     private var overflow: Double?
 
     mutating func add(_ number: Double) {
@@ -28,7 +28,7 @@ struct ExactSum: Sendable {
         add(Double(number - high))
     }
 
-    /// The nearest double.
+    /// The double that is nearest to the sum.
     var rounded: Double {
         if let overflow { return overflow }
         var parts = parts
@@ -37,7 +37,7 @@ struct ExactSum: Sendable {
         guard var total = parts.popLast() else { return 0 }
         var error = 0.0
         while error == 0, let part = parts.popLast() { (total, error) = Self.add(total, part) }
-        // Halfway between two doubles it is the smaller parts that decide.
+        // Halfway between two doubles, the smaller parts decide.
         if let next = parts.last, error != 0, (error < 0) == (next < 0) {
             let (other, left) = Self.add(total, error * 2)
             if left == 0 { total = other }
@@ -45,7 +45,7 @@ struct ExactSum: Sendable {
         return total
     }
 
-    /// A sum and what it had no place for.
+    /// A rounded sum and its rounding error.
     private static func add(_ a: Double, _ b: Double) -> (sum: Double, error: Double) {
         let sum = a + b
         let part = sum - a

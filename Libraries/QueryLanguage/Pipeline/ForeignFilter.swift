@@ -1,16 +1,16 @@
 import DocumentModel
 
-/// What documents of another collection have to meet to be of use to a pipeline that begins with `$match`: more may be asked for than the
-/// `$match` takes, never less.
+/// A condition for the documents of another collection that a pipeline that begins with `$match` needs: it may select more
+/// documents than the `$match`, but never fewer.
 struct ForeignFilter {
-    /// A field of the other documents that has to equal one of the values which an expression without fields has.
+    /// A field of the other documents that has to equal one of the values of an expression that uses no fields.
     struct Join {
         let path: Path
         let operand: Expression
-        /// Whether the operand is an array of the values (`$in`), not a value (`$eq`).
+        /// Whether the operand is an array of values (`$in`), not one value (`$eq`).
         let isList: Bool
 
-        /// What the field may have; `nil` where a filter can't ask for it.
+        /// The values that the field may have; `nil` if a filter can't express them.
         func values(_ variables: [ExactText: Value], _ context: PipelineContext) throws(QueryError) -> [Value]? {
             let evaluation = EvaluationContext(
                 root: Document(), variables: variables, now: context.now, collation: context.collation)
@@ -24,18 +24,18 @@ struct ForeignFilter {
         }
     }
 
-    /// Conditions that know no variables.
+    /// The conditions that use no variables.
     private(set) var constants: [Document] = []
     private(set) var joins: [Join] = []
 
-    /// Of a pipeline that begins with something else it asks for everything.
+    /// If the pipeline begins with another stage, the condition selects everything.
     /// - Parameter variables: The names that the pipeline may use.
     init(_ pipeline: Pipeline?, variables: Set<ExactText>) {
         guard case .match(let filter)? = pipeline?.stages.first else { return }
         add(filter.document, variables)
     }
 
-    /// The filter to ask with, with other conditions that hold too.
+    /// The filter for the other collection, combined with further conditions.
     func filter(_ others: [Document] = [], collation: Collation?) throws(QueryError) -> Filter {
         let all = constants + others
         if all.isEmpty { return .all }
@@ -55,7 +55,7 @@ struct ForeignFilter {
         }
     }
 
-    /// What depends on variables, decides by itself, or means more than a condition.
+    /// The operators that depend on variables, can't be tested separately, or aren't just conditions.
     private static let unfit: Set<ExactText> = [
         "$expr", "$text", "$where", "$near", "$nearSphere", "$sampleRate", "$comment",
     ]
@@ -92,7 +92,7 @@ extension Value {
         return Path(String(text.dropFirst()))
     }
 
-    /// Whether a filter's equality finds all that an expression's does.
+    /// Whether a filter's equality with this value finds all documents that an expression's equality finds.
     fileprivate var isFoundByEquality: Bool {
         switch self {
         case .array, .regex, .undefined: false

@@ -19,7 +19,7 @@ public struct Granularity: Sendable {
         series = numbers
     }
 
-    /// Only numbers from zero on have a place in a series.
+    /// Refuses values that can't be rounded to a series: only numbers that aren't negative can.
     static func check(_ value: Value) throws(QueryError) {
         guard let number = value.doubleValue else {
             throw QueryError(
@@ -42,13 +42,13 @@ public struct Granularity: Sendable {
         }
     }
 
-    /// The next number of the series above a value; zero stays.
+    /// The next number of the series above a value; zero stays zero.
     func above(_ value: Value) -> Value {
         guard let number = value.doubleValue, number != 0 else { return value }
         return rounded(value, to: neighbour(of: number) { $0 > number }.above)
     }
 
-    /// The next number of the series below a value; zero stays.
+    /// The next number of the series below a value; zero stays zero.
     func below(_ value: Value) -> Value {
         guard let number = value.doubleValue, number != 0 else { return value }
         return rounded(value, to: neighbour(of: number) { $0 >= number }.below)
@@ -76,7 +76,7 @@ public struct Granularity: Sendable {
         var below = number
         for exponent in decade - 1...decade + 1 {
             for step in series {
-                // Division keeps what is written with few digits exact.
+                // Division keeps numbers with few decimal digits exact.
                 let candidate =
                     exponent < 0
                     ? step / Foundation.pow(10, Double(-exponent)) : step * Foundation.pow(10, Double(exponent))

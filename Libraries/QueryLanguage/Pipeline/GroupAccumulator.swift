@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// An accumulator of `$group` with its own arguments: the plain ones, and those that keep several elements or sort.
+/// An accumulator of `$group` with its own arguments: a plain one, or one that keeps several elements or sorts.
 struct GroupAccumulator: Sendable {
     private enum Kind: Sendable {
         case plain(Accumulator)
@@ -8,9 +8,9 @@ struct GroupAccumulator: Sendable {
         case elements([Value], count: Int, keepsLast: Bool)
         /// The smallest or largest elements.
         case extremes([Value], count: Int, isAscending: Bool)
-        /// The first or last by an order.
+        /// The first or last elements in a sort order.
         case sorted([(keys: [Value], value: Value)], sort: Sort, count: Int, isTop: Bool, isSingle: Bool)
-        /// The numbers of which `$percentile` and `$median` pick some.
+        /// The numbers from which `$percentile` and `$median` choose.
         case percentiles(Percentiles, [Double])
     }
 
@@ -49,7 +49,7 @@ struct GroupAccumulator: Sendable {
         let value = try specification.argument.evaluate(context)
         switch kind {
         case .plain(var accumulator):
-            // Given away first, so that adding doesn't copy what it holds.
+            // The reference is dropped first, so that adding doesn't copy the elements.
             kind = .elements([], count: 0, keepsLast: false)
             try accumulator.add(value)
             kind = .plain(accumulator)

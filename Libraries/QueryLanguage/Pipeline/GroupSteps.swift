@@ -36,7 +36,7 @@ struct GroupStep: PipelineStep {
     private var groups: [(id: Value?, state: GroupState)] = []
     private var budget = MemoryBudget()
 
-    /// Accumulators that keep what they are given.
+    /// The accumulators that keep all their input values.
     private static let keeping: Set<String> = ["$push", "$addToSet", "$percentile", "$median"]
 
     init(_ specification: GroupSpecification) { self.specification = specification }
@@ -45,7 +45,7 @@ struct GroupStep: PipelineStep {
         for document in batch {
             let evaluation = try context.evaluation(document)
             let id = try specification.id.evaluate(evaluation)
-            // What is missing is grouped with null.
+            // A missing value is grouped with null.
             let key = context.collation.key(of: id ?? .null)
             let place: Int
             if let known = places[key] {
@@ -137,7 +137,7 @@ struct BucketAutoStep: PipelineStep {
         var lower = sorted.first.map { entry in specification.granularity?.below(entry.value) ?? entry.value } ?? .null
         while start < sorted.count {
             var end = results.count == specification.buckets - 1 ? sorted.count : min(start + size, sorted.count)
-            // Equal values stay in one bucket, and with a granularity all up to the rounded bound.
+            // Equal values go into the same bucket; with a granularity, all values up to the rounded bound do.
             let bound = specification.granularity?.above(sorted[end - 1].value)
             while end < sorted.count,
                 bound.map({ Value.compare(sorted[end].value, $0) < 0 })

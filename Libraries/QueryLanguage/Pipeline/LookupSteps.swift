@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// `$lookup`: one question to the other collection per batch, for what any of its documents may be joined with.
+/// `$lookup`: one query of the other collection per batch, for all documents that any document of the batch may be joined with.
 struct LookupStep: PipelineStep {
     let specification: LookupSpecification
     private var batch = Batch()
@@ -9,15 +9,15 @@ struct LookupStep: PipelineStep {
 
     var enlarges: Bool { true }
 
-    /// What was asked for the documents of a batch.
+    /// The documents of the other collection for a batch.
     private struct Batch {
         var foreign: [Document] = []
-        /// Where the values of a field stand in `foreign`; `nil` joins all with everything.
+        /// The places in `foreign` by the values of a field; `nil` to join each document with all.
         var index: [Value: [Int]]?
-        /// The keys in `index` of each document that is still to come, and its variables, last first.
+        /// The keys in `index`, and the variables, of each document that isn't processed yet, the last document first.
         var keys: [[Value]] = []
         var variables: [[ExactText: Value]] = []
-        /// What all documents are joined with where there are no variables.
+        /// The value that all documents are joined with if there are no variables.
         var same: Value?
     }
 
@@ -91,7 +91,7 @@ struct LookupStep: PipelineStep {
         return variables
     }
 
-    /// The values that a document offers at a path: the elements of an array, null for what is missing.
+    /// The values of a document at a path: the elements of an array, null for a missing value.
     static func values(_ document: Document, _ path: Path) -> [Value] {
         switch ExpressionNode.value(at: path.components[...], of: .document(document)) {
         case .array(let elements)?: elements.isEmpty ? [] : elements
@@ -100,7 +100,7 @@ struct LookupStep: PipelineStep {
         }
     }
 
-    /// Where each value stands; a document with an array stands under each of its elements and the array itself.
+    /// The places of the documents by value; a document with an array is listed under each element and under the array itself.
     static func index(_ documents: [Document], by path: Path, _ collation: Collation?) throws(QueryError)
         -> [Value: [Int]]
     {
@@ -130,7 +130,7 @@ struct UnionStep: PipelineStep {
     }
 }
 
-/// `$graphLookup`: breadth first, one question per step and document.
+/// `$graphLookup`: a breadth-first search, with one query per step and document.
 struct GraphLookupStep: PipelineStep {
     let specification: GraphLookupSpecification
     var enlarges: Bool { true }
@@ -145,7 +145,7 @@ struct GraphLookupStep: PipelineStep {
         return results
     }
 
-    /// What a document leads on to; a field that is missing leads nowhere.
+    /// The values that the search continues with after a document; a missing field has none.
     private static func values(_ document: Document, _ path: Path) -> [Value] {
         switch ExpressionNode.value(at: path.components[...], of: .document(document)) {
         case .array(let elements)?: elements

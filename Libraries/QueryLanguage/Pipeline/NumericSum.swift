@@ -1,7 +1,7 @@
 public import DocumentModel
 
-/// A sum that keeps the type of what it added. It is exact, and rounded once where a double has no place for it, so that it depends on
-/// no order.
+/// A sum that keeps the widest type of its numbers. It is exact and rounded to a double only once, so that it doesn't depend on
+/// their order.
 public struct NumericSum: Sendable {
     private var integers: Int64 = 0
     private var doubles = ExactSum()
@@ -45,7 +45,7 @@ public struct NumericSum: Sendable {
         return total.rounded
     }
 
-    /// The sum, of the widest type that was added; 0 for none.
+    /// The sum, of the widest type that was added; 0 if nothing was added.
     public var value: Value {
         if let decimal {
             var total = decimal.adding(Decimal128(integers))

@@ -1,15 +1,15 @@
 import DocumentModel
 
-/// What `$percentile` and `$median` ask for.
+/// The percentiles of `$percentile` and `$median`.
 ///
-/// The answer is always one of the numbers: the smallest one that at least the asked-for share of all numbers doesn't exceed.
+/// A percentile is always one of the numbers: the smallest one such that at least the given share of all numbers is not greater.
 public struct Percentiles: Sendable {
-    /// The shares, from 0 to 1, in the order of the answers.
+    /// The shares, from 0 to 1, in the order of the results.
     public let shares: [Double]
-    /// Whether the answer is the one number and not an array.
+    /// Whether the result is a single number, not an array.
     public let isSingle: Bool
 
-    /// The input and the shares of the operator's specification, the shares being constant.
+    /// Parses the operator's specification into its input and its shares, which must be constant.
     static func parse(_ name: String, _ value: Value) throws(QueryError) -> (input: Value, Percentiles) {
         guard case .document(let document) = value else {
             throw QueryError(
@@ -70,7 +70,7 @@ extension ExpressionOperators {
         },
     ]
 
-    /// Of the numbers of an array, or of the one number.
+    /// The percentiles of an array's numbers, or of a single number.
     private static func percentiles(_ name: String, _ arguments: NamedOperator.Arguments, shares: Value?)
         throws(QueryError) -> Value?
     {

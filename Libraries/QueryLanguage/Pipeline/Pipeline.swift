@@ -8,7 +8,7 @@ public struct Pipeline: Sendable {
     /// The most stages that a pipeline may have.
     public static let maximumStages = 1000
 
-    /// Parses a pipeline. Unknown stages and those that are not supported are refused by name.
+    /// Parses a pipeline. Unknown and unsupported stages are refused with an error that names them.
     /// - Parameter variables: the names of variables that the context will define, without `$$`.
     public init(_ stages: [Document], variables: Set<ExactText> = []) throws(QueryError) {
         try self.init(stages, variables: variables, depth: 0)
@@ -50,7 +50,7 @@ public struct Pipeline: Sendable {
 
     private init(parsed: [Stage]) { stages = parsed }
 
-    /// The stages from a place on: what is left when the first ones ran elsewhere.
+    /// The pipeline without its first stages, for when those ran elsewhere.
     public func dropFirst(_ count: Int) -> Pipeline { Pipeline(parsed: Array(stages.dropFirst(count))) }
 
     static func documents(_ value: Value) throws(QueryError) -> [Document] {
@@ -65,7 +65,7 @@ public struct Pipeline: Sendable {
         return stages
     }
 
-    /// Runs over documents that are all there.
+    /// Runs over documents that are all in memory.
     /// - Throws: `QueryError`, or what the source throws.
     public func run(_ documents: [Document], context: PipelineContext) async throws -> [Document] {
         var run = PipelineRun(self, context: context)
@@ -80,27 +80,27 @@ public struct Pipeline: Sendable {
     }
 }
 
-/// What a pipeline needs from around it.
+/// The environment of a pipeline's run.
 public struct PipelineContext: Sendable {
-    /// A good number of documents to give at once.
+    /// A suitable number of documents per batch.
     public static let batchSize = 256
-    /// About how many bytes of documents a step hands on at once, unless a single one has more.
+    /// About how many bytes of documents a step passes on at once, unless a single document has more.
     static let partBytes = 4 << 20
 
-    /// Gives documents of other collections, for `$lookup`, `$graphLookup` and `$unionWith`.
+    /// Returns documents of other collections, for `$lookup`, `$graphLookup` and `$unionWith`.
     public typealias Source = @Sendable (_ collection: String, _ filter: Filter) async throws -> [Document]
 
-    /// The moment of `$$NOW`, in milliseconds since 1970.
+    /// The time of `$$NOW`, in milliseconds since 1970.
     public var now: Int64
     /// Variables that stages may use.
     public var variables: [ExactText: Value]
     /// How strings are compared.
     public var collation: Collation?
-    /// The bytes that a stage may hold at once; beyond them the run fails with 292.
+    /// The most bytes that a stage may hold at once; if it needs more, the run fails with 292.
     public var memoryLimit: Int
     let source: Source
 
-    /// A context; without a source, stages that ask for other collections see them empty.
+    /// Creates a context; without a source, stages see other collections as empty.
     public init(
         now: Int64 = 0, variables: [ExactText: Value] = [:], collation: Collation? = nil, memoryLimit: Int = 100 << 20,
         source: @escaping Source = { _, _ in [] }
@@ -117,15 +117,15 @@ public struct PipelineContext: Sendable {
         return try await source(collection, filter)
     }
 
-    /// What expressions see of a document.
-    /// - Throws: what `Interruption` gives, so that a stage ends between two documents.
+    /// The context of expressions for a document.
+    /// - Throws: the error of `Interruption`, so that a stage ends between two documents.
     func evaluation(_ document: Document) throws(QueryError) -> EvaluationContext {
         try QueryError.throwIfInterrupted()
         return EvaluationContext(root: document, variables: variables, now: now, collation: collation)
     }
 }
 
-/// A pipeline at work: takes documents in batches and gives results as they come, so that memory stays bounded.
+/// A run of a pipeline: takes documents in batches and passes results on as they are ready, so that memory stays bounded.
 public struct PipelineRun: Sendable {
     private var steps: [any PipelineStep] = []
     private let context: PipelineContext
@@ -138,25 +138,25 @@ public struct PipelineRun: Sendable {
         }
     }
 
-    /// Whether no further document can change the result, as behind a `$limit` that is reached.
+    /// Whether no further document can change the result, as after a `$limit` that is reached.
     public var isDone: Bool { steps.contains { $0.isDone } }
 
-    /// Takes documents and gives the results that are certain by now, as they come.
+    /// Takes documents and passes on the results that are ready.
     public mutating func process(
         _ batch: [Document], _ give: ([Document]) async throws -> Void
     ) async throws {
         try await pass(batch, from: 0, give)
     }
 
-    /// Takes documents and returns the results that are certain by now.
-    /// - Throws: 292 where they have more bytes than the context allows.
+    /// Takes documents and returns the results that are ready.
+    /// - Throws: 292 if they have more bytes than the context allows.
     public mutating func process(_ batch: [Document]) async throws -> [Document] {
         var results = CollectedResults(context)
         try await pass(batch, from: 0) { try results.add($0) }
         return results.documents
     }
 
-    /// Says that there are no more documents and gives the remaining results, as they come.
+    /// Ends the input and passes on the remaining results.
     public mutating func finish(_ give: ([Document]) async throws -> Void) async throws {
         for index in steps.indices {
             let rest = try await steps[index].finish(context)
@@ -164,8 +164,8 @@ public struct PipelineRun: Sendable {
         }
     }
 
-    /// Says that there are no more documents and returns the remaining results.
-    /// - Throws: as `process(_:)`.
+    /// Ends the input and returns the remaining results.
+    /// - Throws: 292, as `process(_:)`.
     public mutating func finish() async throws -> [Document] {
         var results = CollectedResults(context)
         try await finish { try results.add($0) }
@@ -185,7 +185,7 @@ public struct PipelineRun: Sendable {
         if !batch.isEmpty { try await give(batch) }
     }
 
-    /// Lets others have the thread now and then: what is to be evaluated may be long for each document.
+    /// Processes a batch in slices and yields the thread in between, since each document may take long.
     private mutating func processInSlices(_ batch: [Document], at index: Int) async throws -> [Document] {
         if batch.count <= Self.slice { return try await steps[index].process(batch, context) }
         var results: [Document] = []
@@ -200,8 +200,8 @@ public struct PipelineRun: Sendable {
 
     private static let slice = 16
 
-    /// Lets a step that may make much of one document see them one by one, and gives on what it makes in parts: however many such steps
-    /// follow each other, each holds one part.
+    /// Passes documents one by one to a step that may produce large results from one document, and passes its results on in parts:
+    /// however many such steps follow each other, each holds only one part.
     private mutating func passInParts(
         _ batch: [Document], at index: Int, _ give: ([Document]) async throws -> Void
     ) async throws {
@@ -255,10 +255,10 @@ public struct PipelineRun: Sendable {
         }
     }
 
-    /// Beyond so many a sort keeps everything and counts its memory.
+    /// The largest limit for which a sort keeps only the first documents; beyond it, a sort keeps everything and counts its memory.
     private static let mostKept = 100_000
 
-    /// How many documents are wanted of a sort that a limit follows, if they are few.
+    /// How many documents of a sort are needed if a small limit follows; `nil` otherwise.
     private static func limit(_ next: ArraySlice<Stage>) -> Int? {
         var skipped = 0
         for stage in next {
@@ -272,15 +272,15 @@ public struct PipelineRun: Sendable {
     }
 }
 
-/// A stage at work.
+/// The run of one stage.
 protocol PipelineStep: Sendable {
     /// Whether it needs no further documents.
     var isDone: Bool { get }
-    /// Whether it may make much of one document: many, or a large one.
+    /// Whether it may produce many documents, or a large one, from one document.
     var enlarges: Bool { get }
-    /// Sees the documents that `expand` will be called with, one after the other.
+    /// Gets the documents with which `expand` will be called one after the other.
     mutating func prepare(_ batch: [Document], _ context: PipelineContext) async throws
-    /// What becomes of one document; may make them as they are asked for.
+    /// The results for one document, which may be created lazily.
     mutating func expand(_ document: Document, _ context: PipelineContext) async throws -> any Sequence<Document>
     mutating func process(_ batch: [Document], _ context: PipelineContext) async throws -> [Document]
     mutating func finish(_ context: PipelineContext) async throws -> [Document]
@@ -296,7 +296,7 @@ extension PipelineStep {
     mutating func finish(_ context: PipelineContext) async throws -> [Document] { [] }
 }
 
-/// Results that are held until all are there.
+/// Results that are collected until all are ready.
 struct CollectedResults {
     private(set) var documents: [Document] = []
     private var budget = MemoryBudget()
@@ -304,14 +304,14 @@ struct CollectedResults {
 
     init(_ context: PipelineContext) { self.context = context }
 
-    /// - Throws: 292 beyond the context's bytes.
+    /// - Throws: 292 if the context's memory limit is exceeded.
     mutating func add(_ part: [Document]) throws(QueryError) {
         for document in part { try budget.add(document, context) }
         documents += part
     }
 }
 
-/// Counts what a stage holds.
+/// Counts the bytes that a stage holds.
 struct MemoryBudget: Sendable {
     private(set) var used = 0
 
@@ -326,7 +326,7 @@ struct MemoryBudget: Sendable {
 }
 
 extension Value {
-    /// About how much memory a value takes.
+    /// About how many bytes of memory a value takes.
     package var approximateSize: Int {
         switch self {
         case .string(let text), .symbol(let text): 24 + text.utf8.count

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Stages that look at one document at a time.
+/// `$match`.
 struct MatchStep: PipelineStep {
     let filter: Filter
 
@@ -93,7 +93,7 @@ struct UnwindStep: PipelineStep {
         unwind(document)
     }
 
-    /// What stands at the path below documents only: `$unwind` knows no indexes.
+    /// The value at a path that leads only through documents: `$unwind` doesn't support indexes.
     private static func value(at path: ArraySlice<Path.Component>, of document: Document) -> Value? {
         guard let first = path.first, let value = document[first.name] else { return nil }
         let rest = path.dropFirst()
@@ -138,7 +138,7 @@ struct SampleStep: PipelineStep {
 
     init(count: Int) { self.count = count }
 
-    /// Algorithm R: each document stays with the same probability.
+    /// Algorithm R (reservoir sampling): each document is kept with the same probability.
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         for document in batch {
             seen += 1
@@ -220,7 +220,7 @@ struct DocumentsStep: PipelineStep {
     }
 }
 
-/// What the store has to run before the rest of the pipeline.
+/// A stage that the store has to run before the rest of the pipeline.
 struct UnsupportedStep: PipelineStep {
     let name: String
 
@@ -232,7 +232,7 @@ struct UnsupportedStep: PipelineStep {
     }
 }
 
-/// `$out` and `$merge`: the results go through to whoever writes them.
+/// `$out` and `$merge`: passes the results through to the caller, which writes them.
 struct PassStep: PipelineStep {
     mutating func process(_ batch: [Document], _ context: PipelineContext) -> [Document] { batch }
 }

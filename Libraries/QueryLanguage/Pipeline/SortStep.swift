@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Sorts all documents, or keeps only as many as a following limit wants.
+/// Sorts all documents, or keeps only as many as a following limit needs.
 struct SortStep: PipelineStep {
     private let sort: Sort
     private let limit: Int?
@@ -15,7 +15,7 @@ struct SortStep: PipelineStep {
     mutating func process(_ batch: [Document], _ context: PipelineContext) throws -> [Document] {
         for document in batch { entries.append((sort.sortKeys(.document(document)), document)) }
         if let limit {
-            // Cut only now and then, so that each document is sorted a few times at most.
+            // Cut only occasionally, so that each document is sorted only a few times.
             if entries.count > max(2 * limit, limit + 1024) { cut(to: limit) }
             return []
         }

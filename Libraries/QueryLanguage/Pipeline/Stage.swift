@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// One parsed stage of a pipeline, for those who translate it.
+/// One parsed stage of a pipeline, for code that translates it.
 public indirect enum Stage: Sendable {
     case match(Filter)
     /// `$project`, `$addFields`, `$set`, `$unset`: see the projection's mode.
@@ -20,7 +20,7 @@ public indirect enum Stage: Sendable {
     /// `$replaceRoot`, `$replaceWith`.
     case replaceRoot(Expression)
     case sample(Int)
-    /// Without a collection the pipeline brings its own documents.
+    /// Without a collection, the pipeline provides its own documents.
     case unionWith(collection: String?, pipeline: Pipeline)
     case redact(Expression)
     case window(WindowSpecification)
@@ -30,7 +30,7 @@ public indirect enum Stage: Sendable {
     case documents(Expression)
     /// `$search`, `$searchMeta`: only at the beginning, and only the store can run them.
     case search(name: String, Document)
-    /// `$out`, `$merge`: only at the end; whoever runs the pipeline writes.
+    /// `$out`, `$merge`: only at the end; the caller that runs the pipeline writes the results.
     case output(name: String, Value)
 
     /// The name as it is written.
@@ -64,23 +64,23 @@ public indirect enum Stage: Sendable {
 
 /// `$group`.
 public struct GroupSpecification: Sendable {
-    /// What documents are grouped by.
+    /// The expression by which documents are grouped.
     public let id: Expression
     /// The fields of a group.
     public let fields: [(name: String, accumulator: AccumulatorSpecification)]
 }
 
-/// An accumulator and what it is fed with.
+/// An accumulator and its arguments.
 public struct AccumulatorSpecification: Sendable {
-    /// Such as `$sum`.
+    /// The operator's name, such as `$sum`.
     public let name: String
-    /// What it adds up of each document.
+    /// The value of each document that is accumulated.
     public let argument: Expression
     /// The number of elements of `$firstN` and its siblings.
     public let count: Expression?
     /// The order of `$top` and its siblings.
     public let sort: Sort?
-    /// The percentiles that `$percentile` and `$median` ask for.
+    /// The percentiles of `$percentile` and `$median`.
     public let percentiles: Percentiles?
 
     init(
@@ -98,7 +98,7 @@ public struct AccumulatorSpecification: Sendable {
 public struct UnwindSpecification: Sendable {
     /// The array's path.
     public let path: Path
-    /// The field that takes the index.
+    /// The field that gets the index.
     public let indexField: Path?
     /// Whether a document without elements stays.
     public let keepsEmpty: Bool
@@ -106,15 +106,15 @@ public struct UnwindSpecification: Sendable {
 
 /// `$lookup`.
 public struct LookupSpecification: Sendable {
-    /// The other collection; `nil` where the pipeline brings its own documents.
+    /// The other collection; `nil` if the pipeline provides its own documents.
     public let collection: String?
-    /// The paths that are compared, unless only the pipeline decides.
+    /// The paths that are compared; `nil` if only the pipeline selects documents.
     public let fields: (local: Path, foreign: Path)?
     /// Variables of the pipeline.
     public let variables: [(name: String, value: Expression)]
-    /// What runs over the other collection's documents.
+    /// The pipeline that runs over the other collection's documents.
     public let pipeline: Pipeline?
-    /// The field that takes the result.
+    /// The field that gets the result.
     public let output: Path
 }
 
@@ -122,29 +122,29 @@ public struct LookupSpecification: Sendable {
 public struct GraphLookupSpecification: Sendable {
     /// The other collection.
     public let collection: String
-    /// What the search starts with.
+    /// The value or values that the search starts with.
     public let start: Expression
-    /// Where a found document says what to look for next.
+    /// The path in a found document of the values to search for next.
     public let connectFrom: Path
-    /// Where documents are looked for.
+    /// The path in which the values are searched for.
     public let connectTo: Path
-    /// The field that takes the result.
+    /// The field that gets the result.
     public let output: Path
-    /// How many steps at most.
+    /// The maximum number of steps; `nil` for no limit.
     public let maximumDepth: Int?
-    /// The field of a found document that takes the number of steps.
+    /// The field of a found document that gets the number of steps.
     public let depthField: Path?
-    /// What found documents must match.
+    /// A filter that found documents must match.
     public let restriction: Filter?
 }
 
 /// `$bucket`.
 public struct BucketSpecification: Sendable {
-    /// What documents are grouped by.
+    /// The expression by which documents are grouped.
     public let groupBy: Expression
-    /// The bounds, ascending, each the beginning of a bucket and the last the end of the last one.
+    /// The bounds, ascending: each is the inclusive start of a bucket, and the last one is the exclusive end of the last bucket.
     public let boundaries: [Value]
-    /// The bucket of all others.
+    /// The `_id` of the bucket for all other values; `nil` if they are an error.
     public let otherwise: Value?
     /// The fields of a bucket.
     public let fields: [(name: String, accumulator: AccumulatorSpecification)]
@@ -152,9 +152,9 @@ public struct BucketSpecification: Sendable {
 
 /// `$bucketAuto`.
 public struct BucketAutoSpecification: Sendable {
-    /// What documents are grouped by.
+    /// The expression by which documents are grouped.
     public let groupBy: Expression
-    /// How many buckets.
+    /// The number of buckets.
     public let buckets: Int
     /// The fields of a bucket.
     public let fields: [(name: String, accumulator: AccumulatorSpecification)]
@@ -166,34 +166,34 @@ public struct BucketAutoSpecification: Sendable {
 public struct GeoNearSpecification: Sendable {
     /// The condition on the field.
     public let filter: Filter
-    /// The field that takes the distance.
+    /// The field that gets the distance.
     public let distanceField: Path
-    /// The field that takes the place.
+    /// The field that gets the location.
     public let locationField: Path?
-    /// What distances are multiplied with.
+    /// The factor by which distances are multiplied.
     public let multiplier: Double
 }
 
 /// `$setWindowFields`.
 public struct WindowSpecification: Sendable {
-    /// What documents are parted by.
+    /// The expression by which documents are partitioned.
     public let partition: Expression?
     /// The order within a partition.
     public let sort: Sort?
-    /// What is computed.
+    /// What is computed for each document.
     public let outputs: [Output]
 
-    /// One field and its function.
+    /// One output field and its function.
     public struct Output: Sendable {
-        /// The field.
+        /// The path of the field.
         public let path: Path
-        /// The function.
+        /// The function that computes the value.
         public let function: Function
-        /// The documents that it sees.
+        /// The documents that the function is applied to.
         public let window: Window
     }
 
-    /// What is computed.
+    /// What is computed for each document.
     public enum Function: Sendable {
         case accumulator(AccumulatorSpecification)
         case rank
@@ -203,9 +203,9 @@ public struct WindowSpecification: Sendable {
         case shift(Expression, by: Int, otherwise: Value)
         /// `$locf`: the last value that is not null.
         case lastObserved(Expression)
-        /// `$linearFill`: nulls between two numbers become what lies on the line between them.
+        /// `$linearFill`: nulls between two numbers are interpolated linearly.
         case linearFill(Expression)
-        /// `$derivative` and `$integral` by the value that is sorted by; milliseconds of the unit if that is a date.
+        /// `$derivative` and `$integral` with respect to the sort value; `unit` in milliseconds if that is a date.
         case derivative(Expression, unit: Int64?)
         case integral(Expression, unit: Int64?)
         /// `$expMovingAvg` with the weight of the newest value.
@@ -216,17 +216,17 @@ public struct WindowSpecification: Sendable {
 
     /// The weight of the newest value of `$expMovingAvg`.
     public enum MovingWeight: Sendable {
-        /// `N`: two of `N + 1`.
+        /// `N`: the weight is 2 / (`N` + 1).
         case count(Int64)
-        /// `alpha`.
+        /// `alpha`: the weight itself.
         case fraction(Value)
     }
 
-    /// Which documents around the present one.
+    /// Which documents around the current one belong to the window.
     public enum Window: Sendable {
-        /// By position; `nil` is without bound.
+        /// By position; `nil` for no bound.
         case documents(lower: Int?, upper: Int?)
-        /// By the value that is sorted by; a unit if that is a date.
+        /// By the sort value; with a unit if that is a date.
         case range(lower: Value?, upper: Value?, isCurrentLower: Bool, isCurrentUpper: Bool, unit: String?)
     }
 }

@@ -90,7 +90,7 @@ extension StageParser {
         return paths
     }
 
-    /// `$fill` is short for `$setWindowFields` and `$addFields`.
+    /// Parses `$fill`, which is translated into `$setWindowFields` and `$addFields`.
     func fill(_ value: Value) throws(QueryError) -> [Stage] {
         let document = try object("$fill", value, 9)
         for field in document.fields
@@ -129,7 +129,7 @@ extension StageParser {
             if let partition = document["partitionBy"] { specification["partitionBy"] = partition }
             let names = try paths("$fill.partitionByFields", document["partitionByFields"])
             if !names.isEmpty {
-                // Names of variables and documents know no dots, so the values go into an array of pairs.
+                // Names of variables and of documents' fields can't contain dots, so the values go into an array.
                 specification["partitionBy"] = [
                     "values": .array(names.map { ["$ifNull": [.string("$\($0)"), .null]] })
                 ]

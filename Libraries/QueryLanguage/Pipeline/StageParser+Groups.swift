@@ -8,7 +8,7 @@ extension StageParser {
         "$firstN", "$lastN", "$minN", "$maxN", "$top", "$bottom", "$topN", "$bottomN", "$percentile", "$median",
     ]
 
-    /// Accumulators of MongoDB that this engine doesn't have; some are expressions too.
+    /// Accumulators of MongoDB that this engine doesn't have; some of them exist as expressions.
     private static let unsupported: Set<String> = ["$concatArrays", "$setUnion", "$minMaxScaler"]
 
     func group(_ value: Value) throws(QueryError) -> GroupSpecification {

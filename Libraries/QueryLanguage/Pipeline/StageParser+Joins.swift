@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Stages that look at other collections or run pipelines of their own.
+/// Stages that read other collections or run pipelines of their own.
 extension StageParser {
     private static let known: Set<String> = [
         "$changeStream", "$changeStreamSplitLargeEvent", "$collStats", "$currentOp", "$indexStats",

@@ -65,7 +65,7 @@ extension StageParser {
             path: try Path(field: field.key), function: function, window: try window(of: document, sort))
     }
 
-    /// The functions of the place alone: without arguments, without a window.
+    /// The functions that depend only on the position: they have neither arguments nor a window.
     private func rank(_ operation: Document.Field, _ document: Document, _ sort: Sort?) throws(QueryError)
         -> WindowSpecification.Function
     {

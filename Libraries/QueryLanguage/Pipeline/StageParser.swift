@@ -1,11 +1,11 @@
 import DocumentModel
 
-/// Makes stages from their documents.
+/// Parses stages.
 struct StageParser {
     let variables: Set<ExactText>
     let depth: Int
 
-    /// Some stages are short for two.
+    /// Parses one stage document, which may stand for two stages.
     func parse(_ document: Document) throws(QueryError) -> [Stage] {
         guard document.count == 1, let field = document.fields.first else {
             throw QueryError(

@@ -1,11 +1,12 @@
-/// Lets other tasks have the thread when this one has had it for a while: a pipeline that waits for nobody would keep it to its end.
+/// Yields the thread to other tasks when this one has used it for a while: a pipeline that never waits would otherwise keep it
+/// until its end.
 ///
-/// It looks at a clock for this alone; what is evaluated doesn't depend on it.
+/// The clock is read only for this; results don't depend on it.
 struct ThreadTurn {
     private static let length = Duration.milliseconds(10)
     private var end = ContinuousClock.now + length
 
-    /// Returns at once, or when the others have had their turn.
+    /// Returns at once, or after other tasks have run.
     mutating func passOn() async {
         guard ContinuousClock.now >= end else { return }
         await Task.yield()

@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// The functions of `$setWindowFields` that compute with the value that is sorted by.
+/// The functions of `$setWindowFields` that compute with the sort value.
 enum WindowMathematics {
-    /// The place of a document on the axis, in units where that is a date.
+    /// The position of a document on the axis of the sort value, in units if that is a date.
     private static func place(_ name: String, _ key: Value?, unit: Int64?) throws(QueryError) -> Double {
         if case .date(let milliseconds)? = key {
             guard let unit else {
@@ -36,7 +36,7 @@ enum WindowMathematics {
         return .double((rise.doubleValue ?? .nan) / (end - start))
     }
 
-    /// By the rule of trapezoids.
+    /// The integral by the trapezoidal rule.
     static func integral(
         _ expression: Expression, _ unit: Int64?, _ contexts: ArraySlice<EvaluationContext>, _ keys: ArraySlice<[Value]>
     ) throws(QueryError) -> Value? {
@@ -87,7 +87,7 @@ enum WindowMathematics {
         }
     }
 
-    /// Nulls between two numbers lie on the line between them; what has no number on both sides stays null.
+    /// Interpolates nulls between two numbers linearly; a null without a number on both sides stays null.
     static func linearFill(_ expression: Expression, _ contexts: [EvaluationContext], _ keys: [[Value]])
         throws(QueryError) -> [Value?]
     {

@@ -111,8 +111,8 @@ struct WindowStep: PipelineStep {
         }
     }
 
-    /// A value for the window of each document.
-    /// - Parameter running: the accumulator that may go on from one window to the next where only the end moves.
+    /// The values of the windows of all documents.
+    /// - Parameter running: the accumulator that can continue from one window to the next if only the end moves.
     private func eachWindow(
         _ window: WindowSpecification.Window, _ contexts: [EvaluationContext], _ keys: [[Value]],
         running specification: AccumulatorSpecification? = nil,
@@ -125,7 +125,7 @@ struct WindowStep: PipelineStep {
             try QueryError.throwIfInterrupted()
             switch window {
             case .documents(nil, nil):
-                // The same for all.
+                // The window is the same for all documents.
                 if let whole { values.append(whole); continue }
                 let value = try value(contexts[...], keys[...])
                 whole = .some(value)
@@ -189,7 +189,7 @@ struct WindowStep: PipelineStep {
             return try Arithmetic.add(own, offset)
         }
         let from = try bound(lower, isCurrentLower), to = try bound(upper, isCurrentUpper)
-        // The keys ascend, so that the members stand together, among those of the same type.
+        // The keys ascend, so the members of the window are adjacent, among those of the same type.
         let first = Self.place(in: keys) { key in
             key.typeRank > own.typeRank
                 || key.typeRank == own.typeRank && from.map { Value.compare(key, $0) >= 0 } ?? true
@@ -220,7 +220,7 @@ struct WindowStep: PipelineStep {
         }
     }
 
-    /// The first place whose key has a property that all behind it have too.
+    /// The first place whose key has a property, if all keys after it have the property too.
     private static func place(in keys: [[Value]], where isReached: (Value) -> Bool) -> Int {
         var low = 0, high = keys.count
         while low < high {

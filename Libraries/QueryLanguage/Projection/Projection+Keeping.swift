@@ -1,8 +1,7 @@
 import DocumentModel
 
 extension Projection {
-    /// Whether all that any document has at a path is at the same path in what the projection makes of the document. The indexes of
-    /// arrays may be in the path.
+    /// Whether the projection of any document keeps everything at a path. The path may contain indexes of arrays.
     public func keeps(_ path: [String]) -> Bool {
         guard let first = path.first else { return children.isEmpty && mode != .inclusion }
         let named = [first] + path.dropFirst().filter { Int($0) == nil }
@@ -10,7 +9,7 @@ extension Projection {
             && keeps(named[...], by: children)
     }
 
-    /// Whether `field.$` stands at the path, or above it.
+    /// Whether `field.$` is at the path or above it.
     private func isPositional(_ path: [String]) -> Bool {
         guard let array = positional?.components, array.count <= path.count else { return false }
         return zip(array, path).allSatisfy { $0.name.hasSameBytes(as: $1) }

@@ -1,14 +1,14 @@
 import DocumentModel
 
-/// What a query returns of each document.
+/// The part of each document that a query returns.
 public struct Projection: Sendable {
     /// What happens to fields that the specification doesn't name.
     public enum Mode: Sendable {
-        /// Only what is named stays, and `_id` unless it is excluded.
+        /// Only named fields are kept, and `_id` unless it is excluded.
         case inclusion
-        /// What is not named stays.
+        /// Fields that aren't named are kept.
         case exclusion
-        /// Everything stays, and values are added (`$addFields`).
+        /// All fields are kept, and values are added (`$addFields`).
         case addition
     }
 
@@ -16,26 +16,26 @@ public struct Projection: Sendable {
     public let children: [ProjectionNode.Child]
     /// What happens to other fields.
     public let mode: Mode
-    /// `field.$`: of the first array on this path only the element stays that made the filter match.
+    /// `field.$`: of the first array on this path, only the element that made the filter match is kept.
     public private(set) var positional: Path?
-    /// What expressions know as `$$name` for every document.
+    /// The variables that expressions use as `$$name`, which are the same for every document.
     private var constants: [ExactText: Value] = [:]
 
     /// Parses the projection of a `find`.
-    /// - Parameter constants: what its expressions know by `$$name`.
+    /// - Parameter constants: the values that its expressions use as `$$name`.
     public init(_ document: Document, constants: [ExactText: Value] = [:]) throws(QueryError) {
         try self.init(document, isStage: false, variables: Set(constants.keys))
         self.constants = constants
     }
 
-    /// Parses the projection of a `find`, or of a `$project`, where `$slice` and `$elemMatch` are no projections.
+    /// Parses the projection of a `find`, or of a `$project`, in which `$slice` and `$elemMatch` aren't projections.
     init(_ document: Document, isStage: Bool, variables: Set<ExactText>) throws(QueryError) {
         var parser = ProjectionParser(isStage: isStage, variables: variables)
         (children, mode) = try parser.parse(document)
         positional = parser.positional
     }
 
-    /// Parses what `$addFields` adds.
+    /// Parses the fields that `$addFields` adds.
     init(adding document: Document, variables: Set<ExactText>) throws(QueryError) {
         var parser = ProjectionParser(isStage: true, variables: variables)
         children = try parser.parseAddition(document)
@@ -45,14 +45,14 @@ public struct Projection: Sendable {
     /// Drops the fields at these paths (`$unset`).
     init(removing paths: [String]) throws(QueryError) {
         var parser = ProjectionParser(isStage: true, variables: [])
-        // A path that stands there twice has to be seen.
+        // A path that occurs twice has to be detected.
         (children, mode) = try parser.parse(Document(fields: paths.map { Document.Field($0, .bool(false)) }))
     }
 
     /// The projected document.
     /// - Parameters:
     ///   - filter: the filter that found the document; needed for `field.$`.
-    ///   - now: the moment of `$$NOW`, in milliseconds since 1970.
+    ///   - now: the time of `$$NOW`, in milliseconds since 1970.
     public func apply(to document: Document, filter: Filter? = nil, now: Int64 = 0) throws(QueryError) -> Document {
         try apply(
             to: document, filter: filter,
@@ -69,7 +69,7 @@ public struct Projection: Sendable {
         return result
     }
 
-    /// Keeps one element of the first array on a path; where there is none nothing changes.
+    /// Keeps one element of the first array on a path; if there is no array, nothing changes.
     private static func keep(
         _ position: Int?, of document: inout Document, at path: ArraySlice<Path.Component>
     ) throws(QueryError) {
@@ -116,7 +116,7 @@ private struct ProjectionRun {
                 if mode == .addition, present.index(of: child.name) != nil { continue }
                 try QueryError.throwIfInterrupted()
                 guard let value = try expression.evaluate(context) else { continue }
-                // The loop above has left out what is computed, so that the name is new.
+                // The loop above has left out computed fields, so the name is new.
                 let place = child.name == "_id" ? 0 : result.fields.count
                 result.fields.insert(Document.Field(child.name, value), at: place)
             case .children(let below) where present.index(of: child.name) == nil:
@@ -128,7 +128,7 @@ private struct ProjectionRun {
         return result
     }
 
-    /// The value that stays at the place of this one; `nil` if none does, or if it is put at the end.
+    /// The value that replaces this one at its place; `nil` if there is none, or if it is appended at the end.
     private func apply(_ node: ProjectionNode, to value: Value) throws(QueryError) -> Value? {
         switch node {
         case .include: return value

@@ -2,28 +2,28 @@ import DocumentModel
 
 /// What a projection does with one field.
 public indirect enum ProjectionNode: Sendable {
-    /// Keeps it.
+    /// Keeps the field.
     case include
-    /// Drops it.
+    /// Drops the field.
     case exclude
-    /// Puts a value there.
+    /// Sets the field to a computed value.
     case computed(Expression)
-    /// Goes on below it, field by field in the order of the specification.
+    /// Applies to the fields below it, in the order of the specification.
     case children([Child])
     /// `$slice`: a part of an array.
     case slice(skip: Int?, limit: Int)
     /// `$elemMatch`: the first element that matches.
     case elementMatch(FieldCondition)
 
-    /// A field and what is done with it.
+    /// A field and its projection.
     public struct Child: Sendable {
         /// The field's name.
         public let name: String
-        /// What is done.
+        /// The field's projection.
         public var node: ProjectionNode
     }
 
-    /// Whether fields below are named.
+    /// Whether the projection names fields below this one.
     var isParent: Bool { if case .children = self { true } else { false } }
 
     var hasComputed: Bool {

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Makes a projection's tree from its document.
+/// Parses a projection's document into its tree.
 struct ProjectionParser {
     let isStage: Bool
     let variables: Set<ExactText>
@@ -8,12 +8,12 @@ struct ProjectionParser {
     private var excludes: String?
     private var firstIsInclusion: Bool?
     private var includesIsComputed = false
-    /// Where `field.$` stands.
+    /// The path of `field.$`.
     private(set) var positional: Path?
     private var isAddition = false
     private var keepsOthers = false
     private var keepsId: Bool?
-    /// The names of the fields so far.
+    /// The names of the top-level fields so far.
     private var names: Set<ExactText> = []
 
     init(isStage: Bool, variables: Set<ExactText>) {
@@ -34,10 +34,11 @@ struct ProjectionParser {
             try add(field.value, at: field.key, to: &children)
         }
         if let includes, let excludes { throw mixture(includes, excludes, document) }
-        // Without other fields `_id` decides; otherwise it has a say of its own. `$slice` alone keeps everything.
+        // If there are no other fields, `_id` decides about the mode; otherwise it is included or excluded separately. `$slice`
+        // alone keeps everything.
         let isInclusion = includes != nil || excludes == nil && !keepsOthers && keepsId == true
         if isInclusion {
-            // A computed `_id` stands for itself.
+            // A computed `_id` is named itself.
             if keepsId != false, !names.contains(ExactText("_id")) {
                 children.insert(ProjectionNode.Child(name: "_id", node: .include), at: 0)
             }
@@ -158,7 +159,7 @@ struct ProjectionParser {
         try insert(.computed(try computed(value)), at: path, into: &children)
     }
 
-    /// - Throws: 31325 for an operator that no expression knows, in a `find`.
+    /// - Throws: in a `find`, 31325 for an unknown operator.
     private func computed(_ value: Value) throws(QueryError) -> Expression {
         do throws(QueryError) {
             return try Expression(value, variables: variables)
@@ -172,7 +173,7 @@ struct ProjectionParser {
     ) throws(QueryError) -> Bool {
         switch first.key {
         case "$slice":
-            // With an array as its first argument this is the expression of the same name.
+            // If its first argument is an array, this is the expression of the same name.
             if case .array(let parts) = first.value {
                 guard parts.count == 2, let skip = parts[0].intValue, let limit = parts[1].intValue else {
                     return false
@@ -211,7 +212,7 @@ struct ProjectionParser {
     {
         let components = try Path(field: path).components
         let first = ExactText(components[0].name)
-        // Most names are new, and there may be many.
+        // Most names are new, and there may be many, so a set is used to find them.
         guard !names.insert(first).inserted else {
             children.append(try Self.child(node, components[...], path))
             return
@@ -224,7 +225,7 @@ struct ProjectionParser {
         }
     }
 
-    /// A field that isn't there yet, with what is named below it.
+    /// A field that isn't in the tree yet, with the fields that are named below it.
     private static func child(_ node: ProjectionNode, _ path: ArraySlice<Path.Component>, _ text: String)
         throws(QueryError) -> ProjectionNode.Child
     {

@@ -4,9 +4,9 @@ import DocumentModel
 public struct Sort: Sendable {
     /// One path of the order.
     public struct Key: Sendable {
-        /// Where the value stands; `nil` for the whole element (`$push` with `$sort: 1`).
+        /// The path of the value; `nil` for the whole element (`$push` with `$sort: 1`).
         public let path: Path?
-        /// From the smallest to the largest.
+        /// Whether values are sorted from the smallest to the largest.
         public let ascending: Bool
     }
 
@@ -14,10 +14,10 @@ public struct Sort: Sendable {
     public let keys: [Key]
     private(set) var collation: Collation?
 
-    /// MongoDB's limit.
+    /// The most keys of a sort; MongoDB's limit.
     private static let maximumKeys = 32
 
-    /// As it is written; `nil` for the order of whole elements.
+    /// The sort document; `nil` for the order of whole elements.
     public var document: Document? {
         var document = Document()
         for key in keys {
@@ -68,10 +68,10 @@ public struct Sort: Sendable {
         documents = values.compactMap(\.documentValue)
     }
 
-    /// Whether `a` sorts before, like or after `b`.
+    /// Negative, zero or positive if `a` sorts before, like or after `b`.
     public func compare(_ a: Document, _ b: Document) -> Int { compare(sortKeys(.document(a)), sortKeys(.document(b))) }
 
-    /// Sorts elements, which may also be other values than documents.
+    /// Sorts elements, which need not be documents.
     func sort(_ elements: inout [Value]) {
         let keyed = elements.map { (keys: sortKeys($0), value: $0) }
         elements = keyed.sorted { compare($0.keys, $1.keys) < 0 }.map(\.value)
@@ -85,7 +85,7 @@ public struct Sort: Sendable {
         return 0
     }
 
-    /// The value that each key sees: of an array its smallest element, or the largest where the order descends; null for what is missing.
+    /// The value for each key: for an array its smallest element, or the largest if the order descends; null for a missing value.
     func sortKeys(_ value: Value) -> [Value] {
         keys.map { key in
             guard let path = key.path else { return value }
@@ -117,7 +117,7 @@ public struct Sort: Sendable {
                 collect(elements[index], path.dropFirst(), offer)
                 return
             }
-            // Behind an empty array the path is missing, as in an index.
+            // Below an empty array the path is missing, as in an index.
             if elements.isEmpty { offer(.null) }
             for element in elements {
                 if case .document = element { collect(element, path, offer) } else { offer(.null) }

@@ -1,9 +1,9 @@
 import DocumentModel
 
-/// The least change that makes one document into another, as a change stream shows it for replacements by pipelines.
+/// The smallest change that turns one document into another, as a change stream shows it for replacements by pipelines.
 public enum DocumentDifference {
-    /// Fields that are new or differ, fields that are gone, arrays that became shorter. Documents inside are compared field by field, arrays
-    /// element by element.
+    /// The fields that are new or differ, those that were removed, and arrays that became shorter. Embedded documents are compared
+    /// field by field, arrays element by element.
     public static func between(_ old: Document, _ new: Document) -> UpdateDescription {
         var description = UpdateDescription()
         compare(old, new, "", &description)
@@ -44,7 +44,7 @@ public enum DocumentDifference {
         }
     }
 
-    /// Whether the fields that both have stand in the same order, and new ones behind them: what names alone can describe.
+    /// Whether the common fields have the same order and new ones follow them, so that names alone can describe the change.
     private static func keepsOrder(_ old: Document, _ new: Document) -> Bool {
         let places = NamedPlaces(new.fields, searches: old.count)
         let kept = old.fields.filter { places.index(of: $0.key) != nil }

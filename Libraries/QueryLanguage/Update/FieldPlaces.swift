@@ -1,11 +1,11 @@
 import DocumentModel
 
-/// Where the fields of documents stand while many operators are applied one after the other, so that none searches among all.
+/// The places of documents' fields while many operators are applied one after the other, so that none has to search all fields.
 ///
-/// For operators without placeholders: no two of them meet at a path, or above and below each other. So a field that one unsets is met by
-/// no other, and stays until the end.
+/// For operators without placeholders, of which no two have the same path or paths above and below each other. So no other operator
+/// uses a field that one unsets, and the field can stay in the document until the end.
 struct FieldPlaces {
-    /// By the path of the document.
+    /// The places by the document's path and the field's name.
     private var documents: [ExactText: [ExactText: Int]] = [:]
     private var unset: [ExactText: Set<ExactText>] = [:]
 
@@ -19,12 +19,12 @@ struct FieldPlaces {
         return documents[path]?[ExactText(name)]
     }
 
-    /// A field is about to be added behind the others.
+    /// Records that a field is about to be appended.
     mutating func add(_ name: String, to document: Document, at path: String) {
         documents[path]?[ExactText(name)] = document.count
     }
 
-    /// Leaves a field to ``removeUnset(from:)``.
+    /// Records a field for ``removeUnset(from:)``.
     mutating func unset(_ name: String, at path: String) { unset[path, default: []].insert(ExactText(name)) }
 
     func removeUnset(from document: inout Document) {

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// What `$pull` removes.
+/// The elements that `$pull` removes.
 enum PullCondition: Sendable {
     /// Elements that are equal to this value.
     case equal(Value)

@@ -3,7 +3,7 @@ import DocumentModel
 /// The operand of `$push` with its modifiers.
 struct PushOperand: Sendable {
     var values: [Value]
-    /// Where to insert; counted from the end if negative.
+    /// The position to insert at; counted from the end if negative.
     var position: Int?
     /// How many elements to keep: the first ones, or the last ones if negative.
     var slice: Int?
@@ -54,7 +54,7 @@ struct PushOperand: Sendable {
         }
     }
 
-    /// Whether the new elements just follow the old ones.
+    /// Whether the new elements are only appended.
     var onlyAppends: Bool { position == nil && slice == nil && sort == nil }
 
     func apply(to elements: inout [Value]) {

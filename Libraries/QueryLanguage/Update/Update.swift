@@ -11,7 +11,7 @@ public struct Update: Sendable {
     let form: Form
 
     /// Parses an update document: operators if its first key begins with `$`, else a replacement.
-    /// - Parameter arrayFilters: what `$[name]` stands for.
+    /// - Parameter arrayFilters: the filters that `$[name]` refers to.
     public init(_ document: Document, arrayFilters: [Document] = []) throws(QueryError) {
         guard let first = document.fields.first, first.key.utf8.first == UInt8(ascii: "$") else {
             guard arrayFilters.isEmpty else {
@@ -32,15 +32,15 @@ public struct Update: Sendable {
     }
 
     /// Parses an update pipeline: `$set`, `$addFields`, `$unset`, `$project`, `$replaceRoot`, `$replaceWith`.
-    /// - Parameter variables: constants that the stages may use, as `$merge` gives `$$new` to its pipeline.
+    /// - Parameter variables: constants that the stages may use, such as the `$$new` that `$merge` passes to its pipeline.
     public init(pipeline: [Document], variables: [ExactText: Value] = [:]) throws(QueryError) {
         form = .pipeline(try UpdatePipeline(pipeline, variables: variables))
     }
 
-    /// Parses what stands as the update in a command: a document or an array of stages.
+    /// Parses a command's update: a document or an array of stages.
     ///
     /// Disfavored, so that a literal is a document.
-    /// - Parameter constants: what the expressions of stages know by `$$name`.
+    /// - Parameter constants: the values that the expressions of stages use as `$$name`.
     @_disfavoredOverload
     public init(
         _ value: Value, arrayFilters: [Document] = [], constants: [ExactText: Value] = [:]
@@ -72,12 +72,13 @@ public struct Update: Sendable {
     /// Whether this is an aggregation pipeline.
     public var isPipeline: Bool { if case .pipeline = form { true } else { false } }
 
-    /// Changes a document. When it throws, the document is as it was.
+    /// Changes a document. If it throws, the document is unchanged.
     /// - Parameters:
-    ///   - filter: the filter that found the document; gives the positional `$` its index.
-    ///   - isUpsertInsert: the document is about to be inserted, so that `$setOnInsert` applies and `_id` may be set.
+    ///   - filter: the filter that found the document; determines the index of the positional `$`.
+    ///   - isUpsertInsert: whether the document is about to be inserted, so that `$setOnInsert` applies and `_id` may be set.
     ///   - now: milliseconds since 1970, for `$currentDate` and `$$NOW`.
-    /// - Returns: what changed, as a change stream shows it; empty if nothing did. For a replacement every field that differs.
+    /// - Returns: what changed, as a change stream shows it; empty if nothing did. For a replacement, it has every field that
+    ///   differs.
     @discardableResult
     public func apply(
         to document: inout Document, filter: Filter? = nil, isUpsertInsert: Bool = false, now: Int64
@@ -128,8 +129,8 @@ public struct Update: Sendable {
         }
     }
 
-    /// The document that an upsert inserts where the filter found none: the filter's equalities, then this update.
-    /// - Parameter makeId: gives the `_id` if neither filter nor update has one.
+    /// The document that an upsert inserts if the filter found none: the filter's equalities, then this update.
+    /// - Parameter makeId: generates the `_id` if neither filter nor update has one.
     public func upsertDocument(for filter: Filter, now: Int64, makeId: () -> Value = { .objectId(ObjectId()) })
         throws(QueryError) -> Document
     {

@@ -138,7 +138,7 @@ enum UpdateAction: Sendable {
         return operations
     }
 
-    /// Whether the operator makes the path where it is missing.
+    /// Whether the operator creates a path that doesn't exist.
     var createsPath: Bool {
         switch self {
         case .unset, .pull, .pullAll, .pop, .rename: false

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Applies operators to one document and notes what changed.
+/// Applies operators to one document and records what changed.
 struct UpdateApplication {
     private let operations: [UpdateOperation]
     private let arrayFilters: [ExactText: ArrayFilter]
@@ -29,7 +29,7 @@ struct UpdateApplication {
         if operations.contains(where: { $0.path.steps.contains(.positional) }) {
             position = try filter?.positionalIndex(in: document, now: now)
         }
-        // A single operator changes nothing before it has succeeded, so only several need the copy to return to.
+        // A single operator changes nothing if it fails, so only several operators need a copy to restore.
         if operations.count == 1, operations[0].path.steps.count == 1, operations[0].path.description != "_id" {
             try apply(operations[0], to: &document)
             return description
@@ -172,7 +172,7 @@ struct UpdateApplication {
         }
     }
 
-    /// The value that the operator makes where nothing was, with the documents that are missing around it.
+    /// The value that the operator creates at a path that doesn't exist, within the documents that are missing along the path.
     private mutating func create(
         _ operation: UpdateOperation, _ rest: ArraySlice<UpdatePath.Step>, at path: String
     ) throws(QueryError) -> Value? {
@@ -195,7 +195,7 @@ struct UpdateApplication {
         return value
     }
 
-    /// Applies the operator to a value that is there.
+    /// Applies the operator to an existing value.
     private mutating func change(_ operation: UpdateOperation, _ value: inout Value, at path: String) throws(QueryError)
     {
         if case .unset = operation.action {

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// What each operator does to one value.
+/// The effect of each operator on one value.
 enum UpdateArithmetic {
     enum Change {
         case nothing
@@ -9,7 +9,7 @@ enum UpdateArithmetic {
         case appended(Int)
     }
 
-    /// What stands at a path after an operator found nothing there; `nil` for nothing.
+    /// The value that an operator creates at a path that doesn't exist; `nil` if it creates none.
     static func initialValue(_ action: UpdateAction, now: Int64) throws(QueryError) -> Value? {
         switch action {
         case .set(let value), .setOnInsert(let value), .increment(let value), .minimum(let value), .maximum(let value):
@@ -154,7 +154,7 @@ enum UpdateArithmetic {
 
     private static func add(_ values: [Value], to elements: inout [Value]) -> Int {
         var added = 0
-        // A set costs more than it saves for the few elements that such arrays usually have.
+        // For the few elements that such arrays usually have, a set costs more than it saves.
         if elements.count &* values.count < 1000 {
             for value in values where !elements.contains(where: { $0 == value }) { elements.append(value); added += 1 }
             return added

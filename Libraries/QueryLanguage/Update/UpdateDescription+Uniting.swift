@@ -1,8 +1,8 @@
 import DocumentModel
 
 extension UpdateDescription {
-    /// Makes one entry of all those of one path, the last being right, and of what was set in a field that is itself new: a change stream
-    /// shows that field as it became.
+    /// Merges entries of the same path, of which the last is kept, and merges changes inside a field into the entry of that field
+    /// if it was set itself: a change stream shows such a field with its final value.
     mutating func uniteUpdates() {
         guard updatedFields.count > 1 else { return }
         var places: [ExactText: Int] = [:]
@@ -22,7 +22,7 @@ extension UpdateDescription {
         updatedFields.fields = united
     }
 
-    /// The place of an entry above a path, and the way from there.
+    /// The place of an entry above a path, and the rest of the path below it.
     private static func above(_ path: String, _ places: [ExactText: Int]) -> (Int, rest: Path)? {
         for dot in path.utf8.indices where path.utf8[dot] == UInt8(ascii: ".") {
             if let place = places[ExactText(String(path[..<dot]))] {

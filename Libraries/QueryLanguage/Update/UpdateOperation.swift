@@ -29,7 +29,7 @@ public struct UpdateOperation: Sendable {
     public let value: Value
     let action: UpdateAction
 
-    /// Whether its path alone says what it changes: no placeholder, no second path.
+    /// Whether its path alone determines what it changes: it has neither a placeholder nor a second path.
     var isPlain: Bool {
         self.operator != .rename && path.steps.allSatisfy { if case .name = $0 { true } else { false } }
     }
@@ -38,7 +38,7 @@ public struct UpdateOperation: Sendable {
         self.operator = `operator`
         self.path = path
         self.value = value
-        // Whether the document that comes of it is too deep, is said of that.
+        // Whether the resulting document is too deep is checked later.
         guard ValueBounds(maximumDepth: max(1, Document.maximumDepth - path.steps.count)).excess(of: value) == nil
         else {
             throw QueryError(

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// A filter for the elements that `$[name]` stands for.
+/// A filter for the elements that `$[name]` refers to.
 struct ArrayFilter: Sendable {
     let name: String
     let filter: Filter
@@ -41,7 +41,7 @@ struct ArrayFilter: Sendable {
     }
 }
 
-/// Reads update operators and array filters and checks what they may not be together.
+/// Parses update operators and array filters, and refuses invalid combinations.
 enum UpdateParser {
     static func operations(_ document: Document) throws(QueryError) -> [UpdateOperation] {
         var operations: [UpdateOperation] = []
@@ -72,7 +72,7 @@ enum UpdateParser {
             paths.append(operation.path)
             if case .rename(let target) = operation.action { paths.append(target) }
         }
-        // Sorted, a path that conflicts with another stands right behind one that it conflicts with.
+        // In sorted order, a path that conflicts with any other directly follows one that it conflicts with.
         paths.sort(by: UpdatePath.precedes)
         for (path, next) in zip(paths, paths.dropFirst()) where path.conflicts(with: next) {
             throw QueryError(code: 40, message: "Updating the path '\(next)' would create a conflict at '\(path)'")

@@ -19,11 +19,11 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
     /// The dotted text.
     @ExactText public private(set) var description: String
 
-    /// Documents nest no deeper.
+    /// The most parts of a path, which is also the maximum depth of documents.
     public static let maximumParts = 100
 
-    /// Whether a path, of an update or a filter, has no more parts than a document has levels. What is done with a path takes longer with
-    /// the square of its parts.
+    /// Whether a path, of an update or a filter, has no more parts than a document has levels. The time to process a path grows
+    /// with the square of its parts.
     public static func isShortEnough(_ text: String) -> Bool {
         text.utf8.lazy.filter { $0 == 0x2E }.count < maximumParts
     }
@@ -68,7 +68,7 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
         description = text
     }
 
-    /// The path as names only, where it has no placeholder.
+    /// The path if it has only names; `nil` if it has a placeholder.
     public var plain: Path? {
         var components: [Path.Component] = []
         for step in steps {
@@ -78,7 +78,7 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
         return Path(components: components)
     }
 
-    /// Whether one of the two is the other or stands above it, placeholders being equal only to themselves.
+    /// Whether the paths are equal or one is above the other; placeholders are equal only to themselves.
     func conflicts(with other: UpdatePath) -> Bool { zip(steps, other.steps).allSatisfy { $0 == $1 } }
 
     /// The order in which MongoDB applies paths: names by their bytes, indexes by number.
@@ -87,7 +87,7 @@ public struct UpdatePath: Hashable, Sendable, CustomStringConvertible {
             guard case .name(let left) = left, case .name(let right) = right else {
                 return ByteOrder.compare("\(left)", "\(right)") < 0
             }
-            // Indexes come first, so that the order is one.
+            // Indexes come before names, so that the order is total.
             switch (left.index, right.index) {
             case (let left?, let right?): return left < right
             case (nil, nil): break

@@ -41,7 +41,7 @@ struct UpdatePipeline: Sendable {
             default: throw .notSupported("\(stage.name) in an update")
             }
         }
-        // `_id` stays where it stood when a stage has left it out.
+        // `_id` is restored if a stage has left it out.
         if let id = document.id, result.id == nil { result.fields.insert(Document.Field("_id", id), at: 0) }
         return result
     }

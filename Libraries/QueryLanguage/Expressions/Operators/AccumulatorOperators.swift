@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// The accumulators that are expressions too: over their arguments, or over the elements of the one argument that is an array.
+/// The accumulators that are also expressions: over their arguments, or over the elements of a single argument that is an array.
 extension ExpressionOperators {
     static let accumulators: [ExpressionOperator] =
         ["$sum", "$avg", "$min", "$max", "$stdDevPop", "$stdDevSamp"].map { name in

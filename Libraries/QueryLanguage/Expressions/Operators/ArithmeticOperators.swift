@@ -1,7 +1,7 @@
 import DocumentModel
 import Foundation
 
-/// `$add`, `$round` and the other operators of numbers.
+/// `$add`, `$round` and the other operators on numbers.
 extension ExpressionOperators {
     static let arithmetic: [ExpressionOperator] = [
         .variadic("$add") { (values) throws(QueryError) in try sum(values) },
@@ -90,7 +90,7 @@ extension ExpressionOperators {
         ExpressionOperator("$rand", 0...1) { (_, _) in .double(Double.random(in: 0..<1)) },
     ]
 
-    /// The sum; with one date among the values a date. An integer beyond 64 bits becomes a double.
+    /// The sum, which is a date if one of the values is a date. An integer beyond 64 bits becomes a double.
     static func sum(_ values: [Value?]) throws(QueryError) -> Value? {
         var total = Value.int32(0)
         var date: Int64?
@@ -121,7 +121,7 @@ extension ExpressionOperators {
         return sum
     }
 
-    /// An integer operation that becomes one of doubles where 64 bits are not enough.
+    /// An integer operation that uses doubles if the result exceeds 64 bits.
     static func widening(
         _ a: Value, _ b: Value, _ operation: (Value, Value) throws(QueryError) -> Value,
         _ doubles: (Double, Double) -> Double
@@ -199,7 +199,7 @@ extension ExpressionOperators {
         return result
     }
 
-    /// Both numbers, or `nil` where one is null.
+    /// Both numbers; `nil` if one is null.
     static func numbers(_ name: String, _ a: Value?, _ b: Value?, code: Int) throws(QueryError) -> (Value, Value)? {
         if a.isNullish || b.isNullish { return nil }
         guard let a, let b, a.isNumber, b.isNumber else {
@@ -219,7 +219,7 @@ extension ExpressionOperators {
         return try body(value)
     }
 
-    /// A function of doubles; a decimal gives a decimal.
+    /// A function of doubles; for a decimal the result is a decimal.
     static func real(_ name: String, _ value: Value?, _ function: (Double) -> Double) throws(QueryError) -> Value? {
         try number(name, value) { (value) in
             let result = function(value.doubleValue ?? .nan)

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Operators of arrays.
+/// Operators on arrays.
 extension ExpressionOperators {
     static let array: [ExpressionOperator] = [
         .binary("$arrayElemAt") { (array, index) throws(QueryError) in
@@ -297,7 +297,7 @@ extension ExpressionOperators {
 }
 
 extension Value {
-    /// Whether this may be a key and its value for `$arrayToObject`.
+    /// Whether `$arrayToObject` accepts this as a key and its value.
     fileprivate var isPair: Bool {
         switch self {
         case .array, .document: true

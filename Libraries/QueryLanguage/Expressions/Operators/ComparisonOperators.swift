@@ -14,7 +14,7 @@ extension ExpressionOperators {
 
     static let boolean: [ExpressionOperator] = [.unary("$not") { (value) in .bool(!value.isTruthy) }]
 
-    /// What is missing sorts before everything but MinKey.
+    /// A missing value sorts before everything except MinKey.
     private static func order(_ arguments: [Value?], _ context: EvaluationContext) -> Int {
         switch (arguments[0], arguments[1]) {
         case (let a?, let b?): context.compare(a, b)

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Operators of dates.
+/// Operators on dates.
 extension ExpressionOperators {
     static let date: [ExpressionOperator] = []
 
@@ -87,12 +87,12 @@ extension ExpressionOperators {
         "$dateAdd": 5_166_403, "$dateSubtract": 5_166_403, "$dateDiff": 5_166_307, "$dateTrunc": 5_439_012,
     ]
 
-    /// The moment of a date, timestamp or ObjectId; `nil` for null.
+    /// The time of a date, timestamp or ObjectId; `nil` for null.
     private static func moment(_ name: String, _ value: Value?) throws(QueryError) -> Int64? {
         switch value {
         case nil, .null?, .undefined?: return nil
         case .date(let milliseconds)?:
-            // Nearer to the ends of 64 bits a week or a zone more would leave them.
+            // Closer to the limits of 64 bits, adding a week or a zone's offset would overflow.
             guard milliseconds.magnitude < 9_000_000_000_000_000_000 else {
                 throw QueryError(code: 15, message: "\(name): the date is out of range")
             }
@@ -222,7 +222,7 @@ extension ExpressionOperators {
             } else if let local = Conversion.moment(text) {
                 let time = text.drop { $0 != "T" && $0 != " " }
                 let sign = time.first { $0 == "Z" || $0 == "z" || $0 == "+" || $0 == "-" }
-                // The text's own zone is in `local` already.
+                // The text's own zone is already included in `local`.
                 if let moment = inZone(local, offset: sign.map { _ in 0 }, zone) { return .date(moment) }
                 failure = twoZones(
                     sign == "+" || sign == "-" ? "GMT offset" : "time zone information ('\(sign ?? "Z")')")
@@ -240,8 +240,8 @@ extension ExpressionOperators {
         return arguments["onError"]
     }
 
-    /// A text that names no zone of its own is in the given one.
-    /// - Returns: `nil` where there are two.
+    /// The time of a text: if it doesn't name a zone, the given one applies.
+    /// - Returns: `nil` if both the text and the arguments name a zone.
     private static func inZone(_ local: Int64, offset: Int64?, _ zone: Zone) -> Int64? {
         guard let offset else { return zone.moment(local) }
         return zone.isUTC ? local - offset : nil

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Operators of documents.
+/// Operators on documents.
 extension ExpressionOperators {
     static let object: [ExpressionOperator] = [
         .variadic("$mergeObjects") { (values) throws(QueryError) in

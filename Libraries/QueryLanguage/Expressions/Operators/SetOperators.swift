@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Operators that see arrays as sets.
+/// Operators that treat arrays as sets.
 extension ExpressionOperators {
     static let set: [ExpressionOperator] = [
         .unary("$allElementsTrue") { (value) throws(QueryError) in
@@ -11,7 +11,7 @@ extension ExpressionOperators {
         },
         ExpressionOperator("$setDifference", 2...2) { (values, context) throws(QueryError) in
             if values[0].isNullish || values[1].isNullish { return .null }
-            // What was seen is removed too, so that each value stays once.
+            // A value that was kept is added to the removed ones, so that each value is kept once.
             var removed = ValueSet(try elements("$setDifference", values[1], code: 17049), context.collation)
             return .array(try elements("$setDifference", values[0], code: 17048).filter { removed.insert($0) })
         },

@@ -1,7 +1,7 @@
 import DocumentModel
 import RegularExpressions
 
-/// Operators of strings.
+/// Operators on strings.
 extension ExpressionOperators {
     static let string: [ExpressionOperator] = [
         .variadic("$concat") { (values) throws(QueryError) in
@@ -28,7 +28,7 @@ extension ExpressionOperators {
         ExpressionOperator("$indexOfCP", 2...4) { (arguments, _) throws(QueryError) in
             guard let (text, part) = try texts("$indexOfCP", arguments) else { return .null }
             let bytes = Array(text.utf8)
-            // Where each code point begins, and the end.
+            // The place at which each code point begins, and the end.
             let starts = bytes.indices.filter { bytes[$0] & 0xC0 != 0x80 } + [bytes.count]
             guard let range = try range("$indexOfCP", arguments, count: starts.count - 1) else {
                 return .integer(emptyPosition(of: part, arguments, count: starts.count - 1))
@@ -144,7 +144,7 @@ extension ExpressionOperators {
                 try QueryError.throwIfInterrupted(every: results.count)
                 offset = whole.upperBound
                 guard whole.isEmpty else { continue }
-                // Behind an empty match the search goes on at the next character.
+                // After an empty match, the search continues at the next character.
                 offset += 1
                 while offset < bytes.count, bytes[offset] & 0xC0 == 0x80 { offset += 1 }
             }
@@ -152,7 +152,7 @@ extension ExpressionOperators {
         },
     ]
 
-    /// The text that string operators see: numbers and dates as text, nothing for null.
+    /// The text that string operators use: numbers and dates as text, an empty text for null.
     static func text(_ name: String, _ value: Value?) throws(QueryError) -> String {
         switch value {
         case nil, .null?, .undefined?: return ""
@@ -186,7 +186,7 @@ extension ExpressionOperators {
         return (text, part)
     }
 
-    /// Where an empty text is found in a range that is empty.
+    /// The place at which an empty text is found in an empty range.
     private static func emptyPosition(of wanted: String, _ arguments: [Value?], count: Int) -> Int {
         let start = arguments.count > 2 ? arguments[2]?.intValue ?? 0 : 0
         return wanted.isEmpty && start <= count ? start : -1

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Operators of types and conversions.
+/// Operators for types and conversions.
 extension ExpressionOperators {
     static let type: [ExpressionOperator] = [
         .unary("$isNumber") { (value) in .bool(value?.isNumber ?? false) },
