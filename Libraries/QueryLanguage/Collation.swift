@@ -3,7 +3,7 @@ import Foundation
 
 /// How strings are compared other than by their bytes: for instance ignoring case or accents.
 public struct Collation: Sendable {
-    /// The language, such as `en`; `simple` means bytes. Only the basic rules that all languages share are applied.
+    /// The language, such as `en`; `simple` means bytes. Foundation's rules for the locale are applied.
     public let locale: String
     /// 1: letters only; 2: letters and accents; 3: letters, accents and case.
     public let strength: Int
