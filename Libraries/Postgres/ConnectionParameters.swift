@@ -1,7 +1,7 @@
 private import Clibpq
 import EventLoop
 
-/// The keywords and values that libpq connects with: the URL's, and ours where the URL says nothing.
+/// The keywords and values that libpq connects with: those of the URL, and this library's defaults for the others.
 struct ConnectionParameters: Sendable {
     private var values: [(keyword: String, value: String)]
 
@@ -13,7 +13,7 @@ struct ConnectionParameters: Sendable {
         if let password = configuration.password { defaultTo("password", password) }
         defaultTo("application_name", configuration.applicationName)
         defaultTo("client_encoding", "UTF8")
-        // A peer that vanished is noticed in half a minute.
+        // A peer that vanished is detected within half a minute.
         defaultTo("keepalives_idle", "15")
         defaultTo("keepalives_interval", "5")
         defaultTo("keepalives_count", "3")
@@ -23,7 +23,7 @@ struct ConnectionParameters: Sendable {
             options.insert(Self.option("statement_timeout", "\(timeout.milliseconds)"), at: 0)
         }
         if !options.isEmpty {
-            // The URL's own options come last and so win.
+            // The URL's own options come last and so take precedence.
             let index = values.firstIndex { $0.keyword == "options" }
             let given = index.map { values.remove(at: $0).value }
             values.append(("options", (options + (given.map { [$0] } ?? [])).joined(separator: " ")))
@@ -31,7 +31,7 @@ struct ConnectionParameters: Sendable {
         self.values = values
     }
 
-    /// What is in the URL that can't be right.
+    /// What is wrong with the URL; `nil` if nothing is known to be.
     var problem: String? {
         for (keyword, value) in values {
             switch keyword {
@@ -48,7 +48,7 @@ struct ConnectionParameters: Sendable {
 
     private static let sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"]
 
-    /// Several hosts have a port each, or none for libpq's own.
+    /// Whether a text is a port: each of several hosts has its own; an empty one is libpq's default.
     private static func isPort(_ text: Substring) -> Bool { text.isEmpty || (1...65_535).contains(Int(text) ?? 0) }
 
     private static func option(_ name: String, _ value: String) -> String {
@@ -63,7 +63,7 @@ struct ConnectionParameters: Sendable {
     private static func parse(_ url: String) throws(PostgresError) -> [(keyword: String, value: String)] {
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(url, &message) else {
-            // libpq's text quotes the URL, which may hold a password.
+            // libpq's message quotes the URL, which may contain a password.
             PQfreemem(message)
             throw PostgresError(.invalidConfiguration, "the Postgres URL can't be read")
         }
@@ -77,13 +77,13 @@ struct ConnectionParameters: Sendable {
         return values
     }
 
-    /// The connection that libpq has begun.
+    /// A connection that libpq has begun to open.
     struct Started: @unchecked Sendable {
-        // Handed from the thread that began it to the loop that owns it, once.
+        // Passed once, from the thread that began it to the loop that owns it.
         let pointer: OpaquePointer?
     }
 
-    /// Begins to connect on a thread that may block.
+    /// Begins to connect, on a thread that is allowed to block.
     func start() async -> Started {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Started, Never>) in
             BlockingWork.run {

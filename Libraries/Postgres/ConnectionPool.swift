@@ -1,10 +1,11 @@
-/// Who has which connection, and who waits for one. Pure: it returns what is to be done, its owner does it after unlocking.
+/// The connections of a pool, their holders, and the callers that wait for one. A value without I/O: it returns the actions, which
+/// its owner carries out after unlocking.
 struct ConnectionPool {
     /// How a caller uses a connection.
     enum Use: Sendable {
-        /// Alone, for several statements that hang together.
+        /// Exclusively, for several related statements.
         case exclusive
-        /// For one statement, beside those of others if no connection is idle.
+        /// For one statement, together with those of other callers if no connection is idle.
         case shared
     }
 
@@ -18,7 +19,7 @@ struct ConnectionPool {
         let use: Use
         let deadline: ContinuousClock.Instant
         var continuation: UnsafeContinuation<PostgresConnection, any Error>?
-        /// What came before the continuation was stored.
+        /// The outcome, if it was known before the continuation was stored.
         var outcome: Result<PostgresConnection, any Error>?
     }
 
@@ -36,7 +37,7 @@ struct ConnectionPool {
 
     private var slots: [Slot] = []
     private var waiters: [UInt64: Waiter] = [:]
-    /// Ids of `waiters` in order; ids that gave up are skipped.
+    /// The ids of `waiters` in order; ids of waiters that gave up are skipped.
     private var queue: ArraySlice<UInt64> = []
     private var nextID: UInt64 = 0
     private(set) var isClosed = false
@@ -55,7 +56,7 @@ struct ConnectionPool {
 
     mutating func lease(_ use: Use, deadline: ContinuousClock.Instant) -> Decision {
         if isClosed { return .refuse(PostgresError(.closed, "the client is closed")) }
-        // Nobody overtakes those who wait.
+        // A caller doesn't overtake those that wait.
         if waiters.isEmpty, let connection = take(use) { return .connection(connection) }
         guard waiters.count < maximumWaiters else {
             return .refuse(
@@ -67,7 +68,7 @@ struct ConnectionPool {
         return .wait(id: nextID)
     }
 
-    /// Stores the continuation of a waiter, or returns its resumption if its turn has come meanwhile.
+    /// Stores the continuation of a waiter, or returns its resumption if its outcome is known already.
     mutating func park(_ id: UInt64, _ continuation: UnsafeContinuation<PostgresConnection, any Error>) -> Resumption? {
         guard let outcome = waiters[id]?.outcome else {
             waiters[id]?.continuation = continuation
@@ -77,10 +78,10 @@ struct ConnectionPool {
         return Resumption(continuation: continuation, outcome: outcome)
     }
 
-    /// The waiter's task was cancelled; those behind it may be able to go on.
+    /// Removes a waiter whose task was cancelled; waiters behind it may then get a connection.
     mutating func giveUp(_ id: UInt64) -> [Resumption] { settle(id, .failure(CancellationError())) + serve() }
 
-    /// When the first of those who wait has waited for too long.
+    /// The earliest deadline of the waiters; `nil` if none waits.
     var nextDeadline: ContinuousClock.Instant? {
         waiters.values.lazy.filter { $0.outcome == nil }.map(\.deadline).min()
     }
@@ -106,7 +107,7 @@ struct ConnectionPool {
         return serve()
     }
 
-    /// Refuses everybody from now on.
+    /// Closes the pool: all waiting and later callers are refused.
     mutating func close() -> [Resumption] {
         isClosed = true
         return queue.flatMap { settle($0, .failure(PostgresError(.closed, "the client is closed"))) }
@@ -120,7 +121,7 @@ struct ConnectionPool {
                 best = index
                 continue
             }
-            // The fewest users; among equals a connection on the caller's own loop.
+            // The connection with the fewest users; among equals, one on the caller's own loop.
             let isBetter = slots[index].users < slots[other].users
             let isNearer = slots[index].users == slots[other].users && slots[index].connection.loop.inLoop
             if isBetter || isNearer { best = index }
@@ -131,7 +132,7 @@ struct ConnectionPool {
         return slots[best].connection
     }
 
-    /// Gives connections to the waiters at the head, in order.
+    /// Assigns connections to the first waiters, in order.
     private mutating func serve() -> [Resumption] {
         var resumptions: [Resumption] = []
         while let id = queue.first {

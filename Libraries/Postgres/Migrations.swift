@@ -1,5 +1,5 @@
-/// The SQL files of one owner: tables, in numbered files that are applied once each and in order, and functions, in files that are applied
-/// again whenever their text is another.
+/// The SQL files of one owner: tables, in numbered files that are applied once each and in order, and functions, in files that are
+/// applied again whenever their text has changed.
 public struct Migrations: Sendable {
     /// Statements separated by semicolons.
     private struct File {
@@ -17,11 +17,11 @@ public struct Migrations: Sendable {
     private let functions: [File]
 
     /// - Parameters:
-    ///   - files: 1, 2, 3, … One that was released is never edited.
-    ///   - functions: What can be applied over itself, in an order in which it can be applied to an empty database. They come after
-    ///     the numbered files, so no numbered file calls them. A function whose arguments or result become others is dropped by a
-    ///     numbered file first. So is one that an older service can't live with: a program with fewer numbered files than the
-    ///     database has leaves all functions as they are.
+    ///   - files: Numbered 1, 2, 3, … A released file is never edited.
+    ///   - functions: Files that can be applied repeatedly, in an order in which they can be applied to an empty database. They
+    ///     come after the numbered files, so no numbered file may call them. A function whose arguments or result change must first
+    ///     be dropped by a numbered file. So must one that is incompatible with older services: a program with fewer numbered files
+    ///     than the database has leaves all functions unchanged.
     public init(
         owner: String, files: [(number: Int, name: String, sql: [UInt8])],
         functions: [(name: String, sql: [UInt8])] = []
@@ -31,12 +31,13 @@ public struct Migrations: Sendable {
         self.functions = functions.map(File.init)
     }
 
-    /// Of all owners, in all programs: migrations are rare, and one that creates what another refers to must not run beside it.
+    /// The advisory lock of all owners in all programs: migrations are rare, and one may refer to objects that another creates, so
+    /// they must not run concurrently.
     private static let lock: Int64 = 0x7061_7274_6974_61
 
-    /// Applies what isn't applied yet, all in one transaction. Whoever starts at the same time waits.
+    /// Applies the files that aren't applied yet, in one transaction. Other processes that start at the same time wait.
     ///
-    /// Throws ``PostgresError/Code/migration`` where a number was applied under another name, or the numbers aren't 1, 2, 3, …
+    /// Throws ``PostgresError/Code/migration`` if a number was applied under another name, or the numbers aren't 1, 2, 3, …
     ///
     /// - Returns: the names of the files that were applied.
     @discardableResult
@@ -45,7 +46,7 @@ public struct Migrations: Sendable {
             throw PostgresError(.migration, "migration \(entry.number) of \(owner) is in place \(index + 1)")
         }
         return try await client.withTransaction { transaction in
-            // By the simple protocol, which has no time limit: another program may be at a long migration.
+            // Uses the simple protocol, which has no time limit, since another program may be running a long migration.
             try await transaction.runScript(
                 """
                 SET LOCAL statement_timeout = 0;

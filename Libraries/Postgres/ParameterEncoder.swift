@@ -1,18 +1,18 @@
-/// Lays the parameters of one statement out in one buffer, which is kept for the next.
+/// Encodes the parameters of one statement into one buffer, which is reused for the next statement.
 struct ParameterEncoder {
     private(set) var types: [UInt32] = []
     private var bytes: [UInt8] = []
     private var offsets: [Int] = []
     private var lengths: [Int32] = []
     private var formats: [Int32] = []
-    /// Above this the buffer is given back after use.
+    /// The largest capacity in bytes that is kept; a larger buffer is released after use.
     private let kept = 1 << 20
 
     var count: Int32 { Int32(offsets.count) }
 
-    /// Throws for what can't be sent.
+    /// Throws if the statement or its parameters can't be sent.
     static func check(_ statement: PostgresStatement) throws(PostgresError) {
-        // libpq would cut the statement there.
+        // libpq would truncate the statement there.
         if statement.sql.utf8.contains(0) { throw PostgresError(.invalidParameter, "the statement contains U+0000") }
         try check(statement.parameters)
     }
@@ -23,16 +23,16 @@ struct ParameterEncoder {
         }
         for (index, parameter) in parameters.enumerated() {
             let size = parameter.size
-            // libpq takes the length of texts by strlen: a NUL would cut the value silently.
+            // libpq determines the length of texts by strlen: a NUL would silently truncate the value.
             if size.hasNUL { throw PostgresError(.invalidParameter, "parameter $\(index + 1) contains U+0000") }
-            // The server's limit of one field.
+            // The server's limit for one field.
             if size.bytes >= 1 << 30 {
                 throw PostgresError(.invalidParameter, "parameter $\(index + 1) is larger than 1 GiB")
             }
         }
     }
 
-    /// `parameters` were checked.
+    /// Encodes parameters that were checked before.
     mutating func encode(_ parameters: [PostgresValue]) {
         if bytes.capacity > kept { bytes = [] }
         bytes.removeAll(keepingCapacity: true)
@@ -114,7 +114,7 @@ struct ParameterEncoder {
 }
 
 extension PostgresValue {
-    /// How many bytes it takes, about, and whether it is a text with a NUL.
+    /// The approximate size in bytes, and whether the value is a text with a NUL.
     fileprivate var size: (bytes: Int, hasNUL: Bool) {
         switch self {
         case .null, .int, .double, .bool: (0, false)
@@ -136,7 +136,7 @@ extension [UInt8] {
 }
 
 extension Double {
-    /// The form that Postgres reads: Swift's shortest, with its names for what isn't finite.
+    /// The text that Postgres reads: Swift's shortest form, with Postgres' names for infinities and NaN.
     var postgresText: String {
         if isNaN { return "NaN" }
         if isInfinite { return self < 0 ? "-Infinity" : "Infinity" }

@@ -5,8 +5,8 @@ public import Logging
 /// A pool of connections spread over a group of loops.
 ///
 /// `run` keeps the connections up, reconnecting with growing, jittered pauses; calls made before it wait for it. Single statements
-/// share connections when none is idle, and leave together (see ``PostgresConnection``); transactions have one to themselves. On
-/// graceful shutdown the client waits for the holders of its connections, at most 10 s, then closes.
+/// share connections when none is idle, and are sent together (see ``PostgresConnection``); a transaction has a connection of its
+/// own. On graceful shutdown the client waits for the holders of its connections, at most 10 s, then closes.
 public final class PostgresClient: Service, PostgresQuerying {
     public let configuration: PostgresConfiguration
     private let loops: LoopGroup
@@ -14,7 +14,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     private let pool: Locked<ConnectionPool>
     private let metrics = PostgresMetrics()
     private let failures = Locked(FailureChanges())
-    /// Rings when the first of those who wait for a connection has waited for too long.
+    /// Rings when the first of the callers that wait for a connection has waited for too long.
     private let expiry = Alarm()
 
     public init(configuration: PostgresConfiguration, on loops: LoopGroup, logger: Logger = Logger(label: "postgres")) {
@@ -45,7 +45,8 @@ public final class PostgresClient: Service, PostgresQuerying {
         try await withUsable(.exclusive) { try await $0.results(of: statements) }
     }
 
-    /// Runs `body` with a connection of its own. What it leaves open is rolled back; session settings it leaves behind.
+    /// Runs `body` with a connection of its own. A transaction that it leaves open is rolled back; session settings that it changes
+    /// persist.
     @discardableResult
     nonisolated(nonsending) public func withConnection<R>(
         _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R
@@ -62,8 +63,8 @@ public final class PostgresClient: Service, PostgresQuerying {
         }
     }
 
-    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. Trying again
-    /// (``PostgresError/isRetriable``) is the caller's.
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. The caller is responsible for retries
+    /// (``PostgresError/isRetriable``).
     @discardableResult
     nonisolated(nonsending) public func withTransaction<R>(
         isolation: PostgresIsolation = .readCommitted,
@@ -74,11 +75,12 @@ public final class PostgresClient: Service, PostgresQuerying {
         }
     }
 
-    /// Copies rows into a table and returns how many. All or nothing; memory stays bounded however many there are.
+    /// Copies rows into a table and returns their number: either all are copied or none. Memory stays bounded, however many there
+    /// are.
     ///
     /// - Parameters:
-    ///   - table: as in SQL, quoted where it needs to be.
-    ///   - columns: plain names; they are quoted here.
+    ///   - table: The table's name as in SQL, quoted if necessary.
+    ///   - columns: The columns' unquoted names.
     @discardableResult
     nonisolated(nonsending) public func copy(
         into table: String, columns: [String],
@@ -89,23 +91,24 @@ public final class PostgresClient: Service, PostgresQuerying {
 
     /// Throws unless the server answers.
     public func check() async throws {
-        // Who waits for a connection would hear later, and less.
+        // Waiting for a connection would report the failure later, and with less detail.
         if let failure = pool.withLock({ $0.connectionCount == 0 ? $0.lastFailure : nil }) { throw failure }
         _ = try await query("SELECT 1")
     }
 
-    /// Throws when the server lately refused a statement for lack of disk or memory, or because it takes no writes.
-    /// - Parameter time: what counts as lately.
+    /// Throws if the server recently refused a statement for lack of disk or memory, or because it doesn't accept writes.
+    /// - Parameter time: how long ago counts as recently.
     public func checkShortages(within time: Duration = .seconds(15)) throws(PostgresError) {
         try configuration.shortages.check(within: time)
     }
 
-    /// How many connections are up.
+    /// The number of open connections.
     public var connectionCount: Int { pool.withLock { $0.connectionCount } }
 
     // MARK: Leases
 
-    /// For what is sent in one go: if the connection turns out to have ended before, nothing was sent, and another one is taken.
+    /// Runs `body`, which sends everything at once: if the connection turns out to have ended before, nothing was sent, and another
+    /// connection is used.
     nonisolated(nonsending) private func withUsable<R>(
         _ use: ConnectionPool.Use, _ body: nonisolated(nonsending) (PostgresConnection) async throws -> R
     ) async throws -> R {
@@ -176,7 +179,7 @@ public final class PostgresClient: Service, PostgresQuerying {
                 group.addTask { await self.keepConnected(on: loop) }
             }
             group.addTask { await self.expireWaiters() }
-            // Returns at graceful shutdown, throws when the task is cancelled: either way the end begins.
+            // Returns at graceful shutdown, throws if the task is cancelled; in both cases the client then shuts down.
             try? await gracefulShutdown()
             await drain()
             group.cancelAll()
@@ -204,13 +207,13 @@ public final class PostgresClient: Service, PostgresQuerying {
                 metrics.connectionFailures.increment()
                 pool.withLock { $0.lastFailure = error }
                 let cause = (error as? PostgresError)?.cause ?? "\(error)"
-                // Said at once, and again when the cause is another one: it may be a setting that stays wrong.
+                // Logged at once, and again when the cause changes: it may be a wrong setting, which doesn't correct itself.
                 let level: Logger.Level = failures.withLock { $0.isNew(cause) } ? .warning : .debug
                 var metadata: Logger.Metadata = ["error": "\(cause)"]
                 if let setting = configuration.setting { metadata["setting"] = "\(setting)" }
                 logger.log(level: level, "a connection to Postgres failed, trying again", metadata: metadata)
             }
-            // Cancelled: the loop's condition ends it.
+            // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: backoff.next())
         }
     }
@@ -218,7 +221,7 @@ public final class PostgresClient: Service, PostgresQuerying {
     private func add(_ connection: PostgresConnection) {
         let resumptions = pool.withLock { $0.add(connection) }
         metrics.connections.set(connectionCount)
-        if failures.withLock({ $0.recovered() }) { logger.notice("Postgres is reached again") }
+        if failures.withLock({ $0.recovered() }) { logger.notice("Postgres is reachable again") }
         for resumption in resumptions { resumption.perform() }
     }
 
@@ -227,7 +230,7 @@ public final class PostgresClient: Service, PostgresQuerying {
         metrics.connections.set(connectionCount)
     }
 
-    /// Ends when the task is cancelled.
+    /// Fails callers that have waited for too long; returns when the task is cancelled.
     private func expireWaiters() async {
         while (try? await expiry.ring()) != nil {
             let (resumptions, next) = pool.withLock { ($0.expire(.now), $0.nextDeadline) }
@@ -236,7 +239,7 @@ public final class PostgresClient: Service, PostgresQuerying {
         }
     }
 
-    /// Waits for those who hold or await a connection.
+    /// Waits for the callers that hold or await a connection.
     private func drain() async {
         let deadline = ContinuousClock.now + .seconds(10)
         while !Task.isCancelled, ContinuousClock.now < deadline, pool.withLock({ $0.leaseCount + $0.waiterCount }) > 0 {
@@ -244,7 +247,7 @@ public final class PostgresClient: Service, PostgresQuerying {
         }
     }
 
-    /// Runs a client as long as `body` takes: for tools and tests, where no service group does.
+    /// Runs a client for the duration of `body`: for tools and tests that have no service group.
     @discardableResult
     public static func withClient<R: Sendable>(
         _ configuration: PostgresConfiguration, on loops: LoopGroup,

@@ -1,10 +1,11 @@
 private import Clibpq
 import EventLoop
 
-// Outside pipeline mode: COPY, scripts and LISTEN. One caller at a time; libpq's calls never block, the socket is waited for here.
+// Outside pipeline mode: COPY, scripts and LISTEN. Only one caller at a time; libpq's calls never block, and this code waits for
+// the socket.
 extension PostgresConnection {
-    /// Runs a script of several statements without parameters, by the simple protocol: one transaction, unless it says
-    /// otherwise or one is open.
+    /// Runs a script of several statements without parameters, by the simple protocol: in one transaction, unless the script
+    /// controls transactions itself or one is open.
     public func runScript(_ sql: String) async throws {
         try await leavePipeline()
         do {
@@ -22,7 +23,7 @@ extension PostgresConnection {
         try await drainResults()
     }
 
-    /// Waits for what was sent, then leaves pipeline mode.
+    /// Waits for the answers to everything that was sent, then leaves pipeline mode.
     func leavePipeline() async throws {
         let group = try enqueue([])
         await outcome(of: group)
@@ -39,7 +40,7 @@ extension PostgresConnection {
         watch(.read)
     }
 
-    /// Takes results to the last one and throws the first error among them.
+    /// Reads all results and throws the first error among them.
     @discardableResult
     func drainResults() async throws -> PostgresRows {
         var last = PostgresRows()
@@ -117,7 +118,7 @@ extension PostgresConnection {
         try await flushAll()
     }
 
-    /// Ends the COPY: with the rows kept, or (`failure`) given up.
+    /// Ends the COPY: keeps the rows, or discards them if there is a `failure`.
     func endCopy(failure: String?) async throws -> Int {
         guard mode == .copy else { throw unusable }
         guard PQputCopyEnd(handle, failure) == 1 else { throw lostNow() }

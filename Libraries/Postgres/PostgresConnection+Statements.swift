@@ -2,12 +2,13 @@ private import Clibpq
 import EventLoop
 
 extension PostgresConnection: PostgresQuerying {
-    /// Sends a statement and returns at once; the answer is awaited from the reply. What is sent later is run later.
+    /// Sends a statement and returns at once; the reply is used to wait for the answer. Statements run in the order in which they
+    /// were sent.
     public func send(_ statement: PostgresStatement) throws -> PostgresReply {
         PostgresReply(connection: self, group: try enqueue([statement]))
     }
 
-    /// Sends statements in one write and returns at once; each is run for itself.
+    /// Sends statements in one write and returns at once; each runs independently.
     public func send(_ statements: [PostgresStatement]) throws -> [PostgresReply] {
         try statements.map { PostgresReply(connection: self, group: try enqueue([$0])) }
     }
@@ -21,7 +22,8 @@ extension PostgresConnection: PostgresQuerying {
 
     /// Sends all statements in one write and returns their rows in order, or throws the first failure (with its `statementIndex`).
     ///
-    /// With `.explicit` nobody else may use the connection meanwhile, since a failure leaves the transaction to be rolled back.
+    /// With `.explicit`, no other caller may use the connection meanwhile, since after a failure the transaction has to be rolled
+    /// back.
     public func pipeline(_ statements: [PostgresStatement], in mode: PostgresPipelineMode) async throws
         -> [PostgresRows]
     {
@@ -32,7 +34,8 @@ extension PostgresConnection: PostgresQuerying {
         return try Self.rows(of: group)
     }
 
-    /// Sends all statements in one write, each with a Sync of its own: a failure doesn't touch the others, unless a transaction is open.
+    /// Sends all statements in one write, each with its own Sync: a failure doesn't affect the others, unless a transaction is
+    /// open.
     public func results(of statements: [PostgresStatement]) async throws -> [Result<PostgresRows, PostgresError>] {
         let groups = try statements.map { try enqueue([$0]) }
         var results: [Result<PostgresRows, PostgresError>] = []
@@ -67,7 +70,7 @@ extension PostgresConnection: PostgresQuerying {
                 group.statements.insert(PostgresStatement(begin), at: 0)
             }
         }
-        // All parameters are checked before anything is sent: half a group can't be taken back.
+        // All parameters are checked before anything is sent, since a partly sent group can't be undone.
         for statement in group.statements { try ParameterEncoder.check(statement) }
         group.results.reserveCapacity(group.statements.count)
         for statement in group.statements {
@@ -128,7 +131,7 @@ extension PostgresConnection: PostgresQuerying {
         }
     }
 
-    /// Drops prepared statements on the server; nobody waits for it.
+    /// Drops prepared statements on the server, without waiting for the answers.
     private func deallocate(_ names: [String]) {
         for name in names {
             guard mode == .pipeline,
@@ -136,7 +139,7 @@ extension PostgresConnection: PostgresQuerying {
             else {
                 return  // the connection is gone, and its statements with it
             }
-            // In a failed transaction it is refused: it stays with the server until the connection ends.
+            // In a failed transaction this is refused; then the statement stays on the server until the connection ends.
             group.isInternal = true
         }
     }
@@ -197,12 +200,12 @@ extension PostgresConnection: PostgresQuerying {
             group.results.append(result)
             pending.removeFirst(now: loop.now)
         case .sync(let group):
-            // The commit itself failed, e.g. by a deferred constraint. The Sync follows.
+            // The commit itself failed, e.g. because of a deferred constraint. The Sync follows.
             if case .failure(let error) = result { group.fail(error, at: nil) }
         }
     }
 
-    /// The group is answered, or (`lost`) never will be.
+    /// Finishes a group that is answered, or that never will be (`lost`).
     func finish(_ group: StatementGroup, lost: PostgresError?) {
         if let lost {
             group.fail(lost, at: nil)
@@ -235,7 +238,7 @@ extension PostgresConnection: PostgresQuerying {
 
     // MARK: Waiting and cancelling
 
-    /// Returns when the group is answered; throws only if the task was cancelled and the server gave the statement up for it.
+    /// Returns when the group is answered; throws only if the task was cancelled and the server therefore cancelled the statement.
     func answer(to group: StatementGroup) async throws {
         if !group.isDone {
             let box = UncheckedGroup(group: group)
@@ -251,12 +254,13 @@ extension PostgresConnection: PostgresQuerying {
         if group.isCancelled, group.failure?.sqlstate == "57014" { throw CancellationError() }
     }
 
-    /// Returns when the group is answered, also to a cancelled task.
+    /// Returns when the group is answered, even if the task is cancelled.
     func outcome(of group: StatementGroup) async {
         await withUnsafeContinuation { group.add($0) }
     }
 
-    /// Asks the server to stop the group if it is running; one that waits for others is left alone (they'd be hit instead).
+    /// Asks the server to stop the group if it is running; for one that waits behind others nothing is sent, since that would stop
+    /// the others instead.
     private func cancel(_ group: StatementGroup) {
         guard !group.isDone, !group.isCancelled, let handle, pending.first?.group === group,
             let request = PQgetCancel(handle)
@@ -266,14 +270,15 @@ extension PostgresConnection: PostgresQuerying {
         group.isCancelled = true
         cancelsInFlight += 1
         let box = CancelRequest(pointer: request)
-        // PQcancel opens a connection of its own and waits.
+        // PQcancel opens its own connection and blocks.
         BlockingWork.run { [loop] in
             box.perform()
             loop.execute { self.assumeIsolated { $0.cancelled() } }
         }
     }
 
-    /// A group that ended meanwhile is held until its cancel request was delivered, lest that stops the next statement.
+    /// Called when a cancel request was delivered. A group that ended before is held until then, so that the request doesn't stop
+    /// the next statement.
     private func cancelled() {
         cancelsInFlight -= 1
         guard cancelsInFlight == 0 else { return }
@@ -283,23 +288,23 @@ extension PostgresConnection: PostgresQuerying {
     }
 }
 
-/// Crosses to the loop, where alone it is opened.
+/// Passes a group to the loop; it is accessed only there.
 private struct UncheckedGroup: @unchecked Sendable {
     let group: StatementGroup
 }
 
-/// `PQcancel` may be called on any thread; one closure owns it.
+/// `PQcancel` may be called on any thread; only one closure owns the request.
 private struct CancelRequest: @unchecked Sendable {
     let pointer: OpaquePointer
     func perform() {
         var message = [CChar](repeating: 0, count: 256)
-        // A request that isn't delivered leaves the statement to its timeout.
+        // If the request isn't delivered, the statement ends by its timeout.
         _ = PQcancel(pointer, &message, Int32(message.count))
         PQfreeCancel(pointer)
     }
 }
 
-/// The answer to a statement that was sent: `let rows = try await reply.rows()`.
+/// The pending answer to a statement that was sent: `let rows = try await reply.rows()`.
 public struct PostgresReply: Sendable {
     let connection: PostgresConnection
     private let box: UncheckedGroup
@@ -309,7 +314,7 @@ public struct PostgresReply: Sendable {
         box = UncheckedGroup(group: group)
     }
 
-    /// Waits for the server's answer. May be called more than once, and never.
+    /// Waits for the server's answer. It may be called several times, or not at all.
     public func rows() async throws -> PostgresRows { try await connection.rows(of: self) }
 
     fileprivate var group: StatementGroup { box.group }

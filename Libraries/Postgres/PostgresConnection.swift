@@ -4,13 +4,13 @@ import Logging
 
 /// One connection, on the loop of its socket.
 ///
-/// libpq in non-blocking pipeline mode: statements are handed to the kernel together at the end of the loop's turn, in the
-/// order of the calls, and answered in that order; nobody waits for an answer before the next statement is sent. Statements are
-/// prepared at their first use and kept by their SQL (a bounded number, least recently used goes).
+/// It uses libpq in non-blocking pipeline mode: statements are passed to the kernel together at the end of the loop's turn, in the
+/// order of the calls, and answered in that order; a statement is sent without waiting for the answers to those before it.
+/// Statements are prepared at their first use and cached by their SQL (a bounded number; the least recently used one is dropped).
 ///
-/// Every call ends with a Sync, and returns after the server has answered it: what isn't inside an explicit transaction is then
-/// committed. Cancelling the task cancels the statement on the server if it is its turn, and throws `CancellationError`.
-/// `close` must be called; a `PostgresClient` does it for its connections.
+/// Every call ends with a Sync, and returns after the server has answered it: statements outside an explicit transaction are then
+/// committed. Cancelling the task cancels the statement on the server if it is currently running, and throws `CancellationError`.
+/// `close` must be called; a `PostgresClient` does that for its connections.
 public actor PostgresConnection: LoopActor, TickFlushable {
     public nonisolated let loop: EventLoop
     let configuration: PostgresConfiguration
@@ -20,10 +20,10 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     var encoder = ParameterEncoder()
     var pending = PendingQueue()
     var mode = Mode.pipeline
-    /// Who waits for the socket while it isn't in pipeline mode.
+    /// The caller that waits for the socket outside of pipeline mode.
     var readiness: UnsafeContinuation<Void, Never>?
     var notifications: [PostgresNotification] = []
-    /// Behind a lock, so that beginning a transaction takes no turn of the loop.
+    /// Behind a lock, so that beginning a transaction needs no turn of the loop.
     nonisolated let phase = Locked(TransactionPhase.none)
     var cursors = 0
     var cancelsInFlight = 0
@@ -39,7 +39,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
 
     enum Mode { case connecting, pipeline, copy, listening, closed }
 
-    /// Nothing is sent before `connect`.
+    /// Creates a connection, which isn't opened before `connect`.
     // Swift 6.3 with -O fails to read this body from another module: "circular reference".
     @_semantics("optimize.no.crossmodule")
     public init(configuration: PostgresConfiguration, on loop: EventLoop, logger: Logger = Logger(label: "postgres")) {
@@ -70,7 +70,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         PQsetNoticeReceiver(handle, { _, _ in }, nil)  // the default prints to stderr
         try await withTaskCancellationHandler {
             try await withUnsafeThrowingContinuation { (continuation: UnsafeContinuation<Void, any Error>) in
-                // Getting here may have taken a turn of the loop (as in every such closure below), and the state is asked again.
+                // Getting here may have taken a turn of the loop (as in every such closure below), so the state is checked again.
                 guard mode == .connecting else {
                     return continuation.resume(
                         throwing: closeError ?? PostgresError(.closed, "closed while connecting"))
@@ -117,7 +117,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         continuation.resume(throwing: error ?? failure)
     }
 
-    /// Closes, and says why no connection was made.
+    /// Closes the connection, and returns the reason why it couldn't be opened.
     private func connectFailure() -> PostgresError {
         let error = PostgresError(.connectionFailed, lastMessage)
         shutDown(error)
@@ -147,7 +147,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
             if interest.contains(.read) { receive() }
             if interest.contains(.write) { flush() }
         case .copy, .listening:
-            // Level triggered: until somebody reads, it would be reported at every turn.
+            // Level triggered: until the data is read, it would be reported at every turn.
             watcher?.set([])
             let waiting = readiness
             readiness = nil
@@ -180,7 +180,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
 
     // MARK: A server that doesn't answer
 
-    /// Looks twice a second whether the group at the head is answered in time, as long as there is one.
+    /// Checks twice a second whether the group at the head is answered in time, as long as there is one.
     func watchAnswers() {
         guard !isWatching, let limit = configuration.answerTimeout else { return }
         isWatching = true
@@ -204,7 +204,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
     /// Ends the connection; statements that aren't answered fail with ``PostgresError/Code/connectionLost``.
     public func close() { shutDown(PostgresError(.closed, "the connection was closed")) }
 
-    /// Returns when the connection has ended, and throws why unless it was `close`.
+    /// Returns when the connection has ended, and throws the cause unless it was `close`.
     public func waitUntilClosed() async throws {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             if mode == .closed { continuation.resume() } else { closeWaiters.append(continuation) }
@@ -241,7 +241,7 @@ public actor PostgresConnection: LoopActor, TickFlushable {
         mode = .closed
         closeError = error
         connecting = nil
-        // Before PQfinish closes the descriptor, whose number may be somebody else's a moment later.
+        // Before PQfinish closes the descriptor, whose number may then be reused at once.
         watcher?.close()
         watcher = nil
         connectTimer?.close()

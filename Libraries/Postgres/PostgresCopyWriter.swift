@@ -1,4 +1,4 @@
-/// Rows on their way into a table, in COPY's text form.
+/// Writes rows into a table, in COPY's text form.
 public struct PostgresCopyWriter {
     private let connection: PostgresConnection
     private var buffer: [UInt8] = []
@@ -6,7 +6,7 @@ public struct PostgresCopyWriter {
 
     init(connection: PostgresConnection) { self.connection = connection }
 
-    /// Adds a row; waits while the server takes what was written before, so at most 64 KiB and one row are in memory.
+    /// Adds a row; waits until the server has taken what was written before, so at most 64 KiB and one row are in memory.
     nonisolated(nonsending) public mutating func write(_ row: [PostgresValue]) async throws {
         for (index, value) in row.enumerated() {
             if index > 0 { buffer.append(UInt8(ascii: "\t")) }
@@ -88,7 +88,7 @@ enum CopyText {
 }
 
 extension PostgresConnection {
-    /// Copies rows into a table: see ``PostgresClient/copy(into:columns:_:)``. Nobody else may use the connection meanwhile.
+    /// Copies rows into a table: see ``PostgresClient/copy(into:columns:_:)``. No other caller may use the connection meanwhile.
     @discardableResult
     nonisolated(nonsending) public func copy(
         into table: String, columns: [String],
@@ -101,7 +101,7 @@ extension PostgresConnection {
             try await body(&writer)
             try await writer.flush()
         } catch {
-            // The server's own complaint, if it has one, is the cause of a write that failed.
+            // If the server reports an error, that is the cause of a failed write.
             do { _ = try await endCopy(failure: "given up") } catch let refusal as PostgresError
                 where refusal.sqlstate != "57014"
             {

@@ -1,6 +1,6 @@
-/// What a column can be decoded to.
+/// A type that a column can be decoded to.
 public protocol PostgresDecodable {
-    /// Throws ``PostgresError/Code/decoding`` for null and for what isn't a `Self`.
+    /// Throws ``PostgresError/Code/decoding`` for null and for a value that isn't a `Self`.
     static func decode(_ cell: PostgresCell) throws(PostgresError) -> Self
 }
 
@@ -25,7 +25,7 @@ extension PostgresDecodable where Self: FixedWidthInteger {
             for digit in digits {
                 guard let value = Self(exactly: Int(digit) - 48), value >= 0, value <= 9 else { return nil }
                 let (product, overflow) = result.multipliedReportingOverflow(by: 10)
-                // Counted down for negative numbers, since the smallest has no positive counterpart.
+                // Negative numbers are accumulated downwards, since the smallest one has no positive counterpart.
                 let (sum, overflow2) =
                     isNegative ? product.subtractingReportingOverflow(value) : product.addingReportingOverflow(value)
                 if overflow || overflow2 { return nil }
@@ -111,7 +111,7 @@ extension Int: PostgresArrayElement {}
 extension Int64: PostgresArrayElement {}
 extension Int32: PostgresArrayElement {}
 
-/// `\x0a1b…`
+/// The bytes of a hex form such as `\x0a1b…`; `nil` if it is malformed.
 private func hexDecoded(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
     guard text.count >= 2, text.count % 2 == 0, text[0] == UInt8(ascii: "\\"), text[1] == UInt8(ascii: "x") else {
         return nil
@@ -158,7 +158,7 @@ private func arrayElements(_ cell: PostgresCell) throws(PostgresError) -> [Strin
                 index += 1
             } else {
                 while index < end, text[index] != UInt8(ascii: ",") {
-                    // A brace that isn't quoted begins an inner dimension.
+                    // An unquoted brace begins an inner dimension, which isn't supported.
                     if text[index] == UInt8(ascii: "{") { return nil }
                     if text[index] == UInt8(ascii: "\\") { index += 1 }
                     guard index < end else { return nil }

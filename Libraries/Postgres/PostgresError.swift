@@ -1,7 +1,7 @@
-/// What went wrong in this library or on the server.
+/// A failure of this library or of the server.
 ///
-/// `description` is safe to log: it names the code, the SQLSTATE, the object and the cause, never values. Texts of the server that
-/// may quote data, and the statement, are in `debugDescription` and in the fields.
+/// `description` is safe to log: it names the code, the SQLSTATE, the object and the cause, never values. Messages of the server
+/// that may quote data, and the statement, are only in `debugDescription` and in the fields.
 public struct PostgresError: Error, Sendable {
     /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -13,19 +13,19 @@ public struct PostgresError: Error, Sendable {
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// The server answered with an error; `sqlstate` tells which.
+        /// The server answered with an error; `sqlstate` has its code.
         public static let server = Code(.server)
-        /// No connection could be made.
+        /// No connection could be opened.
         public static let connectionFailed = Code(.connectionFailed)
         /// The connection ended with the statement unanswered; whether it took effect is unknown.
         public static let connectionLost = Code(.connectionLost)
-        /// The connection or the client was closed before.
+        /// The connection or the client had been closed before.
         public static let closed = Code(.closed)
-        /// The connection is in a COPY and takes no statements.
+        /// The connection is in a COPY or listens, and doesn't accept statements.
         public static let busy = Code(.busy)
-        /// Not run, because an earlier statement of the same pipeline failed; that error is `underlyingError`.
+        /// The statement wasn't run, because an earlier statement of the same pipeline failed; that error is `underlyingError`.
         public static let aborted = Code(.aborted)
-        /// COMMIT was sent, and the server rolled back, because an earlier statement of the transaction had failed.
+        /// The server rolled back at COMMIT, because an earlier statement of the transaction had failed.
         public static let transactionRolledBack = Code(.transactionRolledBack)
         /// No connection became free in time; the last failure to connect, if any, is `underlyingError`.
         public static let poolTimeout = Code(.poolTimeout)
@@ -41,22 +41,22 @@ public struct PostgresError: Error, Sendable {
         public static let decoding = Code(.decoding)
         /// A migration that was applied differs from the one in the program.
         public static let migration = Code(.migration)
-        /// The server's answers are not in the order of the statements: a defect.
+        /// The server's answers don't match the statements, which is a defect of this library or the server.
         public static let protocolViolation = Code(.protocolViolation)
 
         public var description: String { base.rawValue }
     }
 
     public var code: Code
-    /// The server's primary message, or ours. May quote data.
+    /// The primary message of the server, or this library's message. May quote data.
     public var message: String
-    /// The five characters of the server's error, e.g. `23505`.
+    /// The five-character code of the server's error, e.g. `23505`.
     public var sqlstate: String?
-    /// The server's detail. May quote data.
+    /// The server's detail message. May quote data.
     public var detail: String?
-    /// The server's hint.
+    /// The server's hint, which suggests a solution.
     public var hint: String?
-    /// Where in PL/pgSQL it happened.
+    /// The call stack in PL/pgSQL.
     public var context: String?
     public var schema: String?
     public var table: String?
@@ -83,12 +83,12 @@ public struct PostgresError: Error, Sendable {
         self.line = line
     }
 
-    /// Whether the same work, begun again from its start, may succeed: serialization failure, deadlock, lock not
+    /// Whether the same work may succeed if it is started again: serialization failure, deadlock, lock not
     /// available, a lost or refused connection, a server that is shutting down or starting, a plan that a migration outdated.
     public var isRetriable: Bool { failureClass == .again }
 
-    /// Why, in one line that is safe to log: what libpq says of a failed connection, without its guesses, or the object that
-    /// Postgres names. `nil` where the server's text may quote data.
+    /// The cause in one line that is safe to log: libpq's message about a failed connection, without its hints, or the object that
+    /// Postgres names. `nil` if the server's message may quote data.
     public var cause: String? {
         if let cause = (underlyingError as? PostgresError)?.cause { return cause }
         if let sqlstate, !Self.quotesNoData.contains(String(sqlstate.prefix(2))) { return nil }
@@ -100,7 +100,7 @@ public struct PostgresError: Error, Sendable {
         return lines.joined(separator: "; ")
     }
 
-    /// Classes whose texts name objects and states only.
+    /// The classes of SQLSTATEs whose messages contain only names of objects and states.
     private static let quotesNoData: Set<String> = [
         "08", "0A", "25", "26", "28", "3D", "3F", "40", "42", "53", "55", "57", "58", "F0", "XX",
     ]
@@ -108,8 +108,8 @@ public struct PostgresError: Error, Sendable {
     /// Whether the statement may have taken effect although it failed.
     public var isOutcomeUnknown: Bool { code == .connectionLost || code == .timeout }
 
-    /// Whether a value is to blame, which will fail again: Postgres can't hold it or compute with it (class 22, and the limits of
-    /// class 54 that aren't this project's own), or it couldn't be sent.
+    /// Whether a value causes the failure, so that it will fail again: Postgres can't store it or compute with it (class 22, and
+    /// the limits of class 54, except those that this project's own statements exceed), or it couldn't be sent.
     public var isDataException: Bool {
         guard failureClass == .refused else { return false }
         return code == .invalidParameter || sqlstate.map { $0.hasPrefix("22") || $0.hasPrefix("54") } ?? false
@@ -126,7 +126,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
         if let table { text += ", table: \(table)" }
         if let constraint { text += ", constraint: \(constraint)" }
         if let statementIndex { text += ", statement: \(statementIndex)" }
-        // Texts of our own name no data.
+        // This library's own messages contain no data.
         if sqlstate == nil, underlyingError != nil { text += ", \(message)" }
         if let cause, underlyingError == nil || cause != message { text += ", \(cause)" }
         return text + ")"

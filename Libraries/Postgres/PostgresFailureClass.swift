@@ -41,37 +41,37 @@ public enum PostgresFailureClass: String, Sendable, CaseIterable {
         "58": .broken,  // files of the server
         "72": .later,  // snapshot too old
         "F0": .broken, "HV": .broken,  // configuration, foreign data
-        "P0": .refused,  // raised by somebody's trigger
+        "P0": .refused,  // raised by a trigger that isn't Partita's
         "PT": .refused,
         "XX": .broken,  // damaged data, internal errors
     ]
 
     private static let codes: [String: PostgresFailureClass] = [
-        "25P02": .again,  // what failed before says why
+        "25P02": .again,  // an earlier error has the cause
         "40002": .refused,  // a constraint that is checked at the commit
         "53300": .again,  // too many connections
-        "54023": .broken,  // too many arguments: of a statement of ours
+        "54023": .broken,  // too many arguments: in one of Partita's own statements
         "55P03": .again,  // lock not available
         "57014": .later,  // cancelled, or over its time limit
         "57P04": .broken,  // the database was dropped
-        "P0002": .broken, "P0003": .broken, "P0004": .broken,  // of functions of ours: no row, several rows, assertion
-        "PT403": .again, "PT409": .again,  // a grant was taken back, or somebody was faster, between two looks
+        "P0002": .broken, "P0003": .broken, "P0004": .broken,  // Partita's functions: no row, several rows, assertion
+        "PT403": .again, "PT409": .again,  // a grant was revoked, or another writer was faster, between two reads
     ]
 }
 
 extension PostgresError {
-    /// What is to be done about it.
+    /// How to react to this failure.
     public var failureClass: PostgresFailureClass {
         if let sqlstate {
             // A plan that a migration outdated; the next attempt makes a new one.
             if sqlstate == "0A000", message.hasPrefix("cached plan") { return .again }
-            // A constraint of a table of this project's own was not violated by what was asked.
+            // A violated constraint of one of Partita's own tables isn't the request's fault.
             if sqlstate.hasPrefix("23"), !isUniqueViolation, schema == "partita" { return .broken }
             return PostgresFailureClass(sqlstate: sqlstate)
         }
         let cause = underlyingError as? PostgresError
         if code == .aborted || code == .transactionRolledBack, let cause { return cause.failureClass }
-        // It was lost before, and this statement wasn't sent.
+        // The connection was lost before, and this statement wasn't sent.
         if code == .closed { return cause.map { $0.code == .closed ? .later : .again } ?? .later }
         if [.connectionFailed, .connectionLost, .timeout, .poolTimeout].contains(code) { return .again }
         if code == .poolExhausted || code == .transactionRolledBack { return .later }

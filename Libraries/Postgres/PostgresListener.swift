@@ -4,10 +4,10 @@ public import Logging
 
 /// Listens to channels on a connection of its own.
 public final class PostgresListener: Service {
-    /// What a reader of the channels gets.
+    /// An event for the reader of the channels.
     public enum Event: Sendable, Hashable {
         case notification(PostgresNotification)
-        /// Listening begins, or began anew, or the buffer overflowed: notifications may be missing before this.
+        /// Listening has started or was restarted, or the buffer overflowed: notifications before this may be missing.
         case gap
     }
 
@@ -57,7 +57,7 @@ public final class PostgresListener: Service {
                 if Task.isCancelled { return }
                 logger.debug("postgres listener failed", metadata: ["error": "\(error)"])
             }
-            // Cancelled: the loop's condition ends it.
+            // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: backoff.next())
         }
     }

@@ -1,19 +1,19 @@
 import Metrics
 
-/// What the pool tells about itself.
+/// The metrics of the pool.
 struct PostgresMetrics: Sendable {
     let poolWait = Timer(
         label: "postgres_pool_wait_seconds",
-        help: "How long callers waited for a connection, those included that got one at once")
-    let connections = Gauge(label: "postgres_pool_connections", help: "Connections that are up")
+        help: "How long callers waited for a connection, including those that got one at once")
+    let connections = Gauge(label: "postgres_pool_connections", help: "Open connections")
     let refused = Counter(
         label: "postgres_pool_refused_total",
         help: "Callers that got no connection in time, or found too many others waiting")
     let connectionFailures = Counter(
         label: "postgres_connection_failures_total",
-        help: "Connections that ended other than by our closing them, and attempts that failed")
+        help: "Connections that ended without being closed by the client, and attempts that failed")
 
-    /// By what is to be done about them.
+    /// Failed statements by their ``PostgresFailureClass``.
     static let failures = Dictionary(
         uniqueKeysWithValues: PostgresFailureClass.allCases.map { kind in
             (
@@ -21,7 +21,7 @@ struct PostgresMetrics: Sendable {
                 Counter(
                     label: "postgres_errors_total",
                     help:
-                        "Statements that the server refused, by what helps: again, later, refused (what was asked), broken (a person)",
+                        "Statements that the server refused, by class: again, later, refused (the request), broken (needs repair)",
                     dimensions: [("class", kind.rawValue)])
             )
         })

@@ -9,24 +9,24 @@ public enum PostgresIsolation: String, Sendable {
     var begin: String { "BEGIN ISOLATION LEVEL \(rawValue)" }
 }
 
-/// How statements that are sent together hang together.
+/// How statements that are sent together are grouped into transactions.
 public enum PostgresPipelineMode: Sendable {
     /// One implicit transaction: all or nothing. Inside an open transaction: a failure skips the rest and fails the transaction.
     case implicit
-    /// BEGIN and COMMIT around them, in the same write.
+    /// An explicit transaction: BEGIN and COMMIT are sent around them, in the same write.
     case explicit(PostgresIsolation)
-    /// Each for itself. The first failure is thrown, and the others have run nevertheless.
+    /// Each runs separately. The first failure is thrown, but the others have run too.
     case separate
 
-    /// BEGIN and COMMIT around them, read committed.
+    /// An explicit transaction with isolation level read committed.
     public static var explicit: PostgresPipelineMode { .explicit(.readCommitted) }
 }
 
-/// What came on a channel that is listened to.
+/// A notification from a channel.
 public struct PostgresNotification: Sendable, Hashable {
     public var channel: String
     public var payload: String
-    /// The server's process that sent it.
+    /// The id of the server process that sent it.
     public var processID: Int32
 
     public init(channel: String, payload: String, processID: Int32) {

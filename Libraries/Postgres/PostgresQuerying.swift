@@ -1,4 +1,4 @@
-/// What statements can be run on: the client, a connection, a transaction.
+/// An object that runs statements: the client, a connection, or a transaction.
 public protocol PostgresQuerying: Sendable {
     /// Runs one statement; outside a transaction it is committed when this returns.
     func query(_ statement: PostgresStatement) async throws -> PostgresRows
@@ -6,7 +6,8 @@ public protocol PostgresQuerying: Sendable {
     /// Sends all statements in one write and returns their rows in order, or throws the first failure, with its `statementIndex`.
     func pipeline(_ statements: [PostgresStatement], in mode: PostgresPipelineMode) async throws -> [PostgresRows]
 
-    /// Sends all statements in one write, and returns what became of each. A failure doesn't touch the others, except in a transaction.
+    /// Sends all statements in one write, and returns the result of each. A failure doesn't affect the others, except in a
+    /// transaction.
     func results(of statements: [PostgresStatement]) async throws -> [Result<PostgresRows, PostgresError>]
 }
 

@@ -1,11 +1,11 @@
 /// The rows of a cursor, fetched in batches, one batch ahead of the reader.
 ///
-/// A batch has few rows where rows are large: they may have megabytes.
+/// A batch has fewer rows if they are large: a row may have megabytes.
 public struct PostgresRowStream: AsyncSequence, Sendable {
     public typealias Element = PostgresRow
-    /// The rows of the first batch, when nothing is known of their size.
+    /// The number of rows of the first batch, when their size is unknown.
     private static let firstBatch = 8
-    /// About the bytes of a batch.
+    /// The approximate size of a batch in bytes.
     private static let batchBytes = 2 << 20
 
     let connection: PostgresConnection
@@ -21,7 +21,7 @@ public struct PostgresRowStream: AsyncSequence, Sendable {
         private var next: PostgresReply?
         private var cursor: String?
         private var isFinished = false
-        /// How many rows `next` was asked for.
+        /// The number of rows that were requested for the batch `next`.
         private var asked = 0
 
         init(stream: PostgresRowStream) { self.stream = stream }

@@ -9,7 +9,7 @@ public struct PostgresRows: Sendable, RandomAccessCollection {
 
     struct Cell: Sendable {
         var offset: Int
-        /// -1 is null.
+        /// The length in bytes; -1 for null.
         var length: Int32
     }
 
@@ -26,11 +26,11 @@ public struct PostgresRows: Sendable, RandomAccessCollection {
     }
 
     let storage: Storage
-    /// How many rows there are.
+    /// The number of rows.
     public let count: Int
-    /// What the statement did, e.g. `INSERT 0 1`, `COMMIT`.
+    /// The server's command tag, e.g. `INSERT 0 1`, `COMMIT`.
     public let commandTag: String
-    /// Rows inserted, updated, deleted, selected or copied.
+    /// The number of rows that were inserted, updated, deleted, selected or copied.
     public let affectedRows: Int
 
     init(storage: Storage = .empty, count: Int = 0, commandTag: String = "", affectedRows: Int = 0) {
@@ -80,7 +80,7 @@ public struct PostgresRow: Sendable {
         return PostgresCell(storage: storage, column: index, cell: storage.cells[row * storage.columns.count + index])
     }
 
-    /// The column of a name; the first where several have it.
+    /// The column with a name; the first one if several have it.
     public func cell(_ name: String) throws(PostgresError) -> PostgresCell {
         guard let index = storage.columns.firstIndex(where: { $0.name == name }) else {
             throw PostgresError(.decoding, "no column \(name)")
@@ -88,12 +88,12 @@ public struct PostgresRow: Sendable {
         return try cell(index)
     }
 
-    /// Throws ``PostgresError/Code/decoding`` where the column is missing, null (unless `T` is optional) or not a `T`.
+    /// Throws ``PostgresError/Code/decoding`` if the column is missing, null (unless `T` is optional) or not a `T`.
     public func decode<T: PostgresDecodable>(_ name: String, as type: T.Type = T.self) throws(PostgresError) -> T {
         try T.decode(try cell(name))
     }
 
-    /// Throws ``PostgresError/Code/decoding`` where the column is missing, null (unless `T` is optional) or not a `T`.
+    /// Throws ``PostgresError/Code/decoding`` if the column is missing, null (unless `T` is optional) or not a `T`.
     public func decode<T: PostgresDecodable>(_ index: Int, as type: T.Type = T.self) throws(PostgresError) -> T {
         try T.decode(try cell(index))
     }

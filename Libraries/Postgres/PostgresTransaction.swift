@@ -1,6 +1,6 @@
 private import Clibpq
 
-/// An open transaction, on a connection of its own. Not to be used after the closure that it was given to.
+/// An open transaction, on a connection of its own. It must not be used after the closure that it was passed to.
 public struct PostgresTransaction: PostgresQuerying {
     let connection: PostgresConnection
 
@@ -35,13 +35,13 @@ public struct PostgresTransaction: PostgresQuerying {
         try await connection.send(statements)
     }
 
-    /// Sends the last statements and COMMIT in one write, and returns the statements' rows when all is committed. Nothing may be
-    /// sent afterwards.
+    /// Sends the last statements and COMMIT in one write, and returns the statements' rows when the transaction is committed.
+    /// Nothing may be sent afterwards.
     public func commit(with statements: [PostgresStatement]) async throws -> [PostgresRows] {
         try await connection.commit(with: statements)
     }
 
-    /// The rows of a SELECT through a cursor: at most two batches are in memory, of `batch` rows, or fewer where they are large.
+    /// The rows of a SELECT through a cursor: at most two batches are in memory, each of `batch` rows, or fewer if they are large.
     public func stream(_ sql: String, _ parameters: [PostgresValue] = [], batch: Int = 256) -> PostgresRowStream {
         PostgresRowStream(connection: connection, statement: PostgresStatement(sql, parameters), batch: max(batch, 1))
     }
@@ -60,8 +60,8 @@ public struct PostgresTransaction: PostgresQuerying {
 }
 
 extension PostgresConnection {
-    /// Runs `body` in a transaction: BEGIN goes with its first statement, COMMIT when it returns, ROLLBACK when it throws.
-    /// Nobody else may use the connection meanwhile.
+    /// Runs `body` in a transaction: BEGIN is sent with its first statement, COMMIT when it returns, ROLLBACK when it throws. No
+    /// other caller may use the connection meanwhile.
     @discardableResult
     nonisolated(nonsending) public func withTransaction<R>(
         isolation: PostgresIsolation = .readCommitted,
@@ -88,7 +88,7 @@ extension PostgresConnection {
 
     private func sendCommit(with statements: [PostgresStatement]) async throws -> [PostgresRows] {
         let group = try enqueue(statements + ["COMMIT"])
-        // The commit is on its way: a cancelled task still learns what became of it.
+        // The commit was sent: even a cancelled task waits for its outcome.
         await outcome(of: group)
         let rows = try Self.rows(of: group)
         guard rows.last?.commandTag == "COMMIT" else {
@@ -104,7 +104,8 @@ extension PostgresConnection {
         if group.failure != nil { lose(PostgresError(.connectionLost, "ROLLBACK failed", underlying: group.failure)) }
     }
 
-    /// Makes the connection fit for the next holder: waits for what was sent, and rolls back what was left open.
+    /// Prepares the connection for the next holder: waits for the answers to what was sent, and rolls back a transaction that was
+    /// left open.
     func endLease() async {
         phase.withLock { $0 = .none }
         guard mode == .pipeline else {
@@ -116,17 +117,17 @@ extension PostgresConnection {
             await outcome(of: group)
         }
         guard let handle, pending.isEmpty else { return }
-        // Only an idle libpq tells the transaction's state; the last Sync leaves it one call short of idle.
+        // libpq reports the transaction's state only when it is idle; after the last Sync it needs one more call for that.
         while let result = PQgetResult(handle) { PQclear(result) }
         if PQtransactionStatus(handle) != PQTRANS_IDLE { await rollBack() }
     }
 }
 
-/// Where a connection's transaction stands, as its owner has it.
+/// The state of a connection's transaction, from its owner's view.
 enum TransactionPhase: Sendable {
-    /// There is none, or it has ended.
+    /// There is no transaction, or it has ended.
     case none
-    /// BEGIN goes with the first statements.
+    /// The transaction has begun, but its BEGIN will be sent with the first statements.
     case deferred(String)
     case open
 
@@ -138,7 +139,7 @@ enum TransactionPhase: Sendable {
         return begin
     }
 
-    /// Whether the server has to be told that it ends: not where nothing was sent.
+    /// Ends the transaction; returns whether its end has to be sent to the server, which isn't the case if nothing was sent.
     mutating func end() -> Bool {
         defer { self = .none }
         return isOpen

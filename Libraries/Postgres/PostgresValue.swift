@@ -1,12 +1,13 @@
 /// A parameter of a statement.
 ///
-/// Scalars go as text of unspecified type, so that the server takes the type from where they stand, as it does for a
-/// quoted literal; where that is ambiguous the SQL says it (`$1::bigint`). Arrays and `bytea` go in binary form with their type.
+/// Scalars are sent as text of unspecified type, so that the server infers the type from the context, as it does for a quoted
+/// literal; if that is ambiguous, the SQL has to specify it (`$1::bigint`). Arrays and `bytea` are sent in binary form with their
+/// type.
 public enum PostgresValue: Hashable, Sendable {
     case null
     /// Must not contain U+0000, which Postgres can't store.
     case text(String)
-    /// A text that is there as UTF-8 already, e.g. a document's JSON.
+    /// A text that is UTF-8 already, e.g. a document's JSON.
     case utf8([UInt8])
     case int(Int64)
     case double(Double)
@@ -14,7 +15,7 @@ public enum PostgresValue: Hashable, Sendable {
     case bytea([UInt8])
     /// `text[]`, for `= any($1)` and `unnest($1)`.
     case textArray([String?])
-    /// `text[]` of texts that are there as UTF-8 already.
+    /// `text[]` of texts that are UTF-8 already.
     case utf8Array([[UInt8]?])
     /// `bigint[]`
     case int8Array([Int64?])
@@ -23,10 +24,10 @@ public enum PostgresValue: Hashable, Sendable {
     /// `bytea[]`
     case byteaArray([[UInt8]?])
 
-    /// A JSON text for a `json` or `jsonb` place; sent as it is.
+    /// A JSON text for a `json` or `jsonb` parameter, which is sent unchanged.
     public static func json(_ text: String) -> PostgresValue { .text(text) }
 
-    /// A text for people, such as a script's message: U+0000, which can't be stored, becomes U+FFFD.
+    /// A text that is only for display, such as a script's message: U+0000, which can't be stored, becomes U+FFFD.
     public static func legible(_ text: String) -> PostgresValue {
         .text(text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text)
     }
@@ -70,7 +71,7 @@ enum PostgresType {
 public struct PostgresStatement: Sendable {
     public var sql: String
     public var parameters: [PostgresValue]
-    /// `false` sends it without preparing it: for SQL that is made anew each time.
+    /// Whether to prepare the statement; `false` for SQL that is different each time.
     public var isPrepared: Bool
 
     public init(_ sql: String, _ parameters: [PostgresValue] = [], isPrepared: Bool = true) {
@@ -85,7 +86,7 @@ extension PostgresStatement: ExpressibleByStringLiteral {
 }
 
 extension String {
-    /// The text as an SQL identifier: quoted, quotes doubled.
+    /// The text as an SQL identifier: quoted, with its quotes doubled.
     public var postgresIdentifier: String {
         var quoted = "\""
         for character in unicodeScalars {

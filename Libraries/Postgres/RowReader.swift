@@ -1,6 +1,6 @@
 private import Clibpq
 
-/// Copies a `PGresult`.
+/// Copies the rows or the error of a `PGresult`.
 enum RowReader {
     static func read(_ result: OpaquePointer) -> Result<PostgresRows, PostgresError> {
         switch PQresultStatus(result) {
@@ -52,7 +52,7 @@ enum RowReader {
             letter.asciiValue.flatMap { PQresultErrorField(result, Int32($0)) }.map { String(cString: $0) }
         }
         let message = field("M") ?? PQresultErrorMessage(result).map { String(cString: $0) } ?? "unknown"
-        // Without an SQLSTATE libpq speaks, not the server: the connection is gone.
+        // An error without an SQLSTATE comes from libpq, not from the server: the connection is lost.
         let sqlstate = field("C")
         var error = PostgresError(sqlstate == nil ? .connectionLost : .server, message, sqlstate: sqlstate)
         error.detail = field("D")

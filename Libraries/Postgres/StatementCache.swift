@@ -1,25 +1,25 @@
 import Texts
 
-/// Which statements the server has prepared for a connection, by SQL and declared types.
+/// The statements that the server has prepared for a connection, by SQL and declared types.
 struct StatementCache {
     struct Key: Hashable {
         @ExactText var sql: String
         var types: [UInt32]
     }
 
-    /// How a statement is to be sent.
+    /// How to send a statement.
     enum Use {
         case prepared(name: String)
-        /// Prepare it under the name, then run it; `evicted` is to be deallocated.
+        /// Prepare it under the name, then run it; the statement `evicted` has to be deallocated.
         case prepare(name: String, evicted: String?)
-        /// Another group prepares it right now and may fail: run it unprepared.
+        /// Run it unprepared, since nothing can be prepared now: for instance another group is preparing it, which may fail.
         case unprepared
     }
 
     private struct Entry {
         var name: String
         var isReady: Bool
-        /// The group that prepares it, until that is answered.
+        /// The group that prepares the statement, until the server has answered.
         var preparedBy: ObjectIdentifier?
         var lastUse: UInt64
     }
@@ -55,7 +55,7 @@ struct StatementCache {
         return .prepare(name: name, evicted: evicted)
     }
 
-    /// The server has answered the preparation.
+    /// Records the server's answer to a preparation.
     mutating func prepared(_ key: Key, successfully: Bool) {
         if successfully {
             entries[key]?.isReady = true
@@ -65,7 +65,8 @@ struct StatementCache {
         }
     }
 
-    /// The server no longer has it, or its plan is outdated. Returns the name that may be left there.
+    /// Drops a statement that the server no longer has, or whose plan is outdated. Returns the names that may still exist on the
+    /// server.
     mutating func forget(sql: String) -> [String] {
         let keys = entries.keys.filter { $0.sql.hasSameBytes(as: sql) && entries[$0]?.isReady == true }
         return keys.compactMap { entries.removeValue(forKey: $0)?.name }

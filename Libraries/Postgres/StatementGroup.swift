@@ -1,8 +1,8 @@
-/// Statements that end with one Sync, and their answers. Touched on its connection's loop only.
+/// Statements that end with one Sync, and their answers. Accessed only on its connection's loop.
 final class StatementGroup {
-    /// BEGIN … COMMIT is around the statements.
+    /// Whether the statements are enclosed in BEGIN and COMMIT.
     let isTransaction: Bool
-    /// A transaction's BEGIN, which goes with its first statements.
+    /// Whether a transaction's BEGIN is sent with these statements.
     var hasBegin = false
     var statements: [PostgresStatement] = []
     var results: [Result<PostgresRows, PostgresError>] = []
@@ -11,9 +11,9 @@ final class StatementGroup {
     private var waiters: [UnsafeContinuation<Void, Never>] = []
     private(set) var isDone = false
     var isCancelled = false
-    /// Of the connection's own making (ROLLBACK, DEALLOCATE): nobody waits for it.
+    /// Whether the connection itself created the group (ROLLBACK, DEALLOCATE), so that no caller waits for it.
     var isInternal = false
-    /// Prepared statements that are to be dropped when the group is done.
+    /// Prepared statements that have to be dropped when the group is done.
     var evicted: [String] = []
 
     init(isTransaction: Bool) { self.isTransaction = isTransaction }
@@ -26,7 +26,7 @@ final class StatementGroup {
         failure = error
     }
 
-    /// Resumes it when the group is answered, at once if it is.
+    /// Adds a waiter, which is resumed when the group is answered, or at once if it is already.
     func add(_ waiter: UnsafeContinuation<Void, Never>) {
         if isDone { waiter.resume() } else { waiters.append(waiter) }
     }
@@ -39,7 +39,7 @@ final class StatementGroup {
     }
 }
 
-/// What was sent and isn't answered, in order.
+/// Everything that was sent and isn't answered yet, in order.
 struct PendingQueue {
     enum Entry {
         case prepare(StatementCache.Key, StatementGroup)
@@ -55,7 +55,7 @@ struct PendingQueue {
 
     private var entries: [Entry] = []
     private var head = 0
-    /// When the group at the head came there, in the loop's milliseconds.
+    /// When the group at the head got there, in the loop's milliseconds.
     private(set) var headSince: UInt64?
 
     var isEmpty: Bool { head == entries.count }
