@@ -2,16 +2,17 @@ private import Chiredis
 import EventLoop
 import TLS
 
-/// A hiredis context on a loop: hiredis says what it wants to do with the socket, the loop says when it may. Loop only.
+/// A hiredis context on a loop: hiredis requests reads and writes of the socket, and the loop reports when they are possible. Used
+/// only on the loop.
 ///
-/// What is written in one turn of the loop leaves in one `write` at its end. hiredis frees its context by itself when the
-/// connection fails, in the middle of a read or a write; `cleanup` is its last word.
+/// Everything that is written in one turn of the loop is sent with one `write` at its end. hiredis frees its context by itself when
+/// the connection fails, in the middle of a read or a write; `cleanup` is its last callback.
 final class HiredisLink: TickFlushable {
-    /// Answers that are awaited.
+    /// The number of answers that are awaited.
     private(set) var unanswered = 0
-    /// When the last answer came, or the first of the commands that wait was sent, in the loop's milliseconds.
+    /// When the last answer arrived, or the first of the unanswered commands was sent, in the loop's milliseconds.
     private(set) var quietSince: UInt64 = 0
-    /// A message of a channel: pattern, channel, payload.
+    /// Called with a message of a channel: pattern, channel, payload.
     var onMessage: (([UInt8]?, [UInt8], [UInt8]) -> Void)?
     var onSubscribed: (() -> Void)?
 
@@ -27,13 +28,13 @@ final class HiredisLink: TickFlushable {
     private let onConnected: (RedisError?) -> Void
     private let onClosed: () -> Void
 
-    /// A context that has begun to connect; handed from the thread that made it to the loop, once.
+    /// A context that has begun to connect; passed once, from the thread that created it to the loop.
     struct Started: @unchecked Sendable {
         fileprivate let context: UnsafeMutablePointer<redisAsyncContext>?
         fileprivate let secured: (trust: TLSContext, host: String)?
     }
 
-    /// Begins to connect, on a thread that may block, since names are resolved here.
+    /// Begins to connect, on a thread that is allowed to block, since names are resolved here.
     static func start(_ configuration: RedisConfiguration) async throws(RedisError) -> Started {
         let secured = try await configuration.secured
         return await withUnsafeContinuation { (continuation: UnsafeContinuation<Started, Never>) in
@@ -55,7 +56,7 @@ final class HiredisLink: TickFlushable {
 
     /// - Parameters:
     ///   - onConnected: called once, unless `init` throws.
-    ///   - onClosed: called when the context is gone, whatever the reason.
+    ///   - onClosed: called when the context has been freed, for any reason.
     init(
         _ started: Started, on loop: EventLoop, onConnected: @escaping (RedisError?) -> Void,
         onClosed: @escaping () -> Void
@@ -105,7 +106,7 @@ final class HiredisLink: TickFlushable {
         watcher.set([.read, .write])
     }
 
-    /// Gives hiredis, whose oldest version in use knows no TLS, a tunnel's end in place of the socket that is connected.
+    /// Replaces the connected socket by the end of a tunnel, since the oldest version of hiredis in use doesn't support TLS.
     private func secure(_ trust: TLSContext, host: String) {
         guard let context else { return }
         watcher?.close()
@@ -128,7 +129,7 @@ final class HiredisLink: TickFlushable {
         RedisError(code, context.pointee.errstr.map { String(cString: $0) } ?? "unknown")
     }
 
-    /// Closes; awaited answers come as lost.
+    /// Closes the connection; awaited answers are reported as lost.
     func close() {
         guard let context else { return }
         self.context = nil
@@ -137,7 +138,7 @@ final class HiredisLink: TickFlushable {
 
     // MARK: Commands
 
-    /// Sends a command; `pending` gets its answer, or word that there will be none. `false`: it wasn't sent.
+    /// Sends a command; `pending` gets its answer, or `nil` if there will be none. Returns `false` if it wasn't sent.
     func send(_ wire: [UInt8], to pending: PendingReply) -> Bool {
         guard let context else { return false }
         let box = Unmanaged.passRetained(pending)
@@ -165,7 +166,7 @@ final class HiredisLink: TickFlushable {
         quietSince = loop.now
     }
 
-    /// Subscribes; from then on the connection takes no other commands.
+    /// Subscribes; from then on the connection accepts no other commands.
     func subscribe(_ wire: [UInt8]) -> Bool {
         guard let context else { return false }
         let status = wire.withUnsafeBytes { bytes in
@@ -236,7 +237,7 @@ final class HiredisLink: TickFlushable {
         watcher?.set(wantsWrite ? [.read, .write] : .read)
     }
 
-    /// Before hiredis closes the descriptor.
+    /// Called before hiredis closes the descriptor.
     private func cleanUp() {
         watcher?.close()
         watcher = nil
@@ -248,7 +249,7 @@ final class HiredisLink: TickFlushable {
 }
 
 extension RedisConfiguration {
-    /// What TLS needs, if it is to be used. Reads the files that the URL names.
+    /// The trust and the host name for TLS; `nil` if TLS isn't used. Reads the files that the URL names.
     fileprivate var secured: (trust: TLSContext, host: String)? {
         get async throws(RedisError) {
             guard let trust else { return nil }

@@ -1,9 +1,10 @@
-/// The answer to a command, or to commands that were sent together, and who waits for it. Touched on its connection's loop only.
+/// The pending answer to a command, or to commands that were sent together, and the caller that waits for it. Accessed only on its
+/// connection's loop.
 final class PendingReply {
-    /// Who waits: gets `nil` if an answer will never come, or an error if nothing was sent.
+    /// The caller that waits: it gets `nil` if an answer will never come, or an error if nothing was sent.
     enum Waiter: Sendable {
         case one(UnsafeContinuation<RedisValue?, any Error>)
-        /// For the answers in the order of the commands.
+        /// Waits for all answers, in the order of the commands.
         case all(UnsafeContinuation<[RedisValue]?, any Error>)
 
         func fail(_ error: RedisError) {
@@ -25,7 +26,7 @@ final class PendingReply {
         if case .all = waiter { values.reserveCapacity(count) }
     }
 
-    /// The next answer, or word that there will be none.
+    /// Takes the next answer; `nil` if there will be none.
     func take(_ value: RedisValue?) {
         switch waiter {
         case .one(let continuation): continuation.resume(returning: value)

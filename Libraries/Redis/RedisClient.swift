@@ -2,10 +2,10 @@ public import EventLoop
 public import Lifecycle
 public import Logging
 
-/// Redis, by one or more connections that are kept up.
+/// A client for Redis, with one or more connections that are kept open.
 ///
-/// `run` keeps the connections up, reconnecting with growing, jittered pauses; calls made while there is none wait a moment
-/// (`unavailableTimeout`), then fail. Commands are never sent twice by this client.
+/// `run` keeps the connections up, reconnecting with growing, jittered pauses; calls made while there is none wait up to
+/// `unavailableTimeout`, then fail. This client never sends a command twice.
 public final class RedisClient: Service {
     public let configuration: RedisConfiguration
     private let loops: LoopGroup
@@ -26,7 +26,7 @@ public final class RedisClient: Service {
 
         mutating func choose() -> RedisConnection? {
             if connections.isEmpty { return nil }
-            // One on the caller's own loop costs no change of thread.
+            // A connection on the caller's own loop needs no change of thread.
             if let near = connections.first(where: { $0.loop.inLoop }) { return near }
             next = (next + 1) % connections.count
             return connections[next]
@@ -52,7 +52,7 @@ public final class RedisClient: Service {
         try await run(RedisCommand(arguments))
     }
 
-    /// Runs commands one right after the other on one connection, in one write; errors of the server stand in their places.
+    /// Runs commands one right after the other on one connection, in one write; errors of the server are returned in their places.
     @discardableResult
     nonisolated(nonsending) public func pipeline(_ commands: [RedisCommand]) async throws -> [RedisValue] {
         do {
@@ -78,7 +78,7 @@ public final class RedisClient: Service {
     @discardableResult
     nonisolated(nonsending) public func transaction(_ commands: [RedisCommand]) async throws -> [RedisValue] {
         if commands.isEmpty { return [] }
-        // Inside MULTI a script can't be tried again by its source, so that is sent at once.
+        // Inside MULTI a script can't be retried with its source, so its source is sent at once.
         let plain = commands.map { $0.fallback.map(RedisCommand.init(wire:)) ?? $0 }
         let values = try await pipeline([RedisCommand(["MULTI"])] + plain + [RedisCommand(["EXEC"])])
         guard let last = values.last, case .array(let results) = try last.get() else {
@@ -87,7 +87,7 @@ public final class RedisClient: Service {
         return results
     }
 
-    /// Runs a script: by its digest, and by its source where the server doesn't know it.
+    /// Runs a script: by its digest, and by its source if the server doesn't know it.
     @discardableResult
     nonisolated(nonsending) public func eval(
         _ script: RedisScript, keys: [String] = [], arguments: [any RedisArgument] = []
@@ -97,12 +97,12 @@ public final class RedisClient: Service {
 
     /// Throws unless the server answers.
     public func check() async throws {
-        // Who waits for a connection would hear later, and less.
+        // Waiting for a connection would report the failure later, and with less detail.
         if let failure = state.withLock({ $0.connections.isEmpty ? $0.lastFailure : nil }) { throw failure }
         try await command(["PING"])
     }
 
-    /// How many connections are up.
+    /// The number of open connections.
     public var connectionCount: Int { state.withLock { $0.connections.count } }
 
     // MARK: Connections
@@ -146,7 +146,7 @@ public final class RedisClient: Service {
             return Array(state.waiters.values)
         }
         metrics.connections.set(connectionCount)
-        if failures.withLock({ $0.recovered() }) { logger.notice("Redis is reached again") }
+        if failures.withLock({ $0.recovered() }) { logger.notice("Redis is reachable again") }
         for waiter in waiters { waiter.continuation.resume(returning: connection) }
     }
 
@@ -165,8 +165,8 @@ public final class RedisClient: Service {
                 group.addTask { await self.keepConnected(on: loop) }
             }
             group.addTask { await self.expireWaiters() }
-            // Returns at graceful shutdown, throws when the task is cancelled: either way the end begins. What is under way
-            // is a fraction of a second from its answer.
+            // Returns at graceful shutdown, throws if the task is cancelled; in both cases the client then shuts down. Commands in
+            // flight are answered within a fraction of a second.
             try? await gracefulShutdown()
             await drain()
             group.cancelAll()
@@ -198,7 +198,8 @@ public final class RedisClient: Service {
                 if Task.isCancelled { return }
                 metrics.connectionFailures.increment()
                 state.withLock { $0.lastFailure = error as? RedisError }
-                // No command of a caller's is in it: what the server says of a name, a password or a database quotes no data.
+                // The error isn't about a caller's command: the server's messages about a name, a password or a database quote no
+                // data.
                 let place = configuration.path ?? "\(configuration.host):\(configuration.port)"
                 let cause = place + ": " + ((error as? RedisError)?.message ?? "\(error)")
                 let level: Logger.Level = failures.withLock { $0.isNew(cause) } ? .warning : .debug
@@ -206,12 +207,12 @@ public final class RedisClient: Service {
                 if let setting = configuration.setting { metadata["setting"] = "\(setting)" }
                 logger.log(level: level, "a connection to Redis failed, trying again", metadata: metadata)
             }
-            // Cancelled: the loop's condition ends it.
+            // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: backoff.next())
         }
     }
 
-    /// Ends when the task is cancelled.
+    /// Fails callers that have waited for too long; returns when the task is cancelled.
     private func expireWaiters() async {
         while (try? await expiry.ring()) != nil {
             let now = ContinuousClock.now
@@ -227,7 +228,7 @@ public final class RedisClient: Service {
         }
     }
 
-    /// Waits for the answers to what was sent.
+    /// Waits for the answers to the commands that were sent.
     private func drain() async {
         let deadline = ContinuousClock.now + .seconds(2)
         while !Task.isCancelled, ContinuousClock.now < deadline {
@@ -238,7 +239,7 @@ public final class RedisClient: Service {
         }
     }
 
-    /// Runs a client as long as `body` takes: for tools and tests, where no service group does.
+    /// Runs a client for the duration of `body`: for tools and tests that have no service group.
     @discardableResult
     public static func withClient<R: Sendable>(
         _ configuration: RedisConfiguration, on loops: LoopGroup, _ body: @Sendable (RedisClient) async throws -> R

@@ -1,36 +1,36 @@
 import TLS
 
-/// Where Redis is, and the limits of a client.
+/// The address of Redis, and the limits of a client.
 public struct RedisConfiguration: Sendable {
-    /// A host's name or address; for a Unix socket `path` instead.
+    /// The host's name or address; not used if `path` is set.
     public var host = "127.0.0.1"
     public var port = 6379
-    /// A Unix socket.
+    /// The path of a Unix socket; `nil` to use `host` and `port`.
     public var path: String?
     public var username: String?
     public var password: String?
     public var database = 0
-    /// Whom to trust, where the server speaks TLS.
+    /// The certificates to trust if the server uses TLS; `nil` without TLS.
     var trust: TLSTrust?
-    /// Shown in `CLIENT LIST`; no spaces.
+    /// The name that `CLIENT LIST` shows; it must not contain spaces.
     public var clientName = "partita"
-    /// Connections of a client; each takes the commands of any number of tasks.
+    /// The number of connections of a client; each is shared by any number of tasks.
     public var connections = 1
-    /// For one attempt to connect and sign in.
+    /// The time limit for one attempt to connect and sign in.
     public var connectTimeout = Duration.seconds(3)
-    /// A connection is given up when the server gives no answer for so long while commands wait for one.
+    /// A connection is closed if the server gives no answer for this long while commands wait for one.
     public var answerTimeout = Duration.seconds(5)
     /// How long a command waits while there is no connection.
     public var unavailableTimeout = Duration.seconds(3)
-    /// Commands that may be unanswered on one connection, and that may wait for a connection.
+    /// How many commands may be unanswered on one connection, and how many may wait for a connection.
     public var maximumPending = 100_000
 
-    /// Where an operator finds this; named where it is to blame.
+    /// The name of the setting with the URL; the log names it if the URL is the likely cause of a failure.
     public var setting: String?
 
     public init() {}
 
-    /// `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, or `unix:///path/of/socket`.
+    /// Reads `redis://[[user]:password@]host[:port][/database]`, the same with `rediss://` for TLS, or `unix:///path/of/socket`.
     ///
     /// With `rediss:` the server's certificate must name the host. The parameters `cacert`, `cert` and `key`, as in
     /// `rediss://host?cacert=/etc/partita/ca.pem`, name files: authorities to trust instead of the system's, and a certificate of
@@ -70,10 +70,10 @@ public struct RedisConfiguration: Sendable {
             database = Int(text) ?? 0
             rest = String(rest[..<slash])
         }
-        // An IPv6 address has its colons in brackets.
+        // The colons of an IPv6 address are in brackets.
         if let colon = rest.lastIndex(of: ":"), !rest[colon...].contains("]") {
             guard let number = Int(rest[rest.index(after: colon)...]), (1...65535).contains(number) else {
-                throw RedisError(.invalidConfiguration, "the port of the Redis URL isn't one")
+                throw RedisError(.invalidConfiguration, "the port of the Redis URL isn't a number from 1 to 65535")
             }
             port = number
             rest = String(rest[..<colon])
@@ -87,12 +87,12 @@ public struct RedisConfiguration: Sendable {
         for parameter in parameters.split(separator: "&") {
             let parts = parameter.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, ["cacert", "cert", "key"].contains(parts[0]) else {
-                throw RedisError(.invalidConfiguration, "a Redis URL has the parameters cacert, cert and key only")
+                throw RedisError(.invalidConfiguration, "a Redis URL allows only the parameters cacert, cert and key")
             }
             files[String(parts[0])] = try unescaped(parts[1])
         }
         guard (files["cert"] == nil) == (files["key"] == nil) else {
-            throw RedisError(.invalidConfiguration, "a Redis URL has cert and key, or neither")
+            throw RedisError(.invalidConfiguration, "a Redis URL needs both cert and key, or neither")
         }
         return TLSTrust(authorities: files["cacert"], certificate: files["cert"], key: files["key"])
     }

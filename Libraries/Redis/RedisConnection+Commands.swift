@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Commands are sent from where the caller is: on the connection's own loop that costs no hop to the actor, only the wait for the
+/// Commands are sent on the caller's executor: on the connection's own loop that needs no hop to the actor, only the wait for the
 /// answer.
 extension RedisConnection {
     /// Sends one command. Throws the server's error.
@@ -8,16 +8,16 @@ extension RedisConnection {
         try await send(RedisCommand(arguments)).get()
     }
 
-    /// Sends one command; an error of the server is its answer.
+    /// Sends one command; an error of the server is returned as its answer.
     nonisolated(nonsending) func send(_ command: RedisCommand) async throws -> RedisValue {
         let value = try await transmit(command.wire)
         if let fallback = command.fallback, value.isNoScript { return try await transmit(fallback) }
         return value
     }
 
-    /// Sends commands one right after the other, in one write; errors of the server stand in their places.
+    /// Sends commands one right after the other, in one write; errors of the server are returned in their places.
     ///
-    /// Returns when all are answered, also to a cancelled task: what was sent can't be taken back.
+    /// Returns when all are answered, even if the task is cancelled: commands that were sent can't be revoked.
     nonisolated(nonsending) public func send(_ commands: [RedisCommand]) async throws -> [RedisValue] {
         if commands.isEmpty { return [] }
         var values = try await transmit(commands.map(\.wire))

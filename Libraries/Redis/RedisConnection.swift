@@ -1,7 +1,7 @@
 public import EventLoop
 
-/// One connection, on the loop of its socket: commands of any number of tasks leave together at the end of the loop's turn.
-/// `close` must be called; a `RedisClient` does it for its connections.
+/// One connection, on the loop of its socket: commands of any number of tasks are sent together at the end of the loop's turn.
+/// `close` must be called; a `RedisClient` does that for its connections.
 public actor RedisConnection: LoopActor {
     public nonisolated let loop: EventLoop
     private let configuration: RedisConfiguration
@@ -14,7 +14,7 @@ public actor RedisConnection: LoopActor {
     private var closeError: RedisError?
     private var closeWaiters: [UnsafeContinuation<Void, Never>] = []
 
-    /// Nothing is sent before `connect`.
+    /// Creates a connection, which isn't opened before `connect`.
     public init(configuration: RedisConfiguration, on loop: EventLoop) {
         self.configuration = configuration
         self.loop = loop
@@ -53,7 +53,8 @@ public actor RedisConnection: LoopActor {
             return continuation.resume(throwing: closeError ?? RedisError(.closed, "closed while connecting"))
         }
         do {
-            // The link and the timers let go at `shutDown`. (Weak references would make every retain of this actor slow.)
+            // The link and the timers release this actor at `shutDown`. (Weak references would make every retain of this actor
+            // slow.)
             link = try HiredisLink(started, on: loop) { [self] error in
                 assumeIsolated { $0.connected(error) }
             } onClosed: { [self] in
@@ -102,10 +103,10 @@ public actor RedisConnection: LoopActor {
     /// Ends the connection; commands that aren't answered fail with ``RedisError/Code/connectionLost``.
     public func close() { shutDown(RedisError(.closed, "the connection was closed")) }
 
-    /// Commands that wait for their answer.
+    /// The number of commands that wait for their answer.
     public var unanswered: Int { link?.unanswered ?? 0 }
 
-    /// Returns when the connection has ended, and throws why unless it was `close`.
+    /// Returns when the connection has ended, and throws the cause unless it was `close`.
     public func waitUntilClosed() async throws {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             // Getting here may have taken a turn of the loop.
@@ -133,7 +134,7 @@ public actor RedisConnection: LoopActor {
 
     // MARK: Commands
 
-    /// Hands commands to the socket at the end of the loop's turn; `waiter` gets the answers, or why nothing was sent.
+    /// Writes commands to the socket at the end of the loop's turn; `waiter` gets the answers, or the reason why nothing was sent.
     func begin(_ wires: some Collection<[UInt8]>, _ waiter: PendingReply.Waiter) {
         guard let link else { return waiter.fail(closeError ?? RedisError(.closed, "not connected")) }
         guard link.unanswered + wires.count <= configuration.maximumPending else {
@@ -144,7 +145,7 @@ public actor RedisConnection: LoopActor {
         watchAnswers()
     }
 
-    /// Why an answer will never come.
+    /// The error for an answer that will never come.
     var loss: RedisError {
         let cause = closeError ?? RedisError(.connectionLost, "the connection was lost")
         return cause.code == .closed ? RedisError(.connectionLost, cause.message) : cause
@@ -152,7 +153,7 @@ public actor RedisConnection: LoopActor {
 
     // MARK: Channels
 
-    /// Subscribes to channels and patterns; the connection takes no commands from then on. `onMessage` is called on the loop.
+    /// Subscribes to channels and patterns; the connection accepts no commands from then on. `onMessage` is called on the loop.
     func subscribe(
         channels: [String], patterns: [String], onSubscribed: @escaping @Sendable () -> Void,
         onMessage: @escaping @Sendable (RedisMessage) -> Void

@@ -1,4 +1,4 @@
-/// What went wrong in this library or on the server.
+/// A failure of this library or of the server.
 public struct RedisError: Error, Sendable, Hashable {
     /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -9,13 +9,13 @@ public struct RedisError: Error, Sendable, Hashable {
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// The server answered with an error; `prefix` tells which.
+        /// The server answered with an error; `prefix` has its kind.
         public static let server = Code(.server)
-        /// No connection could be made.
+        /// No connection could be opened.
         public static let connectionFailed = Code(.connectionFailed)
         /// The connection ended with the command unanswered; whether it took effect is unknown.
         public static let connectionLost = Code(.connectionLost)
-        /// The connection or the client was closed before.
+        /// The connection or the client had been closed before.
         public static let closed = Code(.closed)
         /// There was no connection for as long as a command may wait for one.
         public static let unavailable = Code(.unavailable)
@@ -25,14 +25,14 @@ public struct RedisError: Error, Sendable, Hashable {
         public static let timeout = Code(.timeout)
         /// The URL is wrong.
         public static let invalidConfiguration = Code(.invalidConfiguration)
-        /// The reply is of another type than was asked for.
+        /// The reply doesn't have the expected type.
         public static let unexpectedReply = Code(.unexpectedReply)
 
         public var description: String { base.rawValue }
     }
 
     public var code: Code
-    /// The server's text, or ours. May quote data.
+    /// The message of the server or of this library. May quote data.
     public var message: String
     public var file: String
     public var line: Int

@@ -1,11 +1,11 @@
 import Metrics
 
-/// What a client tells about itself.
+/// The metrics of a client.
 struct RedisMetrics: Sendable {
-    let connections = Gauge(label: "redis_connections", help: "Connections that are up")
+    let connections = Gauge(label: "redis_connections", help: "Open connections")
     let connectionFailures = Counter(
         label: "redis_connection_failures_total",
-        help: "Connections that ended other than by our closing them, and attempts that failed")
+        help: "Connections that ended without being closed by the client, and attempts that failed")
     let failures = Counter(
-        label: "redis_command_failures_total", help: "Calls that failed for want of a connection or an answer")
+        label: "redis_command_failures_total", help: "Calls that failed for lack of a connection or an answer")
 }

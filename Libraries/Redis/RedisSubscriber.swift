@@ -2,10 +2,10 @@ public import EventLoop
 public import Lifecycle
 public import Logging
 
-/// What was published on a channel.
+/// A message that was published on a channel.
 public struct RedisMessage: Sendable, Hashable {
     public var channel: String
-    /// The pattern by which it was found, if by one.
+    /// The pattern that matched the channel; `nil` for a subscription to the channel itself.
     public var pattern: String?
     public var payload: [UInt8]
 
@@ -18,10 +18,10 @@ public struct RedisMessage: Sendable, Hashable {
 
 /// Subscribes to channels on a connection of its own.
 public final class RedisSubscriber: Service {
-    /// What a reader of the channels gets.
+    /// An event for the reader of the channels.
     public enum Event: Sendable, Hashable {
         case message(RedisMessage)
-        /// Subscribed now, or anew, or the buffer overflowed: messages may be missing before this.
+        /// The subscription has started or was restarted, or the buffer overflowed: messages before this may be missing.
         case gap
     }
 
@@ -75,7 +75,7 @@ public final class RedisSubscriber: Service {
                 if Task.isCancelled { return }
                 logger.debug("redis subscriber failed", metadata: ["error": "\(error)"])
             }
-            // Cancelled: the loop's condition ends it.
+            // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: backoff.next())
         }
     }

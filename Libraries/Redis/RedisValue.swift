@@ -8,10 +8,10 @@ public enum RedisValue: Sendable, Hashable {
     /// `OK`, `QUEUED`, `PONG`
     case status(String)
     case array([RedisValue])
-    /// In an array or a pipeline; a command of its own throws it.
+    /// An error in an array or a pipeline; a single command throws its error.
     case error(RedisError)
 
-    /// The text of bytes or a status; `nil` for all else.
+    /// The text of bytes or a status; `nil` for all other replies.
     public var string: String? {
         switch self {
         case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
@@ -20,7 +20,7 @@ public enum RedisValue: Sendable, Hashable {
         }
     }
 
-    /// The bytes of a bulk string or a status; `nil` for all else.
+    /// The bytes of a bulk string or a status; `nil` for all other replies.
     public var bytes: [UInt8]? {
         switch self {
         case .bytes(let bytes): bytes
@@ -29,13 +29,13 @@ public enum RedisValue: Sendable, Hashable {
         }
     }
 
-    /// An integer, or a text that is one.
+    /// The value of an integer, or of a text that is an integer.
     public var int: Int? {
         if case .integer(let number) = self { return Int(number) }
         return string.flatMap { Int($0) }
     }
 
-    /// The elements of an array; `nil` for all else.
+    /// The elements of an array; `nil` for all other replies.
     public var array: [RedisValue]? {
         if case .array(let elements) = self { return elements }
         return nil
@@ -43,14 +43,14 @@ public enum RedisValue: Sendable, Hashable {
 
     public var isNull: Bool { self == .null }
 
-    /// The value, or its error thrown.
+    /// Returns the value, or throws it if it is an error.
     public func get() throws(RedisError) -> RedisValue {
         if case .error(let error) = self { throw error }
         return self
     }
 }
 
-/// What a command is made of: texts, numbers and bytes.
+/// An argument of a command: a text, a number or bytes.
 public protocol RedisArgument: Sendable {
     var redisByteCount: Int { get }
     func appendRedis(to buffer: inout [UInt8])
@@ -83,10 +83,11 @@ extension Double: RedisArgument {
 /// A command in the form in which it is sent.
 public struct RedisCommand: Sendable {
     let wire: [UInt8]
-    /// What to send when the server doesn't know the script: its source in the place of its digest.
+    /// The command to send if the server doesn't know the script: with its source instead of its digest.
     let fallback: [UInt8]?
 
-    /// `["SET", key, value, "PX", 1000]`. Commands that block (BLPOP, WAIT) or change the connection's state (SUBSCRIBE, SELECT) have no place here.
+    /// `["SET", key, value, "PX", 1000]`. Commands that block (BLPOP, WAIT) or change the connection's state (SUBSCRIBE, SELECT)
+    /// must not be used.
     public init(_ arguments: [any RedisArgument]) {
         wire = Self.encode(arguments)
         fallback = nil
@@ -97,7 +98,8 @@ public struct RedisCommand: Sendable {
         fallback = nil
     }
 
-    /// A call of a script, by its digest, and by its source where the server doesn't know it (then after the other commands of its pipeline).
+    /// A call of a script: by its digest, and by its source if the server doesn't know it (then after the other commands of its
+    /// pipeline).
     public init(_ script: RedisScript, keys: [String] = [], arguments: [any RedisArgument] = []) {
         let tail: [any RedisArgument] = [keys.count] + keys + arguments
         wire = Self.encode(["EVALSHA", script.digest] + tail)
@@ -129,13 +131,13 @@ public struct RedisCommand: Sendable {
     }
 }
 
-/// A Lua script and its digest. Make it once, as a constant.
+/// A Lua script and its digest. Create it once, as a constant.
 public struct RedisScript: Sendable {
     public let source: String
     /// SHA-1 in hex: the name by which the server knows it.
     public let digest: String
 
-    /// - Parameter files: parts of one script, e.g. functions that several share and the script itself.
+    /// - Parameter files: the parts of one script, e.g. functions that several scripts share and the script itself.
     public init(_ files: [UInt8]...) {
         self.init(files.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "\n"))
     }

@@ -2,8 +2,8 @@ import EventLoop
 import Glibc
 import TLS
 
-/// TLS for a client library that knows of descriptors only: what is written to `end` in clear goes over a socket encrypted, and the
-/// other way round. Loop only.
+/// TLS for a client library that supports only descriptors: plain text that is written to `end` is sent encrypted over a socket,
+/// and vice versa. Used only on the loop.
 final class TLSTunnel {
     /// The client library's descriptor, which it closes.
     let end: Int32
@@ -16,16 +16,16 @@ final class TLSTunnel {
     private var nearWatcher: FDWatcher?
     private var isReady = false
     private var isClosed = false
-    /// In clear, and not yet handed on.
+    /// Plain text that isn't passed on yet.
     private var outgoing: [UInt8] = []
     private var incoming: [UInt8] = []
-    /// The server says no more.
+    /// Whether the connection to the server has ended.
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - socket: a connected one, which the tunnel closes, unless this throws.
-    ///   - host: whom the certificate must name.
-    ///   - onReady: called once, when the handshake is over; with an error, `close` must follow.
+    ///   - socket: a connected socket, which the tunnel closes, unless this throws.
+    ///   - host: the host that the certificate must name.
+    ///   - onReady: called once, when the handshake is over; after an error, `close` must be called.
     init(
         _ loop: EventLoop, over socket: Int32, _ trust: TLSContext, host: String,
         onReady: @escaping (RedisError?) -> Void
@@ -55,7 +55,7 @@ final class TLSTunnel {
         socketWatcher?.set([.read, .write])
     }
 
-    /// Ends it, handshake included.
+    /// Closes the tunnel, even during the handshake.
     func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -66,7 +66,7 @@ final class TLSTunnel {
     }
 
     private func socketIsReady(_ interest: FDWatcher.Interest) {
-        // What is called may close this.
+        // The callbacks may close this tunnel.
         withExtendedLifetime(self) {
             guard isReady else { return goOn() }
             if interest.contains(.write) { sendOutgoing() }
@@ -95,7 +95,7 @@ final class TLSTunnel {
         if interest.contains(.read), !isBusy {
             withUnsafeTemporaryAllocation(byteCount: TLSChannel.lot, alignment: 8) { buffer in
                 let count = recv(near, buffer.baseAddress, buffer.count, 0)
-                // At its end the client library has gone, and closes this too.
+                // At the end of the input, the client library has closed its end, and closes this tunnel too.
                 if count > 0 { outgoing.append(contentsOf: buffer[..<count]) }
             }
             sendOutgoing()
@@ -103,7 +103,7 @@ final class TLSTunnel {
         watch()
     }
 
-    /// Whether the socket has still to take what came before.
+    /// Whether earlier data still has to be written to the socket.
     private var isBusy: Bool { channel.hasUnsent || !outgoing.isEmpty }
 
     private func sendOutgoing() {
@@ -145,7 +145,8 @@ final class TLSTunnel {
         }
     }
 
-    /// Each side is read while the other one takes what came; the client library learns of the end after all that came before.
+    /// Sets what the watchers wait for: each side is read only when the other one has taken the data. The client library is
+    /// notified of the end after it has got all data.
     private func watch() {
         guard !isClosed else { return }
         if hasEnded, incoming.isEmpty { shutdown(near, Int32(SHUT_RDWR)) }
