@@ -1,4 +1,4 @@
-/// Base64 of RFC 4648 with padding, as Extended JSON carries binaries.
+/// Base64 of RFC 4648 with padding, as Extended JSON encodes binaries.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
@@ -50,10 +50,10 @@ enum Base64 {
         return isValid ? bytes : nil
     }
 
-    /// The number of characters for so many bytes.
+    /// The number of characters for `count` bytes.
     static func length(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
-    /// Writes the text of the bytes to memory that has room for `length(of:)` characters.
+    /// Writes the text of the bytes to memory with room for `length(of:)` characters.
     static func encode(_ bytes: UnsafeBufferPointer<UInt8>, to output: UnsafeMutablePointer<UInt8>) {
         alphabet.withUnsafeBufferPointer { alphabet in
             var read = 0, written = 0

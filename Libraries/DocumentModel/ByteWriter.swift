@@ -1,9 +1,10 @@
-/// Growing memory for output, written through a pointer: an array's checks and references would cost more than the work.
+/// A growing output buffer that is written through a pointer: an array's checks and reference counts would cost more than the
+/// writes.
 struct ByteWriter: ~Copyable {
     private var memory: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
     private var capacity: Int
-    /// Set when a name with a zero byte was met, which BSON can't write.
+    /// Set if a name has a zero byte, which BSON can't represent.
     var hasBrokenName = false
 
     init(capacity: Int = 512) {
@@ -13,7 +14,7 @@ struct ByteWriter: ~Copyable {
 
     deinit { memory.deallocate() }
 
-    /// Makes room for so many more bytes.
+    /// Makes room for `additional` more bytes.
     @inline(__always)
     mutating func reserve(_ additional: Int) {
         if capacity &- count < additional { grow(additional) }
@@ -57,7 +58,7 @@ struct ByteWriter: ~Copyable {
         text.withUTF8 { append($0) }
     }
 
-    /// Room for so many bytes that the closure fills entirely.
+    /// Appends bytes that the closure writes; it must write all of them.
     @inline(__always)
     mutating func append(count additional: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) {
         reserve(additional)
@@ -89,7 +90,7 @@ struct ByteWriter: ~Copyable {
         count &+= length
     }
 
-    /// A number in a fixed count of digits, with leading zeros.
+    /// Appends a number with a fixed number of digits, with leading zeros.
     mutating func append(_ number: Int, digits: Int) {
         var rest = number
         append(count: digits) { output in

@@ -1,4 +1,4 @@
-/// What one write did to one document, in the shape of a MongoDB change event plus partition, revision and origin.
+/// The change of one document by one write, in the form of a MongoDB change event with partition, revision and origin.
 public struct ChangeEvent: Sendable {
     public enum OperationType: String, Sendable { case insert, update, replace, delete }
 
@@ -8,21 +8,21 @@ public struct ChangeEvent: Sendable {
         public init(database: String, collection: String) { self.database = database; self.collection = collection }
     }
 
-    /// Which device's changeset the change came with; absent for changes from the server's side, but for imports.
+    /// The device's changeset that the change belongs to; `nil` for changes by the server, except imports.
     public struct Origin: Hashable, Sendable {
         @ExactText public var user: String
         @ExactText public var device: String
-        /// The device's number of the changeset in this partition.
+        /// The number that the device gave the changeset in this partition.
         public var version: Int64
         public init(user: String, device: String, version: Int64) {
             self.user = user; self.device = device; self.version = version
         }
 
-        /// Of documents that were imported: history, for which no triggers run. No user's id is empty.
+        /// The origin of imported documents, which are history: no triggers run for them. No user's id is empty.
         public static let dump = Origin(user: "", device: "import", version: 0)
     }
 
-    /// The partition that the document left with this change, and the revision of its removal there.
+    /// The partition that the document left by this change, and the revision of its removal there.
     public struct Move: Hashable, Sendable {
         public var partition: Partition
         public var revision: Revision
@@ -36,7 +36,7 @@ public struct ChangeEvent: Sendable {
     public var documentKey: Value
     public var partition: Partition
     public var revision: Revision
-    /// The revision of the insert that this document began with.
+    /// The revision of the insert that created this document.
     public var incarnation: Revision
     public var fullDocument: Document?
     public var fullDocumentBeforeChange: Document?
@@ -76,11 +76,11 @@ public struct ChangeEvent: Sendable {
 
 /// What an update changed, as a MongoDB change stream describes it.
 public struct UpdateDescription: Sendable {
-    /// Dotted path to new value.
+    /// The new values by dotted path.
     public var updatedFields: Document
-    /// Dotted paths.
+    /// The dotted paths of the removed fields.
     public var removedFields: [String]
-    /// `{field, newSize}`.
+    /// The arrays that became shorter: `{field, newSize}`.
     public var truncatedArrays: [TruncatedArray]
 
     public struct TruncatedArray: Sendable {

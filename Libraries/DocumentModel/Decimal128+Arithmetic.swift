@@ -1,9 +1,9 @@
-/// Arithmetic of 34 digits, rounded half to even.
+/// Arithmetic with 34 digits, rounded half to even.
 extension Decimal128 {
-    /// The number with the other sign.
+    /// The number with the opposite sign.
     public var negated: Decimal128 { isNaN ? self : Decimal128(high: high ^ 1 << 63, low: low) }
 
-    /// The double's shortest text brought to 15 significant digits, as MongoDB converts doubles.
+    /// Converts a double with 15 significant digits, as MongoDB does.
     public init(rounding number: Double) {
         let exact = Decimal128(exactValueOf: number)
         guard case .finite(let negative, let coefficient, let exponent) = exact.parts, coefficient != 0 else {
@@ -26,7 +26,7 @@ extension Decimal128 {
         case (_, .infinity): return other
         case (.finite(let aNegative, let a, let aExponent), .finite(let bNegative, let b, let bExponent)):
             let exponent = min(aExponent, bExponent)
-            // Beyond 34 digits apart the smaller one only decides the rounding.
+            // If the numbers are further apart than that, the smaller one can't affect the result.
             let reach = Self.maximumDigits * 2 + 2
             if abs(aExponent - bExponent) > reach, a != 0, b != 0 { return aExponent > bExponent ? self : other }
             let left = Self.scaled(a, aExponent - exponent), right = Self.scaled(b, bExponent - exponent)
@@ -54,7 +54,7 @@ extension Decimal128 {
         }
     }
 
-    /// The quotient; division by zero gives an infinity, or NaN of zero.
+    /// The quotient; division by zero gives an infinity, or NaN for zero by zero.
     public func divided(by other: Decimal128) -> Decimal128 {
         switch (parts, other.parts) {
         case (.nan, _), (_, .nan), (.infinity, .infinity): return .nan
@@ -68,7 +68,7 @@ extension Decimal128 {
             if a == 0 { return Self.rounded(negative: negative, digits: [], exponent: exponent) }
             var remainder = a % b
             var digits = Self.scaled(a / b, 0)
-            // Two digits more than are kept, the last one odd if anything is left, decide the rounding.
+            // Two more digits than are kept decide the rounding; the last one is odd if there is a remainder.
             while remainder != 0, digits.count < Self.maximumDigits + 2 {
                 remainder *= 10
                 digits.append(UInt8(remainder / b))
@@ -77,7 +77,7 @@ extension Decimal128 {
                 exponent -= 1
             }
             if remainder != 0 { digits.append(1); exponent -= 1 }
-            // An exact quotient has the exponent nearest to the difference of both.
+            // The exponent of an exact quotient is the nearest one to the difference of both exponents.
             return Self.rounded(negative: negative, digits: digits, exponent: exponent)
         }
     }

@@ -1,13 +1,14 @@
 extension Decimal128 {
-    /// The text form, and behind it the bits in hexadecimal where the text stands for others: `NaN:7c000000000000000000000000000012`.
+    /// The text form, followed by the bits in hexadecimal if the text alone means other bits:
+    /// `NaN:7c000000000000000000000000000012`.
     var exactText: String {
         let text = description
         if Decimal128(text) == self { return text }
         return "\(text):\(Self.hex(high))\(Self.hex(low))"
     }
 
-    /// Reads ``exactText`` with its bits.
-    /// - Returns: `nil` where there are none, or they are those of another number.
+    /// Parses an ``exactText`` that contains bits.
+    /// - Returns: `nil` if there are no bits, or they belong to another number.
     init?(exactText text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].utf8.count == 32,

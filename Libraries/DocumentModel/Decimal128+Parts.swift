@@ -1,5 +1,5 @@
 extension Decimal128 {
-    /// What the bits mean: a number is `coefficient * 10^exponent`.
+    /// The parts that the bits encode: a number is `coefficient * 10^exponent`.
     public enum Parts: Equatable, Sendable {
         case finite(negative: Bool, coefficient: UInt128, exponent: Int)
         case infinity(negative: Bool)
@@ -11,7 +11,7 @@ extension Decimal128 {
     static let maximumExponent = 6111
     static let maximumDigits = 34
 
-    /// Takes the bits apart. A coefficient beyond 34 digits is not canonical and counts as zero, as IEEE 754 wants it.
+    /// Decodes the bits. A coefficient beyond 34 digits is not canonical and counts as zero, as IEEE 754 requires.
     public var parts: Parts {
         let negative = high >> 63 == 1
         let combination = (high >> 58) & 0x1F
@@ -37,8 +37,8 @@ extension Decimal128 {
     /// Whether this is not a number.
     public var isNaN: Bool { parts == .nan }
 
-    /// Puts a number together.
-    /// - Returns: `nil` where the coefficient has more than 34 digits or the exponent is out of range.
+    /// Encodes a number.
+    /// - Returns: `nil` if the coefficient has more than 34 digits or the exponent is out of range.
     public init?(negative: Bool, coefficient: UInt128, exponent: Int) {
         guard coefficient <= Self.maximumCoefficient, exponent >= Self.minimumExponent, exponent <= Self.maximumExponent
         else {
@@ -55,7 +55,7 @@ extension Decimal128 {
         self.init(high: 0x3040 << 48 | (number < 0 ? 1 << 63 : 0), low: number.magnitude)
     }
 
-    /// The number as an integer, if it is a whole one in range.
+    /// The number as an integer; `nil` if it isn't a whole number or is out of range.
     public var int64Value: Int64? {
         guard case .finite(let negative, var coefficient, var exponent) = parts else { return nil }
         if coefficient == 0 { return 0 }
@@ -76,13 +76,13 @@ extension Decimal128 {
         case .nan: return .nan
         case .infinity(let negative): return negative ? -.infinity : .infinity
         case .finite(let negative, let coefficient, let exponent):
-            // The conversion of text rounds correctly; numbers of this type are rare enough for it.
+            // The conversion from text rounds correctly; numbers of this type are rare enough that its speed doesn't matter.
             let magnitude = Double("\(coefficient)e\(exponent)") ?? (coefficient == 0 || exponent < 0 ? 0 : .infinity)
             return negative ? -magnitude : magnitude
         }
     }
 
-    /// Compares by value: 1.0 and 1.00 are equal, NaN is less than all and equal to itself.
+    /// Compares by value: 1.0 and 1.00 are equal; NaN is less than all other numbers and equal to itself.
     public static func compare(_ a: Decimal128, _ b: Decimal128) -> Int {
         switch (a.parts, b.parts) {
         case (.nan, .nan): return 0
@@ -109,7 +109,8 @@ extension Decimal128 {
     private static func compareMagnitudes(_ a: UInt128, _ aExponent: Int, _ b: UInt128, _ bExponent: Int) -> Int {
         let aTop = digits(a) + aExponent, bTop = digits(b) + bExponent
         if aTop != bTop { return Value.order(aTop, bTop) }
-        // The leading digits stand at the same place, so the difference of exponents is below 34 and the scaling fits.
+        // The leading digits have the same place value, so the difference of the exponents is below 34 and the scaled coefficient
+        // fits.
         return aExponent > bExponent
             ? Value.order(a * power(of: aExponent - bExponent), b)
             : Value.order(a, b * power(of: bExponent - aExponent))

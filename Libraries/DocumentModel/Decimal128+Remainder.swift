@@ -1,6 +1,6 @@
 extension Decimal128 {
-    /// What is left of a division whose quotient is cut to a whole number; exact, with the sign of the dividend. NaN of a division by zero
-    /// and of an infinity.
+    /// The exact remainder of a division with truncated quotient; it has the sign of the dividend. NaN for a division by zero and
+    /// for an infinite dividend.
     public func remainder(dividingBy other: Decimal128) -> Decimal128 {
         switch (parts, other.parts) {
         case (.nan, _), (_, .nan), (.infinity, _): return .nan
@@ -10,12 +10,12 @@ extension Decimal128 {
             let lower = min(exponent, divisorExponent)
             let rest: UInt128
             if exponent >= divisorExponent {
-                // A divisor has 113 bits at most, so that ten times the rest has its place.
+                // A divisor has at most 113 bits, so ten times the remainder fits.
                 var part = coefficient % divisor
                 for _ in lower..<exponent where part != 0 { part = part * 10 % divisor }
                 rest = part
             } else {
-                // A divisor of more digits than the dividend has is larger than it.
+                // A divisor with more digits than the dividend is larger.
                 guard divisorExponent - lower <= Self.maximumDigits else { return self }
                 let (scaled, overflow) = divisor.multipliedReportingOverflow(
                     by: Self.power(of: divisorExponent - lower))

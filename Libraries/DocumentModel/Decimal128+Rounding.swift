@@ -1,5 +1,6 @@
 extension Decimal128 {
-    /// Rounds to so many digits behind the point, or before it if negative. A number that has no digits there stays as it is.
+    /// Rounds to `place` digits after the decimal point, or before it if negative. A number that has no further digits is
+    /// unchanged.
     public func rounded(toPlace place: Int, _ rule: FloatingPointRoundingRule) -> Decimal128 {
         guard case .finite(let negative, let coefficient, let exponent) = parts, exponent < -place else { return self }
         let surplus = -place - exponent

@@ -1,5 +1,5 @@
 extension Decimal128: CustomStringConvertible {
-    /// The text form of the BSON specification for decimal128: plain where it is short, else scientific.
+    /// The text form of the BSON specification for decimal128: plain if it is short, else scientific.
     public var description: String {
         switch parts {
         case .nan: return "NaN"
@@ -20,9 +20,9 @@ extension Decimal128: CustomStringConvertible {
         }
     }
 
-    /// Reads the text form. Digits beyond 34 are taken only if they are zeros.
-    /// - Parameter rounding: round half to even instead of refusing what has no exact form.
-    /// - Returns: `nil` for what is no number, or has no exact form in 34 digits and the exponent's range.
+    /// Parses the text form. Digits beyond 34 are accepted only if they are zeros.
+    /// - Parameter rounding: whether to round half to even instead of refusing a number without an exact form.
+    /// - Returns: `nil` if the text isn't a number, or has no exact form within 34 digits and the exponent's range.
     public init?(_ text: some StringProtocol, rounding: Bool = false) {
         var rest = Substring(text).utf8[...]
         var negative = false
@@ -54,7 +54,7 @@ extension Decimal128: CustomStringConvertible {
         self.init(negative: negative, digits: digits, exponent: exponent, rounding: rounding)
     }
 
-    /// The number of these digits (0–9, no leading zero), brought into range.
+    /// The number with these digits (0–9, no leading zero), scaled into the exponent's range.
     init?(negative: Bool, digits: [UInt8], exponent: Int, rounding: Bool) {
         var digits = digits, exponent = exponent
         if digits.isEmpty {
@@ -120,13 +120,13 @@ extension Decimal128: CustomStringConvertible {
         var value = 0
         for byte in rest {
             guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
-            // Far beyond the range already: more digits change nothing.
+            // The exponent is far out of range already, so more digits make no difference.
             if value < 1_000_000 { value = value * 10 + Int(byte - UInt8(ascii: "0")) }
         }
         return negative ? -value : value
     }
 
-    /// The double's own value, rounded half to even to 34 digits.
+    /// The exact value of a double, rounded half to even to 34 digits.
     init(exactValueOf number: Double) {
         if number.isNaN { self = .nan; return }
         let negative = number.sign == .minus
@@ -152,7 +152,7 @@ private struct DecimalDigits {
     mutating func multiply(by factor: UInt64, times: Int) {
         var rest = times
         while rest > 0 {
-            // 5^13 and 2^13 leave room for nine digits and the carry in a word.
+            // A word has room for nine digits times 5^13 or 2^13, and the carry.
             let step = min(rest, 13)
             var product: UInt64 = 1
             for _ in 0..<step { product *= factor }

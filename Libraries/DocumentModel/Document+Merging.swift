@@ -1,5 +1,5 @@
 extension Document {
-    /// Takes over fields one after the other, also many: a key that is there already gets the new value in its place.
+    /// Sets fields one after the other, efficiently also if there are many: an existing key gets the new value and keeps its place.
     public mutating func merge(_ others: some Sequence<Field>) {
         var seen = SeenKeys()
         var merged: [Field] = []

@@ -1,6 +1,7 @@
-/// An ordered list of fields, as in BSON. Keys are unique; where the input repeats one, the last value stays in the place of the first.
+/// An ordered list of fields, as in BSON. Keys are unique; if the input repeats a key, its last value is kept in the place of the
+/// first.
 ///
-/// Fields are found by linear search, which is the quickest for documents of usual size.
+/// Fields are found by linear search, which is the fastest for documents of usual size.
 public struct Document: Sendable {
     /// A key and its value.
     public struct Field: Sendable {
@@ -9,13 +10,13 @@ public struct Document: Sendable {
         public init(_ key: String, _ value: Value) { self.key = key; self.value = value }
     }
 
-    /// The fields in their order. Who changes them directly keeps the keys unique.
+    /// The fields in their order. Code that changes them directly must keep the keys unique.
     public var fields: [Field]
 
-    /// A document of these fields, whose keys are unique.
+    /// A document with these fields, whose keys must be unique.
     public init(fields: [Field] = []) { self.fields = fields }
 
-    /// A document of pairs; a key that is repeated keeps its last value in its first place.
+    /// A document from pairs; a repeated key keeps its last value in its first place.
     public init(_ pairs: some Sequence<(String, Value)>) {
         fields = []
         for (key, value) in pairs { self[key] = value }
@@ -33,7 +34,7 @@ public struct Document: Sendable {
         }
     }
 
-    /// Where the field of this name stands.
+    /// The place of the field with this name.
     public func index(of key: String) -> Int? { fields.firstIndex { $0.key.hasSameBytes(as: key) } }
 
     /// The names in their order.
@@ -50,6 +51,6 @@ public struct Document: Sendable {
 }
 
 extension Document: ExpressibleByDictionaryLiteral {
-    /// Fields in the order of the literal; a key that is repeated keeps its last value.
+    /// Fields in the order of the literal; a repeated key keeps its last value.
     public init(dictionaryLiteral elements: (String, Value)...) { self.init(elements) }
 }

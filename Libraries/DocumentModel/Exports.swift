@@ -1,2 +1,2 @@
-// Whoever has documents has the texts that they are keyed by.
+// Code that uses documents also uses the texts that they are keyed by.
 @_exported import Texts

@@ -1,6 +1,6 @@
 /// Hexadecimal digits.
 enum Hex {
-    /// The value of a digit; 255 for what is none.
+    /// The value of a digit; 255 for any other byte.
     @inline(__always)
     static func value(_ byte: UInt8) -> UInt8 {
         switch byte {

@@ -1,4 +1,5 @@
-/// A reading of a hybrid logical clock (Kulkarni et al. 2014): wall-clock milliseconds, and a counter for what happens within one.
+/// A reading of a hybrid logical clock (Kulkarni et al. 2014): wall-clock milliseconds, and a counter for events within one
+/// millisecond.
 public struct HybridTime: Hashable, Comparable, Sendable {
     /// Milliseconds since 1970 (48 bits) in the upper bits, the counter (16 bits) in the lower.
     public var bits: Int64

@@ -1,6 +1,6 @@
 /// Dates as text (RFC 3339) and as milliseconds since 1970, in the proleptic Gregorian calendar.
 public enum ISODate {
-    /// The parts of a moment in UTC.
+    /// The parts of a time in UTC.
     public struct Parts: Equatable, Sendable {
         public var year: Int64
         public var month: Int
@@ -10,7 +10,7 @@ public enum ISODate {
         public var second: Int
         public var millisecond: Int
 
-        /// A moment of these parts.
+        /// A time with these parts.
         public init(
             year: Int64, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0, millisecond: Int = 0
         ) {
@@ -26,7 +26,7 @@ public enum ISODate {
 
     static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// Takes a moment apart.
+    /// The parts of a time.
     public static func parts(_ milliseconds: Int64) -> Parts {
         let (days, rest) = milliseconds.flooredQuotient(by: millisecondsPerDay)
         let date = civil(days)
@@ -36,8 +36,8 @@ public enum ISODate {
             second: time / 1_000 % 60, millisecond: time % 1_000)
     }
 
-    /// The moment of these parts; each may lie outside of its usual range and carries over.
-    /// - Returns: `nil` beyond 64-bit milliseconds.
+    /// The time with these parts; each may be outside of its usual range and then carries over.
+    /// - Returns: `nil` if the time doesn't fit into 64-bit milliseconds.
     public static func milliseconds(_ parts: Parts) -> Int64? {
         let (carry, month) = Int64(parts.month - 1).flooredQuotient(by: 12)
         let (year, overflow) = parts.year.addingReportingOverflow(carry)
@@ -51,7 +51,7 @@ public enum ISODate {
         return tooLarge || tooLargeSum ? nil : sum
     }
 
-    /// Days since 1970-01-01 of a date (Howard Hinnant's algorithm).
+    /// The days from 1970-01-01 to a date (Howard Hinnant's algorithm).
     public static func days(year: Int64, month: Int, day: Int) -> Int64 {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
@@ -71,7 +71,7 @@ public enum ISODate {
         return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, Int(dayOfYear - (153 * shiftedMonth + 2) / 5 + 1))
     }
 
-    /// The number of days of a month.
+    /// The number of days in a month.
     public static func daysInMonth(_ month: Int, year: Int64) -> Int {
         switch month {
         case 4, 6, 9, 11: 30
@@ -80,14 +80,15 @@ public enum ISODate {
         }
     }
 
-    /// The text `2020-02-29T12:30:00.5Z`: milliseconds only where there are some, in three digits.
+    /// The text in the form `2020-02-29T12:30:00.500Z`; milliseconds are omitted if they are 0.
     public static func text(_ milliseconds: Int64) -> String {
         var writer = ByteWriter()
         writer.appendISODate(milliseconds)
         return writer.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Reads `YYYY-MM-DD`, or with `THH:MM`, `:SS`, `.fraction` and a zone (`Z`, `+HH:MM`, `+HHMM`, `+HH`); without zone it is UTC.
+    /// Reads `YYYY-MM-DD`, or with `THH:MM`, `:SS`, `.fraction` and a zone (`Z`, `+HH:MM`, `+HHMM`, `+HH`); without a zone it is
+    /// UTC.
     public static func milliseconds(_ text: some StringProtocol) -> Int64? {
         var text = String(text)
         return text.withUTF8 { milliseconds($0) }
@@ -126,7 +127,7 @@ public enum ISODate {
     }
 }
 
-/// Reads fixed numbers of digits.
+/// Reads numbers with a fixed number of digits.
 private struct DigitReader {
     let text: UnsafeBufferPointer<UInt8>
     var position = 0
@@ -151,7 +152,7 @@ private struct DigitReader {
         return value
     }
 
-    /// A fraction of a second of any length, cut to three digits.
+    /// A fraction of a second of any length, truncated to three digits.
     mutating func milliseconds() -> Int? {
         var value = 0, count = 0
         while position < text.count, text[position] &- 0x30 < 10 {

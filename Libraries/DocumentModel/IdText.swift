@@ -1,7 +1,7 @@
 extension Value {
-    /// The one text form of a value as an `_id`: its `keyText` where it has one, the integer's for a whole number of another type, and
-    /// `e:` with canonical Extended JSON for all other types. Two values are the same `_id` by MongoDB's equality exactly when their
-    /// texts are equal. `nil` for arrays, regular expressions and `undefined`, which are no `_id`.
+    /// The unique text form of a value as an `_id`: its `keyText` if it has one, the integer's for a whole number of another type,
+    /// and `e:` with canonical Extended JSON for all other types. Two values are the same `_id` by MongoDB's equality exactly if
+    /// their texts are equal. `nil` for arrays, regular expressions and `undefined`, which can't be an `_id`.
     public var idText: String? {
         switch self {
         case .array, .regex, .undefined: return nil
@@ -11,7 +11,7 @@ extension Value {
         return value.keyText ?? "e:" + ExtendedJSON.print(value, mode: .exact)
     }
 
-    /// A value that equals the one of this text, or `nil` when the text is none of an `_id`.
+    /// A value that equals the one with this text; `nil` if the text isn't an `_id`'s.
     public init?(idText: some StringProtocol) {
         guard idText.startsWithBytes(of: "e:") else {
             self.init(keyText: idText)
@@ -23,7 +23,7 @@ extension Value {
         self = value
     }
 
-    /// The same one for all values that are equal.
+    /// A value that is the same for all values that are equal.
     fileprivate var representative: Value {
         switch self {
         case .int32, .int64, .double, .decimal128: representativeNumber
@@ -43,7 +43,7 @@ extension Value {
         }
         let double = Value.double(number.doubleValue)
         if self == double { return double.representativeNumber }
-        // Another number of digits may stand for the same number.
+        // The same number may be written with other numbers of digits.
         guard case .finite(let isNegative, var coefficient, var exponent) = number.parts else { return self }
         while coefficient != 0, coefficient % 10 == 0, exponent < 6111 {
             (coefficient, exponent) = (coefficient / 10, exponent + 1)

@@ -1,7 +1,7 @@
 extension Value {
-    /// The one text form of a value that may be an `_id` or a partition value: a type letter, a colon, the value.
-    /// `s:` string, `o:` ObjectId (hex), `u:` UUID, `l:` integer. Two values are the same key exactly when their texts are equal
-    /// (a 32-bit and a 64-bit integer of the same number are). `nil` for types that can't be a key.
+    /// The unique text form of a value that may be an `_id` or a partition value: a type letter, a colon, the value. `s:` string,
+    /// `o:` ObjectId (hex), `u:` UUID, `l:` integer. Two values are the same key exactly if their texts are equal (as for a 32-bit
+    /// and a 64-bit integer of the same number). `nil` for types that can't be a key.
     public var keyText: String? {
         switch self {
         case .string(let text): "s:" + text
@@ -13,9 +13,9 @@ extension Value {
         }
     }
 
-    /// The value that has this text, or `nil` when the text is no key text. Integers come back as 64-bit ones.
+    /// The value with this text; `nil` if the text isn't a key text. Integers become 64-bit ones.
     public init?(keyText: some StringProtocol) {
-        // By bytes: a text that begins with a combining mark makes one character of the colon and the mark.
+        // Compared by bytes: a combining mark after the colon would form one character with it.
         let bytes = keyText.utf8
         guard let letter = bytes.first, bytes.dropFirst().first == UInt8(ascii: ":") else { return nil }
         let rest = String(decoding: bytes.dropFirst(2), as: UTF8.self)
@@ -43,7 +43,7 @@ extension ObjectId {
         }
     }
 
-    /// The id of 24 hexadecimal digits, of either case.
+    /// The id with 24 hexadecimal digits, in upper or lower case.
     public init?(hexString: String) {
         var text = hexString
         let id = text.withUTF8 { bytes in
@@ -55,7 +55,7 @@ extension ObjectId {
 }
 
 extension Binary {
-    /// The text form of a UUID (RFC 9562) in lower case; meaningful for 16 bytes.
+    /// The text form of a UUID (RFC 9562) in lower case; meaningful only for 16 bytes.
     public var uuidString: String {
         var text = ""
         for (index, byte) in bytes.enumerated() {

@@ -1,12 +1,12 @@
 import Foundation
 
 extension ObjectId {
-    /// A new id: the present second, five bytes that are random for the process, and a counter.
+    /// A new id: the current second, five random bytes that are constant for the process, and a counter.
     public init() {
         self = Generator.shared.next(seconds: UInt32(truncatingIfNeeded: WallClock.system.seconds))
     }
 
-    /// The second since 1970 in which the id was made.
+    /// The seconds since 1970 at which the id was generated.
     public var seconds: UInt32 { UInt32(truncatingIfNeeded: high >> 32) }
 
     /// The 12 bytes in their order.
@@ -14,16 +14,16 @@ extension ObjectId {
         withUnsafeBytes(of: high.bigEndian, Array.init) + withUnsafeBytes(of: low.bigEndian, Array.init)
     }
 
-    /// Makes ids that differ from each other, and increase within a second.
+    /// Generates unique ids, which increase within a second.
     ///
-    /// `@unchecked Sendable`: the counter is only touched under the lock, the rest never changes.
+    /// `@unchecked Sendable`: the counter is only accessed under the lock, everything else is immutable.
     public final class Generator: @unchecked Sendable {
         static let shared = Generator()
         private let lock = NSLock()
         private let random: UInt64
         private var counter: UInt32
 
-        /// A generator with its own random part; pass a seeded source for ids that a test can foresee.
+        /// A generator with its own random part; tests can pass a seeded source to get predictable ids.
         public init(using source: inout some RandomNumberGenerator) {
             random = UInt64.random(in: 0..<1 << 40, using: &source)
             counter = UInt32.random(in: 0..<1 << 24, using: &source)
@@ -34,7 +34,7 @@ extension ObjectId {
             self.init(using: &source)
         }
 
-        /// The next id at this second since 1970.
+        /// The next id for this number of seconds since 1970.
         public func next(seconds: UInt32) -> ObjectId {
             let count = lock.withLock {
                 counter = (counter &+ 1) & 0xFF_FFFF

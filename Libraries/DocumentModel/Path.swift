@@ -6,7 +6,7 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
         /// The name as an index, if it is a number without a sign or leading zeros.
         public let index: Int?
 
-        /// A part of this name.
+        /// A part with this name.
         public init(_ name: String) {
             self.name = name
             let digits = name.utf8
@@ -14,23 +14,23 @@ public struct Path: Hashable, Sendable, CustomStringConvertible {
             index = isNumber && (digits.count == 1 || digits.first != 0x30) ? Int(name) : nil
         }
 
-        /// Equality of bytes.
+        /// Compares the names' bytes.
         public static func == (a: Component, b: Component) -> Bool { a.name.hasSameBytes(as: b.name) }
 
-        /// Hashes the bytes.
+        /// Hashes the name's bytes.
         public func hash(into hasher: inout Hasher) { hasher.combine(ExactText(name)) }
     }
 
     /// The parts in their order; at least one.
     public let components: [Component]
 
-    /// The path with this text. An empty text is the path of the field with the empty name.
+    /// The path with this text. An empty text is the path of the field with an empty name.
     public init(_ text: String) {
         components =
             text.utf8.contains(0x2E) ? text.splitAtBytes(".").map { Component($0) } : [Component(text)]
     }
 
-    /// The path of these parts, which are not empty.
+    /// The path with these parts, of which there must be at least one.
     public init(components: some Sequence<Component>) { self.components = Array(components) }
 
     /// The dotted text.
@@ -56,7 +56,7 @@ extension Path: ExpressibleByStringLiteral {
 }
 
 extension Value {
-    /// What stands at the path: fields of documents by name, elements of arrays by index.
+    /// The value at the path: fields of documents by name, elements of arrays by index.
     public func value(at path: some Collection<Path.Component>) -> Value? {
         guard let first = path.first else { return self }
         switch self {
@@ -70,7 +70,7 @@ extension Value {
 }
 
 extension Document {
-    /// What stands at the path: fields of documents by name, elements of arrays by index. Arrays are not searched.
+    /// The value at the path: fields of documents by name, elements of arrays by index. The elements of arrays aren't searched.
     public func value(at path: Path) -> Value? { value(at: path.components) }
 
     func value(at path: some Collection<Path.Component>) -> Value? {
@@ -78,9 +78,9 @@ extension Document {
         return fields[index].value.value(at: path.dropFirst())
     }
 
-    /// Writes a value, making the documents on the way that are missing; an array grows with nulls up to the index.
-    /// - Returns: `false`, and nothing is changed, where something on the way is neither a document nor an array, a name is no index of
-    ///   the array that it meets, or an index is more than 1,500,000 beyond an array's end.
+    /// Sets a value and creates missing documents along the path; an array grows with nulls up to the index.
+    /// - Returns: `false`, and nothing is changed, if a value along the path is neither a document nor an array, a name isn't an
+    ///   index of the array that it refers to, or an index is more than 1,500,000 beyond an array's end.
     @discardableResult
     public mutating func set(_ value: Value, at path: Path) -> Bool { set(value, at: path.components[...]) }
 
@@ -99,8 +99,8 @@ extension Document {
         path.reversed().reduce(value) { .document(Document(fields: [Field($1.name, $0)])) }
     }
 
-    /// Removes what stands at the path; an element of an array becomes null, as with `$unset`.
-    /// - Returns: the value that stood there.
+    /// Removes the value at the path; an element of an array becomes null, as with `$unset`.
+    /// - Returns: the removed value; `nil` if there was none.
     @discardableResult
     public mutating func remove(at path: Path) -> Value? { remove(at: path.components[...]) }
 

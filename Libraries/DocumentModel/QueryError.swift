@@ -1,8 +1,8 @@
-/// What MongoDB refuses, with its error code, name and message.
+/// An error of MongoDB, with its code, name and message.
 public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// MongoDB's numeric error code, such as 2 for `BadValue`; 40324-like numbers where MongoDB has no name for it.
+    /// MongoDB's numeric error code, such as 2 for `BadValue`; numbers such as 40324 have no name in MongoDB.
     public let code: Int
-    /// What is wrong, in MongoDB's words where they are known.
+    /// What is wrong, in MongoDB's words if they are known.
     public let message: String
 
     /// An error with one of MongoDB's numbers.
@@ -11,10 +11,10 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// MongoDB's name of the code; `Location<code>` where it has none.
+    /// MongoDB's name of the code; `Location<code>` if it has none.
     public var codeName: String { Self.names[code] ?? "Location\(code)" }
 
-    /// Name, number and message.
+    /// The name, number and message.
     public var description: String { "\(codeName) (\(code)): \(message)" }
 
     // error_codes.yml of MongoDB's server names these; all others are locations in its source.
@@ -31,7 +31,7 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
         11601: "Interrupted", 40414: "IDLFailedToParse", 40415: "IDLUnknownField",
     ]
 
-    /// The code of conversions that fail, which `onError` catches.
+    /// The code of failed conversions, which `onError` catches.
     package static let conversionFailure = 241
 
     package static func badValue(_ message: String) -> QueryError { QueryError(code: 2, message: message) }
@@ -45,7 +45,7 @@ public struct QueryError: Error, Hashable, Sendable, CustomStringConvertible {
     package static func typeMismatch(_ message: String) -> QueryError { QueryError(code: 14, message: message) }
     package static func pathNotViable(_ message: String) -> QueryError { QueryError(code: 28, message: message) }
 
-    /// The answer to an operator that MongoDB has and this engine doesn't.
+    /// The error for an operator that MongoDB has and this engine doesn't.
     package static func notSupported(_ name: String) -> QueryError {
         QueryError(code: 115, message: "\(name) is not supported")
     }

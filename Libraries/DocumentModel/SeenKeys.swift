@@ -1,16 +1,17 @@
-/// Finds repeated keys without comparing each key with all before it: a filter of 64 bits in small documents, a dictionary in large ones.
+/// Finds repeated keys without comparing each key with all before it: by a 64-bit filter in small documents, by a dictionary in
+/// large ones.
 struct SeenKeys {
     private var filter: UInt64 = 0
     private var places: [ExactText: Int] = [:]
 
-    /// Where the document has this key, of its fields so far; remembers the key otherwise.
+    /// The place of this key among the document's fields so far; if it is new, the key is remembered and the result is `nil`.
     @inline(__always)
     mutating func place(of key: String, in fields: UnsafeBufferPointer<Document.Field>) -> Int? {
         var text = key
         return text.withUTF8 { place(of: key, bytes: $0, in: fields) }
     }
 
-    /// The same for a key whose bytes are at hand.
+    /// The same for a key whose bytes are available.
     @inline(__always)
     mutating func place(
         of key: String, bytes: UnsafeBufferPointer<UInt8>, in fields: UnsafeBufferPointer<Document.Field>

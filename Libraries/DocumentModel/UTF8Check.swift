@@ -28,7 +28,7 @@ enum UTF8Check {
                 continue
             }
             let length: Int
-            // The second byte's range rules out long forms, surrogates and what is beyond the last code point.
+            // The second byte's range rules out overlong forms, surrogates and code points beyond the last one.
             let second: ClosedRange<UInt8>
             switch lead {
             case 0xC2...0xDF: (length, second) = (2, 0x80...0xBF)
@@ -47,7 +47,7 @@ enum UTF8Check {
         return true
     }
 
-    /// The string of these bytes, `nil` where they are not UTF-8.
+    /// The string with these bytes; `nil` if they aren't UTF-8.
     @inline(__always)
     static func string(_ base: UnsafePointer<UInt8>, _ count: Int) -> String? {
         guard isASCII(base, count) || isValid(base, count) else { return nil }

@@ -7,10 +7,10 @@ extension Value {
         }
     }
 
-    /// The boolean, only of a boolean.
+    /// The value of a boolean.
     public var boolValue: Bool? { if case .bool(let flag) = self { flag } else { nil } }
 
-    /// The number as a 64-bit integer, of any numeric type that holds a whole number in range.
+    /// The number as a 64-bit integer, for any numeric type; `nil` unless it is a whole number in range.
     public var int64Value: Int64? {
         switch self {
         case .int32(let number): Int64(number)
@@ -21,10 +21,10 @@ extension Value {
         }
     }
 
-    /// The number as an `Int`, of any numeric type that holds a whole number in range.
+    /// The number as an `Int`, for any numeric type; `nil` unless it is a whole number in range.
     public var intValue: Int? { int64Value.flatMap { Int(exactly: $0) } }
 
-    /// The number as a double, rounded where it has to be; `nil` for what is not a number.
+    /// The number as a double, rounded if necessary; `nil` if the value isn't a number.
     public var doubleValue: Double? {
         switch self {
         case .int32(let number): Double(number)
@@ -41,13 +41,14 @@ extension Value {
     /// The elements of an array.
     public var arrayValue: [Value]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The number of elements of an array; unlike `arrayValue` it keeps no reference, so that changing the array later doesn't copy it.
+    /// The number of elements of an array; unlike `arrayValue` it holds no reference, so that changing the array later doesn't copy
+    /// it.
     public var arrayCount: Int? { if case .array(let elements) = self { elements.count } else { nil } }
 
     /// The ObjectId.
     public var objectIdValue: ObjectId? { if case .objectId(let id) = self { id } else { nil } }
 
-    /// Milliseconds since 1970 of a date.
+    /// The milliseconds since 1970 of a date.
     public var dateValue: Int64? { if case .date(let milliseconds) = self { milliseconds } else { nil } }
 
     /// The binary.
@@ -69,10 +70,10 @@ extension Value {
         }
     }
 
-    /// The field of a document; `nil` for anything else.
+    /// The field of a document; `nil` for any other value.
     public subscript(key: String) -> Value? { if case .document(let document) = self { document[key] } else { nil } }
 
-    /// The element of an array, `nil` outside of its bounds and for anything else.
+    /// The element of an array; `nil` outside of its bounds and for any other value.
     public subscript(index: Int) -> Value? {
         if case .array(let elements) = self, elements.indices.contains(index) { elements[index] } else { nil }
     }

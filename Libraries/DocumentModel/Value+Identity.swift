@@ -1,5 +1,5 @@
 extension Value {
-    /// Whether both are the same type and the same value, bit for bit: what would be stored and sent alike.
+    /// Whether both have the same type and the same value, bit for bit, so that they are stored and sent identically.
     public func isIdentical(to other: Value) -> Bool {
         switch (self, other) {
         case (.double(let a), .double(let b)): a.bitPattern == b.bitPattern
@@ -15,7 +15,7 @@ extension Value {
         }
     }
 
-    /// The byte by which BSON marks the type.
+    /// BSON's code of the type.
     public var typeCode: UInt8 {
         switch self {
         case .double: 0x01
@@ -41,7 +41,7 @@ extension Value {
         }
     }
 
-    /// The name of the type as `$type` gives it: `double`, `string`, `object`, …
+    /// The name of the type in the `$type` expression: `double`, `string`, `object`, …
     public var typeName: String {
         switch self {
         case .double: "double"

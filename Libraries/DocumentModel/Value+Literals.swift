@@ -4,7 +4,7 @@ extension Value: ExpressibleByBooleanLiteral {
 }
 
 extension Value: ExpressibleByIntegerLiteral {
-    /// A 32-bit integer where the literal fits, else a 64-bit one, as MongoDB's drivers choose.
+    /// A 32-bit integer if the literal fits, else a 64-bit one, as in MongoDB's drivers.
     public init(integerLiteral value: Int64) { self = .integer(value) }
 }
 
@@ -24,12 +24,12 @@ extension Value: ExpressibleByArrayLiteral {
 }
 
 extension Value: ExpressibleByDictionaryLiteral {
-    /// A document with its fields in the order of the literal; a key that is repeated keeps its last value.
+    /// A document with its fields in the order of the literal; a repeated key keeps its last value.
     public init(dictionaryLiteral elements: (String, Value)...) { self = .document(Document(elements)) }
 }
 
 extension Value {
-    /// The narrowest integer: 32 bits where the number fits, else 64.
+    /// The narrowest integer: 32 bits if the number fits, else 64.
     public static func integer(_ number: Int64) -> Value {
         if let narrow = Int32(exactly: number) { .int32(narrow) } else { .int64(number) }
     }

@@ -1,7 +1,7 @@
 /// A BSON value (bsonspec.org, version 1.1).
 ///
-/// 17 bytes: what is larger than two words is boxed. `==` and `Value.compare` are MongoDB's, so that a 32-bit 1 equals a
-/// double 1.0 and the order of fields in embedded documents matters; `isIdentical(to:)` also asks for the same types.
+/// It has 17 bytes: payloads larger than two words are boxed. `==` and `Value.compare` are MongoDB's, so a 32-bit 1 equals a double
+/// 1.0, and the order of fields in embedded documents matters; `isIdentical(to:)` also compares the types.
 public enum Value: Sendable {
     case null
     case bool(Bool)
@@ -12,7 +12,7 @@ public enum Value: Sendable {
     case document(Document)
     case array([Value])
     case objectId(ObjectId)
-    /// Milliseconds since 1970-01-01T00:00:00Z; negative before.
+    /// Milliseconds since 1970-01-01T00:00:00Z; negative for earlier times.
     case date(Int64)
     case binary(Binary)
     case decimal128(Decimal128)

@@ -1,34 +1,35 @@
-/// Limits on values that were computed, not parsed: parts that share their storage can make a small value in memory endless on paper.
+/// Limits for values that were computed, not parsed: parts that share their storage can make the text of a small value in memory
+/// arbitrarily long.
 public struct ValueBounds: Sendable {
     /// The deepest nesting of documents and arrays.
     public var maximumDepth: Int
     /// About how many bytes a value may take when it is written.
     public var maximumBytes: Int
 
-    /// Bounds; depth 100 and 16 MiB unless told otherwise, MongoDB's limit for documents.
+    /// Creates bounds; by default depth 100 and 16 MiB, MongoDB's limits for documents.
     public init(maximumDepth: Int = Document.maximumDepth, maximumBytes: Int = 16 << 20) {
         self.maximumDepth = maximumDepth
         self.maximumBytes = maximumBytes
     }
 
-    /// What a value breaks.
+    /// The bound that a value exceeds.
     public enum Excess: Sendable { case depth, bytes }
 
-    /// Which bound a value breaks, if any. Stops at the bound, so that the time is bounded too.
+    /// The bound that a value exceeds; `nil` if it exceeds none. Stops at the bound, so that the time is bounded too.
     public func excess(of value: Value) -> Excess? {
         var rest = maximumBytes
         return excess(of: value, depth: 0, rest: &rest)
     }
 
-    /// Which bound a value breaks, if any.
-    /// - Parameter size: takes about how many bytes were counted.
+    /// The bound that a value exceeds; `nil` if it exceeds none.
+    /// - Parameter size: is set to the approximate number of bytes that were counted.
     public func excess(of value: Value, size: inout Int) -> Excess? {
         var rest = maximumBytes
         defer { size = maximumBytes - rest }
         return excess(of: value, depth: 0, rest: &rest)
     }
 
-    /// Which bound a document breaks, if any.
+    /// The bound that a document exceeds; `nil` if it exceeds none.
     public func excess(of document: Document) -> Excess? { excess(of: .document(document)) }
 
     private func excess(of value: Value, depth: Int, rest: inout Int) -> Excess? {

@@ -1,7 +1,8 @@
 /// MongoDB's total order of values across types, and the equality that follows from it.
 extension Value {
     /// The rank of a type in the order: MinKey, undefined, null, numbers, strings, documents, arrays, binaries, ObjectIds, booleans, dates,
-    /// timestamps, regular expressions, DBPointers, code, code with scope, MaxKey. Values of one rank compare with each other.
+    /// timestamps, regular expressions, DBPointers, code, code with scope, MaxKey. Values with the same rank are compared with each
+    /// other.
     public var typeRank: Int {
         switch self {
         case .minKey: -1
@@ -25,8 +26,8 @@ extension Value {
 
     /// Negative, zero or positive as `a` sorts before, like or after `b`.
     ///
-    /// Numbers compare by their exact value whatever their type, NaN first and equal to itself; strings by their bytes;
-    /// documents field by field (type, then name, then value).
+    /// Numbers are compared by their exact value regardless of their type, with NaN first and equal to itself; strings by their
+    /// bytes; documents field by field (type, then name, then value).
     public static func compare(_ a: Value, _ b: Value) -> Int {
         switch (a, b) {
         case (.int32(let a), .int32(let b)): return order(a, b)
@@ -82,7 +83,8 @@ extension Value {
 }
 
 extension Document {
-    /// Compares field by field: the type's rank, then the name, then the value; the shorter one first if all others are equal.
+    /// Compares field by field: the type's rank, then the name, then the value; a document that is a prefix of the other sorts
+    /// first.
     public static func compare(_ a: Document, _ b: Document) -> Int {
         for index in 0..<min(a.fields.count, b.fields.count) {
             let left = a.fields[index].value.typeRank, right = b.fields[index].value.typeRank
@@ -167,7 +169,7 @@ extension Value: Hashable, Comparable {
 }
 
 extension Document: Hashable {
-    /// The same fields with equal values in the same order.
+    /// Whether both have the same fields with equal values in the same order.
     public static func == (a: Document, b: Document) -> Bool { compare(a, b) == 0 }
 
     /// Hashes names and values in their order.

@@ -1,4 +1,4 @@
-/// A 12-byte ObjectId: four bytes of seconds, five random, three of a counter.
+/// A 12-byte ObjectId: four bytes of seconds, five random bytes, three bytes of a counter.
 public struct ObjectId: Hashable, Sendable {
     public var high: UInt64
     public var low: UInt32

@@ -1,10 +1,10 @@
 /// The binary form of documents (bsonspec.org, version 1.1).
 public enum BSON {
-    /// The largest document that `decode` takes unless told otherwise: MongoDB's limit and room for what it adds.
+    /// The largest document that `decode` accepts by default: MongoDB's limit, and room for what MongoDB adds.
     public static let maximumBytes = 16 * 1024 * 1024 + 16 * 1024
 
     /// The bytes of a document.
-    /// - Throws: where a name or a regular expression holds a zero byte, which BSON can't write.
+    /// - Throws: if a name or a regular expression contains a zero byte, which BSON can't represent.
     public static func encode(_ document: Document) throws(BSONError) -> [UInt8] {
         var writer = ByteWriter()
         writer.appendBSON(document)
@@ -12,7 +12,7 @@ public enum BSON {
         return writer.withBytes { Array($0) }
     }
 
-    /// Reads one document that takes all of the bytes.
+    /// Reads one document that uses all of the bytes.
     /// - Parameter maximumDepth: the deepest nesting of documents and arrays (1–1000).
     public static func decode(_ bytes: [UInt8], maximumDepth: Int = 200) throws(BSONError) -> Document {
         try bytes.withUnsafeBufferPointer { (bytes) throws(BSONError) in
@@ -20,7 +20,7 @@ public enum BSON {
         }
     }
 
-    /// Reads one document that takes all of the bytes.
+    /// Reads one document that uses all of the bytes.
     public static func decode(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int = 200) throws(BSONError) -> Document {
         var reader = BSONReader(bytes, maximumDepth: min(max(maximumDepth, 1), 1000))
         let document = try reader.document(depth: 1)
@@ -31,9 +31,9 @@ public enum BSON {
     }
 }
 
-/// Why bytes are no BSON document, and where.
+/// Why bytes aren't a BSON document, and where.
 public struct BSONError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of fault; stable.
+    /// The kinds of errors; their names are stable.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String { case unexpectedEnd, badLength, badType, badEncoding, badValue, tooDeep }
         private let name: Name
@@ -41,26 +41,26 @@ public struct BSONError: Error, Hashable, Sendable, CustomStringConvertible {
 
         /// The bytes end inside a value.
         public static let unexpectedEnd = Code(.unexpectedEnd)
-        /// A length that doesn't agree with what it counts.
+        /// A length that doesn't match its contents.
         public static let badLength = Code(.badLength)
-        /// A byte that marks no type.
+        /// A byte that isn't the code of a type.
         public static let badType = Code(.badType)
         /// A string that is not UTF-8.
         public static let badEncoding = Code(.badEncoding)
-        /// A boolean that is neither, a string without its zero byte.
+        /// A boolean that is neither 0 nor 1, or a string without its final zero byte.
         public static let badValue = Code(.badValue)
-        /// Nested deeper than the limit.
+        /// Documents and arrays are nested deeper than the limit.
         public static let tooDeep = Code(.tooDeep)
 
         /// The name of the code.
         public var description: String { name.rawValue }
     }
 
-    /// The kind of fault.
+    /// The kind of error.
     public let code: Code
-    /// The byte at which it was noticed, from 0.
+    /// The offset of the byte at which the error was detected, from 0.
     public let offset: Int
-    /// What is wrong, for people; holds nothing of the input.
+    /// A readable message, which contains nothing of the input.
     public let message: String
 
     init(_ code: Code, at offset: Int, _ message: String) {
@@ -69,6 +69,6 @@ public struct BSONError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// Message and place.
+    /// The message, code and offset.
     public var description: String { "\(message) (\(code) at byte \(offset))" }
 }

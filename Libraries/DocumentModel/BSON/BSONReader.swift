@@ -1,9 +1,9 @@
-/// A checked reader of BSON: every length is compared with the bytes that are there before it is used.
+/// A checked reader of BSON: every length is compared with the available bytes before it is used.
 struct BSONReader {
     private let bytes: UnsafeRawBufferPointer
     private let maximumDepth: Int
     var position = 0
-    /// Where the document that is being read ends.
+    /// The end of the document that is being read.
     private var end: Int
 
     init(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) {
@@ -118,7 +118,7 @@ struct BSONReader {
         guard length >= 0 else { throw fault(.badLength, "a binary's length is wrong") }
         try need(length)
         if subtype == 2 {
-            // The old form repeats the length inside.
+            // The old form repeats the length in the contents.
             let inner = Int(try fixed(Int32.self))
             guard length >= 4, inner == length - 4 else { throw fault(.badLength, "a binary's inner length is wrong") }
             length = inner

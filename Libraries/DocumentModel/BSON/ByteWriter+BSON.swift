@@ -34,7 +34,7 @@ extension ByteWriter {
         }
     }
 
-    /// A name ends at its first zero byte, so that it can't hold one.
+    /// Appends a name, which can't contain a zero byte, since the first zero byte ends it.
     private mutating func appendCString(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

@@ -47,7 +47,7 @@ extension ByteWriter {
         if mode == .relaxed, number.isFinite { appendText(of: number); return }
         append("{\"$numberDouble\":\"")
         if number.isFinite {
-            // What is kept stays as it has always been written.
+            // Stored texts keep the form in which they have always been written.
             appendText(of: number, exponent: mode == .exact ? "e" : "E")
         } else if number.isNaN {
             append("NaN")
@@ -60,7 +60,7 @@ extension ByteWriter {
     }
 
     private mutating func appendText(of number: Double, exponent: Character = "E") {
-        // Numbers that are whole or have few decimals are the common ones, and an integer is printed ten times as fast.
+        // Most numbers are whole or have few decimals, and an integer is printed ten times as fast.
         if let whole = Int32(exactly: number), whole != 0 || number.sign == .plus {
             append(Int64(whole))
             append(".0")
@@ -147,7 +147,7 @@ extension ByteWriter {
         }
     }
 
-    /// A string with its quotes; only what JSON demands is escaped.
+    /// Appends a string with its quotes; only characters that JSON requires to be escaped are escaped.
     mutating func appendQuoted(_ text: String) {
         var text = text
         text.withUTF8 { appendQuoted($0) }

@@ -1,32 +1,32 @@
 /// MongoDB Extended JSON v2: the text form of BSON values on the wire, in topics and in Postgres.
 ///
-/// Reads canonical and relaxed text alike, and the forms of v1 that old exports contain. Writes both modes.
+/// Reads both canonical and relaxed text, and the forms of v1 that old exports contain. Writes all of its modes.
 public enum ExtendedJSON {
-    /// How much type information the text carries.
+    /// How much type information the text contains.
     public enum Mode: Sendable {
-        /// Every type is kept.
+        /// Every type is preserved.
         case canonical
-        /// As canonical, and every bit of a decimal: for what is kept, digested, or goes from one part of the system to another. A decimal
-        /// whose text stands for other bits (a NaN with a payload, a coefficient beyond 34 digits) has them behind the text, as
-        /// `NaN:7c000000000000000000000000000012`.
+        /// As canonical, and every bit of a decimal is preserved: for texts that are stored, digested, or exchanged between parts
+        /// of the system. If a decimal's text alone means other bits (for a NaN with a payload, or a coefficient beyond 34 digits),
+        /// its bits follow the text, as in `NaN:7c000000000000000000000000000012`.
         case exact
-        /// Numbers are plain and dates readable; what a plain number can't hold stays wrapped.
+        /// Numbers are plain and dates readable; values that a plain number can't represent stay wrapped.
         case relaxed
     }
 
-    /// What a parser accepts.
+    /// The limits of a parser.
     public struct Limits: Sendable {
         /// The deepest nesting of documents and arrays (1–1000).
         public var maximumDepth: Int
         /// The longest text in bytes.
         public var maximumBytes: Int
-        /// The most values in documents and arrays, at all depths: a value takes many times the memory of its text.
+        /// The most values in documents and arrays, at all depths: a value needs many times the memory of its text.
         public var maximumValues: Int
-        /// Refuse a key that a document has already; otherwise its last value stays in the place of the first.
+        /// Whether to refuse a repeated key in a document; otherwise its last value is kept in the place of the first.
         public var rejectDuplicateKeys: Bool
 
-        /// Limits; 48 MB unless told otherwise, as MongoDB has it for messages, and a depth of 120: a document's 100 levels, and what stands
-        /// around it in an event, a frame or a request.
+        /// Creates limits; by default 48 MB, MongoDB's limit for messages, and a depth of 120: a document's 100 levels, and the
+        /// levels around it in an event, a frame or a request.
         public init(
             maximumDepth: Int = Document.maximumDepth + 20, maximumBytes: Int = 48_000_000, maximumValues: Int = .max,
             rejectDuplicateKeys: Bool = false
@@ -37,8 +37,8 @@ public enum ExtendedJSON {
             self.rejectDuplicateKeys = rejectDuplicateKeys
         }
 
-        /// For what people and clients write: with a key that is there twice, one of the values would be lost. No document of 16 MiB of
-        /// BSON has more values.
+        /// The limits for input of people and clients: if a key were accepted twice, one of its values would be lost. No document
+        /// of 16 MiB of BSON has more values.
         public static let input = Limits(maximumValues: 2_000_000, rejectDuplicateKeys: true)
     }
 
@@ -125,7 +125,7 @@ public enum ExtendedJSON {
         writer.withBytes { bytes.append(contentsOf: $0) }
     }
 
-    /// Checks that a text is one JSON value, without building it: for text that is spliced into a frame as it is.
+    /// Checks that a text is one JSON value, without building it: for text that is inserted into a frame unchanged.
     ///
     /// Checks structure, encoding and limits, but not the contents of type wrappers.
     public static func validate(_ bytes: UnsafeRawBufferPointer, limits: Limits = Limits()) throws(ExtendedJSONError) {

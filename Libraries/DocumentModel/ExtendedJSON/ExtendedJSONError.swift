@@ -1,6 +1,6 @@
-/// Why a text is no Extended JSON, and where.
+/// Why a text isn't Extended JSON, and where.
 public struct ExtendedJSONError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of fault; stable.
+    /// The kinds of errors; their names are stable.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case unexpectedEnd, unexpectedByte, badNumber, badString, badEncoding, badWrapper, duplicateKey, tooDeep,
@@ -13,36 +13,36 @@ public struct ExtendedJSONError: Error, Hashable, Sendable, CustomStringConverti
 
         /// The text ends inside a value.
         public static let unexpectedEnd = Code(.unexpectedEnd)
-        /// A byte that can't stand here.
+        /// A byte that isn't allowed at its place.
         public static let unexpectedByte = Code(.unexpectedByte)
-        /// A number that is malformed or beyond every type.
+        /// A number that is malformed or out of range for every type.
         public static let badNumber = Code(.badNumber)
-        /// A string with a control character, a wrong escape or half a surrogate pair.
+        /// A string with a control character, an invalid escape or an incomplete surrogate pair.
         public static let badString = Code(.badString)
         /// A string that is not UTF-8.
         public static let badEncoding = Code(.badEncoding)
-        /// A type wrapper such as `$oid` with wrong contents.
+        /// A type wrapper such as `$oid` with invalid contents.
         public static let badWrapper = Code(.badWrapper)
-        /// A key that a document has already, where that is refused.
+        /// A repeated key in a document, if that is refused.
         public static let duplicateKey = Code(.duplicateKey)
-        /// Nested deeper than the limit.
+        /// Documents and arrays are nested deeper than the limit.
         public static let tooDeep = Code(.tooDeep)
-        /// Longer than the limit.
+        /// The text is longer, or has more values, than the limit.
         public static let tooLarge = Code(.tooLarge)
-        /// Something follows the value.
+        /// Something other than white space follows the value.
         public static let trailingBytes = Code(.trailingBytes)
-        /// A value, but not a document where one is needed.
+        /// The value isn't a document, but one is needed.
         public static let notADocument = Code(.notADocument)
 
         /// The name of the code.
         public var description: String { name.rawValue }
     }
 
-    /// The kind of fault.
+    /// The kind of error.
     public let code: Code
-    /// The byte at which it was noticed, from 0.
+    /// The offset of the byte at which the error was detected, from 0.
     public let offset: Int
-    /// What is wrong, for people; holds nothing of the input.
+    /// A readable message, which contains nothing of the input.
     public let message: String
 
     @inline(never)
@@ -52,6 +52,6 @@ public struct ExtendedJSONError: Error, Hashable, Sendable, CustomStringConverti
         self.message = message
     }
 
-    /// Message and place.
+    /// The message, code and offset.
     public var description: String { "\(message) (\(code) at byte \(offset))" }
 }

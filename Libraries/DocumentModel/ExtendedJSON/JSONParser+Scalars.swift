@@ -1,6 +1,6 @@
 /// Strings and numbers.
 extension JSONParser {
-    /// The string whose opening quote stands at the position.
+    /// Reads the string whose opening quote is at the position.
     mutating func string() throws(ExtendedJSONError) -> String {
         let start = position &+ 1
         let (stop, isASCII) = JSONText.plainRun(base, from: start, to: end)
@@ -38,7 +38,7 @@ extension JSONParser {
         return text
     }
 
-    /// Reads the escape whose backslash stands at the position.
+    /// Reads the escape whose backslash is at the position.
     private mutating func escape(into bytes: inout [UInt8]) throws(ExtendedJSONError) {
         guard position + 1 < end else { throw fault(.unexpectedEnd, "the text ends inside a string") }
         let mark = base[position + 1]
@@ -60,7 +60,7 @@ extension JSONParser {
     private mutating func unicodeEscape() throws(ExtendedJSONError) -> Unicode.Scalar {
         let first = try codeUnit()
         if let scalar = Unicode.Scalar(first) { return scalar }
-        // Half of a pair: the other half has to follow.
+        // The first half of a surrogate pair: the second half has to follow.
         guard first < 0xDC00, stands("\\u", at: position) else { throw fault(.badString, "half of a surrogate pair") }
         let second = try codeUnit()
         guard second >= 0xDC00, second < 0xE000,
@@ -81,7 +81,7 @@ extension JSONParser {
         return unit
     }
 
-    /// A plain number: an integer of 32 or 64 bits where it is whole and fits, else a double.
+    /// Reads a plain number: an integer of 32 or 64 bits if it is whole and fits, else a double.
     mutating func number() throws(ExtendedJSONError) -> Value {
         let start = position
         let scanned = try scanNumber()
@@ -93,15 +93,15 @@ extension JSONParser {
             try scanned.double(base, fault: { ExtendedJSONError(.badNumber, at: start, "the number is out of range") }))
     }
 
-    /// What a number's text says, before it is made one.
+    /// The parts of a number's text, before it is converted.
     struct ScannedNumber {
         var start: Int
         var stop: Int
         var isNegative: Bool
         var isWhole: Bool
-        /// All digits as an integer, unless there are too many.
+        /// All digits as an integer; `nil` if there are too many.
         var digits: UInt64?
-        /// The power of ten that the digits are to be multiplied with.
+        /// The exponent of the power of ten by which the digits are multiplied.
         var exponent: Int
 
         var integer: Int64? {
@@ -115,7 +115,7 @@ extension JSONParser {
         }
 
         func double(_ base: UnsafePointer<UInt8>, fault: () -> ExtendedJSONError) throws(ExtendedJSONError) -> Double {
-            // Both factors are exact doubles, so that one rounding gives the nearest one.
+            // Both factors are exact doubles, so a single rounding gives the nearest double.
             if let digits, digits < 1 << 53, exponent >= -22, exponent <= 22 {
                 let magnitude = Double(digits)
                 let number = exponent < 0 ? magnitude / Self.powers[-exponent] : magnitude * Self.powers[exponent]
@@ -127,7 +127,7 @@ extension JSONParser {
         }
     }
 
-    /// Scans the number at the position by the grammar of JSON.
+    /// Scans the number at the position by JSON's grammar.
     mutating func scanNumber() throws(ExtendedJSONError) -> ScannedNumber {
         let start = position
         var index = position

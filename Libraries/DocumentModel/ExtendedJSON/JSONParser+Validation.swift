@@ -1,4 +1,4 @@
-/// The walk over a text that builds nothing.
+/// Validation of a text without building values.
 extension JSONParser {
     mutating func validate() throws(ExtendedJSONError) {
         try skipValue(depth: 0)
@@ -19,7 +19,7 @@ extension JSONParser {
     }
 
     private mutating func skipContainer(depth: Int, close: UInt8) throws(ExtendedJSONError) {
-        // Type wrappers take up to two levels that are none of the document.
+        // Type wrappers have up to two levels that don't count as levels of the document.
         if depth > limits.maximumDepth + 2 { try check(depth: depth) }
         position &+= 1
         if try next() == close { position &+= 1; return }

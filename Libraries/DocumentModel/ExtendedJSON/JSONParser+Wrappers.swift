@@ -1,7 +1,7 @@
-/// The common type wrappers in their exact usual form, read without building a document. Whatever differs gives `nil`; the caller then
-/// reads the object as such and `TypeWrapper` judges it.
+/// Fast reading of the common type wrappers in their usual form, without building a document. For any other form the result is
+/// `nil`; then the caller reads the object as a document, and `TypeWrapper` interprets it.
 extension JSONParser {
-    /// The value of the wrapper whose first key (beginning with `$`) stands at the position; afterwards the position is behind it.
+    /// Reads the wrapper whose first key (beginning with `$`) is at the position; afterwards the position is after the wrapper.
     mutating func wrapper() -> Value? {
         let key = position &+ 2
         if stands("oid\"", at: key) { return objectId(from: key &+ 4) }
@@ -18,7 +18,7 @@ extension JSONParser {
         return nil
     }
 
-    /// Steps over a colon, and the white space around it.
+    /// Skips a colon, and the white space around it.
     private mutating func colon(from place: Int) -> Bool {
         position = place
         skipSpace()
@@ -68,7 +68,7 @@ extension JSONParser {
     private mutating func quotedDouble(from place: Int) -> Value? {
         guard colon(from: place), base[position] == UInt8(ascii: "\"") else { return nil }
         position &+= 1
-        // Whatever is wrong here is judged, with a precise error, when the object is read as such.
+        // An error here is reported precisely when the object is read as a document.
         guard let scanned = try? scanNumber(), position < end, base[position] == UInt8(ascii: "\"") else { return nil }
         position &+= 1
         guard let number = try? scanned.double(base, fault: { fault(.badNumber, "") }), close() else { return nil }
@@ -99,7 +99,7 @@ extension JSONParser {
 }
 
 extension ObjectId {
-    /// The id of 24 digits at this address, which all are readable.
+    /// The id with the 24 digits at this address, all of which must be readable.
     init?(hexDigits digits: UnsafePointer<UInt8>) {
         var high: UInt64 = 0, low: UInt32 = 0
         var bad: UInt8 = 0

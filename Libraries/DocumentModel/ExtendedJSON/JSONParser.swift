@@ -1,4 +1,4 @@
-/// A recursive parser over bytes that somebody else keeps alive. Every read is preceded by a check against `end`.
+/// A recursive parser over bytes that the caller keeps alive. Every read is preceded by a check against `end`.
 struct JSONParser: ~Copyable {
     let base: UnsafePointer<UInt8>
     let end: Int
@@ -45,7 +45,7 @@ struct JSONParser: ~Copyable {
         }
     }
 
-    /// Skips white space and gives the byte that follows, which stays.
+    /// Skips white space and returns the following byte without consuming it.
     @inline(__always)
     mutating func next() throws(ExtendedJSONError) -> UInt8 {
         skipSpace()
@@ -72,7 +72,7 @@ struct JSONParser: ~Copyable {
         }
     }
 
-    /// Whether these bytes stand at the position.
+    /// Whether these bytes are at a place.
     @inline(__always)
     func stands(_ text: StaticString, at place: Int) -> Bool {
         let count = text.utf8CodeUnitCount
@@ -130,7 +130,7 @@ struct JSONParser: ~Copyable {
             let keyStart = position
             if let value = wrapper() { return value }
             position = keyStart
-            // A wrapper takes up to two levels of braces that are none of the document.
+            // A wrapper has up to two levels of braces that don't count as levels of the document.
             if depth > limits.maximumDepth + 2 { try check(depth: depth) }
         } else {
             try check(depth: depth)
@@ -141,7 +141,7 @@ struct JSONParser: ~Copyable {
         return .document(Document(fields: fields))
     }
 
-    /// The fields of an object, from its first key to behind its closing brace.
+    /// Reads the fields of an object, from its first key up to and including its closing brace.
     private mutating func fields(depth: Int) throws(ExtendedJSONError) -> [Document.Field] {
         let start = fields.count
         var seen = SeenKeys()
@@ -155,7 +155,7 @@ struct JSONParser: ~Copyable {
             try countValue()
             let value = try value(depth: depth)
             let present = fields.view(from: start)
-            // A key without escapes stands in the text as it is, and has the length that it has there.
+            // A key without escapes has the same bytes, and so the same length, as in the text.
             let isPlain = keyBytes.count == key.utf8.count
             let place =
                 isPlain

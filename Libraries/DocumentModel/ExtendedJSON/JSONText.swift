@@ -10,7 +10,7 @@ enum JSONText {
         while index &+ 8 <= end {
             let word = UInt64(littleEndian: UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self))
             let quotes = word ^ (ones &* 0x22), slashes = word ^ (ones &* 0x5C)
-            // Each term has the top bit of a byte set where that byte is zero, or below 0x20; carries only disturb bytes above a hit.
+            // Each term has the top bit of a byte set if that byte is zero, or below 0x20; carries only affect bytes above a hit.
             let hits =
                 ((quotes &- ones) & ~quotes) | ((slashes &- ones) & ~slashes) | ((word &- ones &* 0x20) & ~word)
             let marks = hits & tops
@@ -25,7 +25,7 @@ enum JSONText {
         return end
     }
 
-    /// As `endOfPlain`, and whether the run is ASCII.
+    /// As `endOfPlain`, and also whether the run is ASCII.
     @inline(__always)
     static func plainRun(_ base: UnsafePointer<UInt8>, from start: Int, to end: Int) -> (stop: Int, isASCII: Bool) {
         var index = start

@@ -1,5 +1,5 @@
-/// Memory for the parts of documents and arrays that a parser has not finished: an array of exactly the right size is made of them at the
-/// end, where growing one would allocate and move again and again.
+/// Memory for the parts of documents and arrays that a parser hasn't finished. At the end an array of exactly the right size is
+/// made of them; a growing array would allocate and move repeatedly.
 struct ScratchStack<Element>: ~Copyable {
     private var memory: UnsafeMutablePointer<Element>
     private(set) var count = 0
@@ -36,7 +36,7 @@ struct ScratchStack<Element>: ~Copyable {
         UnsafeMutableBufferPointer(start: memory + start, count: count - start)
     }
 
-    /// Takes the elements from a place on.
+    /// Removes and returns the elements from a place on.
     @inline(__always)
     mutating func pop(from start: Int) -> [Element] {
         let size = count &- start

@@ -1,6 +1,7 @@
-/// An object whose first key begins with `$`: perhaps the text form of a BSON type. Knows all forms of Extended JSON v1 and v2.
+/// An object whose first key begins with `$`, which may be the text form of a BSON type. Supports all forms of Extended JSON v1 and
+/// v2.
 struct TypeWrapper {
-    /// Names that stand for a type and nothing else.
+    /// Names that are used only for types.
     static let names: Set<ExactText> = Set(
         [
             "$oid", "$numberInt", "$numberLong", "$numberDouble", "$numberDecimal", "$date", "$binary", "$uuid",
@@ -8,10 +9,10 @@ struct TypeWrapper {
         ].map { ExactText($0) })
 
     let fields: [Document.Field]
-    /// Where the object begins.
+    /// The offset at which the object begins.
     let offset: Int
 
-    /// The value, or `nil` where the object is a document after all (a query operator, a DBRef).
+    /// The value; `nil` if the object is a document (a query operator, a DBRef).
     func value() throws(ExtendedJSONError) -> Value? {
         guard let first = fields.first else { return nil }
         switch first.key {
@@ -61,7 +62,7 @@ struct TypeWrapper {
     private func integer<T: FixedWidthInteger>(_ value: Value, _ type: T.Type) throws(ExtendedJSONError) -> T {
         switch try only(value) {
         case .string(let text): if text.utf8.first != UInt8(ascii: "+"), let number = T(text) { return number }
-        // Old exports hold plain numbers here.
+        // Old exports have plain numbers here.
         case .int32(let number): if let number = T(exactly: number) { return number }
         case .int64(let number): if let number = T(exactly: number) { return number }
         default: break
@@ -109,7 +110,7 @@ struct TypeWrapper {
     private func subtype(_ value: Value?) throws(ExtendedJSONError) -> UInt8 {
         switch value {
         case .string(var text):
-            // v1 exports of negative bytes look like `ffffff80`.
+            // v1 exports write bytes from 0x80 on as negative numbers, such as `ffffff80`.
             if text.utf8.count == 8, text.hasPrefix("ffffff") { text = String(text.suffix(2)) }
             if (1...2).contains(text.utf8.count), text.allSatisfy(\.isHexDigit), let subtype = UInt8(text, radix: 16) {
                 return subtype
@@ -131,7 +132,7 @@ struct TypeWrapper {
     }
 
     private func reversedBinary() throws(ExtendedJSONError) -> Value? {
-        // `$type` alone is a query operator.
+        // `$type` without `$binary` is a query operator.
         guard fields.count == 2, fields[1].key == "$binary" else { return nil }
         return .binary(Binary(try bytes(fields[1].value), subtype: try subtype(fields[0].value)))
     }
