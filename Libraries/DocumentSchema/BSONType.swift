@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// The types that a schema can ask for, by their names in `bsonType`.
+/// The types that a schema can require, by their names in `bsonType`.
 public enum BSONType: String, Hashable, Sendable, CaseIterable {
     case double, float, string, object, array, binData, objectId, bool, date, null, regex, javascript, int, timestamp,
         long
@@ -19,7 +19,7 @@ public enum BSONType: String, Hashable, Sendable, CaseIterable {
 
     /// Whether a value is of this type.
     ///
-    /// JavaScript doesn't tell number types apart, so a number counts as every number type that holds it exactly: `3` is an
+    /// JavaScript doesn't distinguish number types, so a number has every number type that can represent it exactly: `3` is an
     /// `int`, a `long` and a `double`, `3.5` only a `double`.
     public func accepts(_ value: Value) -> Bool {
         switch (self, value) {

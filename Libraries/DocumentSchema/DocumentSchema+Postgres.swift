@@ -1,15 +1,15 @@
 public import DocumentModel
 import RegularExpressions
 
-/// What Postgres checks documents with that are written by SQL.
+/// The form of a schema with which Postgres checks documents that are written by SQL.
 extension DocumentSchema {
-    /// A regular expression that Postgres has no equal for, and its JSON pointer.
+    /// A regular expression that Postgres can't express, and its JSON pointer.
     public struct UncheckablePattern: Hashable, Sendable {
         @ExactText public private(set) var pointer: String
         @ExactText public private(set) var source: String
     }
 
-    /// The regular expressions that Postgres can't match: what SQL writes is refused where one would have to be.
+    /// The regular expressions that Postgres can't match: a value that is written by SQL and would have to match one is refused.
     public var patternsBeyondPostgres: [UncheckablePattern] {
         var found: [UncheckablePattern] = []
         collect(.document(source), at: "", isNode: true, &found)
@@ -46,11 +46,11 @@ extension DocumentSchema {
         }
     }
 
-    /// What `partita.schema_violation` reads: each level has its keywords by the same names as the schema, one way of writing each, and
-    /// regular expressions as Postgres matches them.
+    /// The form that `partita.schema_violation` reads: each level has the schema's keywords with the same names, each in a single
+    /// form, and regular expressions in Postgres' syntax.
     public var postgresForm: Document {
         var form = Self.form(root)
-        form["form"] = "2"  // by which what an older version wrote is known
+        form["form"] = "2"  // distinguishes it from the form that older versions wrote
         return form
     }
 
@@ -60,7 +60,7 @@ extension DocumentSchema {
         for rule in node.rules {
             switch rule {
             case .types(let types): form["bsonType"] = .array(types.map(\.rawValue).sorted().map { .string($0) })
-            case .exactTypes: break  // of queries, which Postgres doesn't check
+            case .exactTypes: break  // only in queries, which Postgres doesn't check
             case .enumeration(let values, _): form["enum"] = .array(values)
             case .fields(let fields):
                 form["properties"] = .document(
@@ -111,7 +111,7 @@ extension DocumentSchema {
         }
     }
 
-    /// As it was written, and as Postgres matches it, or null.
+    /// The pattern as it was written, and in Postgres' syntax, or null.
     private static func form(_ pattern: SchemaRule.Pattern) -> Value {
         [.string(pattern.source), PostgresPattern.translating(pattern.source).map { .string($0) } ?? .null]
     }

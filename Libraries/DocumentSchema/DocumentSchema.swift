@@ -1,25 +1,25 @@
 public import DocumentModel
 
-/// What documents must look like: JSON Schema draft 4 with MongoDB's `bsonType`.
+/// A schema of documents: JSON Schema draft 4 with MongoDB's `bsonType`.
 ///
 /// Keywords: `bsonType` `type` `enum` `properties` `patternProperties` `additionalProperties` `required` `dependencies` `minProperties`
 /// `maxProperties` `items` `additionalItems` `minItems` `maxItems` `uniqueItems` `minimum` `maximum` `exclusiveMinimum`
 /// `exclusiveMaximum` `multipleOf` `minLength` `maxLength` `pattern` `allOf` `anyOf` `oneOf` `not`.
 public struct DocumentSchema: Sendable {
-    /// Whose schema it is: both have the same keywords, and differ in the places that are named here.
+    /// The purpose of the schema: both dialects have the same keywords, and differ as described here.
     public enum Dialect: Sendable {
-        /// A collection's `schema.json`, as App Services reads it. A number is of every number type that holds it; a field that isn't
-        /// required may be null; `_id` need not be declared; annotations of any draft are allowed.
+        /// A collection's `schema.json`, as App Services reads it. A number has every number type that can represent it; a field
+        /// that isn't required may be null; `_id` need not be declared; annotations of any draft are allowed.
         case collection
         /// `$jsonSchema` of a query, as MongoDB reads it: types are exact.
         case query
     }
 
-    /// A place where a value breaks the schema.
+    /// A place at which a value violates the schema.
     public struct Violation: Hashable, Sendable, CustomStringConvertible {
-        /// Dotted path; empty for the value itself.
+        /// The dotted path; empty for the value itself.
         @ExactText public private(set) var path: String
-        /// What is wrong, for people.
+        /// A readable message.
         @ExactText public private(set) var message: String
 
         init(path: String, message: String) {
@@ -46,21 +46,22 @@ public struct DocumentSchema: Sendable {
         self.root = root
     }
 
-    /// Whether a value is what the schema says.
-    /// - Throws: where a pattern can't be matched within its limits.
+    /// Whether a value is valid by the schema.
+    /// - Throws: if a pattern can't be matched within its limits.
     public func accepts(_ value: Value) throws(QueryError) -> Bool { try violations(in: value, limit: 1).isEmpty }
 
-    /// What keeps a value from being what the schema says; empty when nothing does.
-    /// - Parameter limit: so many are collected: a hostile document must not cost more than reading it.
-    /// - Throws: where a pattern can't be matched within its limits.
+    /// The places at which a value violates the schema; empty if it is valid.
+    /// - Parameter limit: the most violations that are collected, so that checking a hostile document doesn't cost more than
+    ///   reading it.
+    /// - Throws: if a pattern can't be matched within its limits.
     public func violations(in value: Value, limit: Int = 20) throws(QueryError) -> [Violation] {
         var check = SchemaCheck(dialect: dialect, limit: limit)
         try check.check(value, root, at: "")
         return check.violations
     }
 
-    /// What keeps a document from being stored; `nil` when nothing does. One that a pattern can't be matched with within its limits is
-    /// not what the schema says.
+    /// The violation that keeps a document from being stored; `nil` if there is none. A document with which a pattern can't be
+    /// matched within its limits counts as invalid.
     public func firstViolation(in document: Document) -> Violation? {
         do throws(QueryError) {
             return try violations(in: .document(document), limit: 1).first
@@ -74,7 +75,7 @@ public struct DocumentSchema: Sendable {
     /// The names of the declared top-level fields, in their order.
     public var fieldNames: [String] { root.properties.map(\.name) }
 
-    /// The types that the schema allows at a path (array elements by any index), or `nil` where it says nothing.
+    /// The types that the schema allows at a path (array elements by any index); `nil` if it doesn't restrict them.
     public func types(at path: [String]) -> Set<BSONType>? {
         var node = root
         for key in path {

@@ -1,8 +1,9 @@
 import DocumentModel
 
-/// Compares a value with a schema, and collects what doesn't fit.
+/// Compares a value with a schema, and collects the violations.
 ///
-/// `partita.schema_violation` in Postgres says the same of what is written by SQL, in the same order and words.
+/// For documents that are written by SQL, `partita.schema_violation` in Postgres reports the same violations in the same order and
+/// words.
 struct SchemaCheck {
     typealias Violation = DocumentSchema.Violation
 
@@ -25,7 +26,7 @@ struct SchemaCheck {
     private func join(_ path: String, _ key: String) -> String { path.isEmpty ? key : path + "." + key }
 
     mutating func check(_ value: Value, _ node: SchemaNode, at path: String) throws(QueryError) {
-        // What is written is measured to its end: to be interrupted is no fault of a document.
+        // A document that is written is always checked to its end: an interruption must not make it invalid.
         turn += 1
         if dialect == .query, turn & 255 == 0 { try QueryError.throwIfInterrupted() }
         for rule in node.rules where !isFull {
@@ -33,7 +34,7 @@ struct SchemaCheck {
         }
     }
 
-    /// - Returns: whether it is worth looking further: of another type than it should be, a value breaks all else, too.
+    /// - Returns: whether to check further rules: a value with the wrong type would violate the other rules too.
     private mutating func check(_ value: Value, _ rule: SchemaRule, at path: String) throws(QueryError) -> Bool {
         switch (rule, value) {
         case (.types(let types), _):
@@ -77,7 +78,7 @@ struct SchemaCheck {
             if try !pattern.compiled.matches(text) { violation(path, "doesn't match the pattern \(pattern.source)") }
         case (.minimum(let bound, let isExclusive), _) where value.isNumber:
             let order = Value.compare(value, bound)
-            // NaN, which `compare` puts before all numbers, is no more than anything.
+            // NaN, which `compare` puts before all numbers, doesn't satisfy any minimum.
             if order < 0 || order == 0 && isExclusive { violation(path, "is too small") }
         case (.maximum(let bound, let isExclusive), _) where value.isNumber:
             let order = Value.compare(value, bound)
@@ -85,7 +86,7 @@ struct SchemaCheck {
                 violation(path, "is too large")
             }
         case (.multipleOf(let divisor), _) where value.isNumber:
-            // In decimals, as MongoDB does it: 0.3 is a multiple of 0.1.
+            // Computed with decimals, as in MongoDB: 0.3 is a multiple of 0.1.
             let rest = decimal(value).remainder(dividingBy: decimal(divisor))
             if Decimal128.compare(rest, Decimal128(0)) != 0 {
                 violation(path, "isn't a multiple of \(ExtendedJSON.print(divisor, mode: .relaxed))")
@@ -109,7 +110,7 @@ struct SchemaCheck {
         for field in document.fields where !isFull {
             let inner = join(path, field.key)
             var isNamed = false
-            // In a collection a field that isn't required may be there without a value.
+            // In a collection, a field that isn't required may be null.
             let isFree =
                 dialect == .collection && field.value == .null && !fields.required.containsExactly(field.key)
             if let node = fields.byName[field.key] {

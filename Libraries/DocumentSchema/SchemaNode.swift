@@ -1,9 +1,9 @@
 import DocumentModel
 import RegularExpressions
 
-/// One level of a schema: what its keywords say.
+/// One level of a schema: the rules of its keywords.
 struct SchemaNode: Sendable {
-    /// In the order of their checks, whatever the order in which they were written.
+    /// The rules in the order of their checks, regardless of the order in which they were written.
     var rules: [SchemaRule] = []
 
     var properties: [SchemaRule.Property] {
@@ -14,7 +14,7 @@ struct SchemaNode: Sendable {
         rules.lazy.compactMap { if case .fields(let fields) = $0 { fields.byName[name] } else { nil } }.first
     }
 
-    /// The one schema of all elements.
+    /// The schema of all elements, if there is a single one.
     var items: SchemaNode? {
         rules.lazy.compactMap { if case .items(let items) = $0 { items } else { nil } }.first
     }
@@ -24,13 +24,13 @@ struct SchemaNode: Sendable {
     }
 }
 
-/// What one keyword says, or several that belong together.
+/// The rule of one keyword, or of several that belong together.
 indirect enum SchemaRule: Sendable {
-    /// Of a collection.
+    /// The types in a collection's schema.
     case types(Set<BSONType>)
-    /// Of a query.
+    /// The types in a query's schema.
     case exactTypes(TypeSet)
-    /// The set is for looking up: a list may have as many values as an array has elements.
+    /// The allowed values, and the same as a set for fast lookup, since there may be many.
     case enumeration([Value], Set<Value>)
     case fields(Fields)
     case fieldCount(ClosedRange<Int>)
@@ -79,7 +79,7 @@ indirect enum SchemaRule: Sendable {
         case node(SchemaNode)
     }
 
-    /// In which order rules are checked.
+    /// The position of the rule in the order of checks.
     var rank: Int {
         switch self {
         case .types, .exactTypes: 0

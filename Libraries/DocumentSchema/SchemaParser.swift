@@ -1,20 +1,20 @@
 import DocumentModel
 import RegularExpressions
 
-/// Turns a schema into its tree, and notes all that is wrong on the way.
+/// Parses a schema into its tree, and collects everything that is wrong in it.
 struct SchemaParser {
     let dialect: DocumentSchema.Dialect
     private(set) var issues: [SchemaSyntaxError.Issue] = []
     private var depth = 0
     private var count = 0
 
-    /// A query's schema is compared with each document: who sends one that is larger wants the work, not the answer.
+    /// The most schemas in a query's schema. It is compared with each document, so a larger one could be sent only to cause load.
     private static let queryLimit = 2000
-    /// MongoDB reads no deeper ones.
+    /// The deepest nesting, which is MongoDB's limit.
     private static let depthLimit = 100
-    /// Keywords that say nothing about validity.
+    /// Keywords that don't affect validity.
     private static let annotations: Set<String> = ["title", "description"]
-    /// Those that MongoDB refuses, and of which exports are full.
+    /// Annotations that MongoDB refuses but that are common in exports.
     private static let otherAnnotations: Set<String> = ["$schema", "default", "examples", "$id", "id"]
     private static let unsupported: Set<String> = ["$ref", "$schema", "default", "definitions", "format", "id"]
     private static let fieldKeywords: Set<String> = [
@@ -30,7 +30,7 @@ struct SchemaParser {
     }
 
     /// - Parameters:
-    ///   - message: goes on after the keyword's name.
+    ///   - message: the rest of the sentence after the keyword's name.
     private mutating func issue(_ fault: Fault, _ keyword: String, _ message: String, at pointer: String) {
         issue(fault, message, at: pointer, query: "$jsonSchema keyword '\(keyword)' \(message)")
     }
@@ -82,7 +82,7 @@ struct SchemaParser {
         for field in document.fields {
             let place = pointer + "/" + JSONPointer.escape(field.key)
             if Self.fieldKeywords.contains(field.key) {
-                // They make one rule, which needs all of them.
+                // These keywords form one rule, which needs all of them.
                 if !hasFields { node.rules.append(.fields(fields(document, at: pointer))) }
                 hasFields = true
             } else if let rule = rule(field.key, field.value, document, at: place) {
@@ -107,7 +107,7 @@ struct SchemaParser {
         case "dependencies": return .dependencies(dependencies(value, at: pointer))
         case "items": return items(value, siblings, at: pointer)
         case "additionalItems":
-            // A list's own is read with it; beside anything else it says nothing.
+            // With a list in `items` it is read together with that; otherwise it has no effect.
             if case .array? = siblings["items"] { return nil }
             _ = additional(name, value, at: pointer)
             return nil
@@ -171,7 +171,7 @@ struct SchemaParser {
     {
         switch dialect {
         case .collection:
-            // `bsonType` says it more exactly.
+            // `bsonType` is more exact and takes precedence.
             if name == "type", siblings["bsonType"] != nil { return nil }
             return collectionTypes(value, at: pointer).map { .types($0) }
         case .query:

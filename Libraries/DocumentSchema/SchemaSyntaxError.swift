@@ -1,20 +1,20 @@
 public import DocumentModel
 
-/// What is wrong with a schema.
+/// The mistakes in a schema.
 public struct SchemaSyntaxError: Error, Sendable, CustomStringConvertible {
     /// One mistake.
     public struct Issue: Sendable {
-        /// JSON pointer inside the schema.
+        /// The JSON pointer in the schema.
         public let pointer: String
-        /// What is wrong, for who sees the pointer.
+        /// A readable message, to be shown with the pointer.
         public let message: String
-        /// Whether it asks for a type that documents can't have, or that isn't served.
+        /// Whether the schema requires a type that documents can't have or that isn't supported.
         public let isUnsupportedType: Bool
-        /// As MongoDB says it of `$jsonSchema`.
+        /// The error that MongoDB gives for `$jsonSchema`.
         public let queryError: QueryError
     }
 
-    /// At least one, in the order of the schema's text.
+    /// The mistakes in the order of the schema's text; at least one.
     public let issues: [Issue]
 
     public var description: String {

@@ -1,8 +1,8 @@
 public import DocumentModel
 
-/// The types that `$type` asks for.
+/// The types of a `$type` condition.
 public struct TypeSet: Sendable {
-    /// BSON's codes of the types.
+    /// The types' codes in BSON.
     public let codes: Set<UInt8>
 
     /// Reads a code, an alias (`number` stands for four) or an array of them.

@@ -4,7 +4,7 @@
 
     /// A regular expression of PCRE2.
     ///
-    /// `@unchecked Sendable`: a compiled pattern is only read after it was made (pcre2api, "Multithreading"); each match has its own data.
+    /// `@unchecked Sendable`: a compiled pattern is immutable (pcre2api, "Multithreading"); each match has its own data.
     final class PCRE2Regex: CompiledRegex, @unchecked Sendable {
         private let code: OpaquePointer
         private let limits: OpaquePointer
@@ -20,8 +20,8 @@
                 default: break
                 }
             }
-            // It takes the character of a lookahead at the beginning for one that the rest can't use again, and `(?=a)[ab]*a` for
-            // something that "a" is too short for (10.42 does; found by comparison with another engine).
+            // This optimization assumes that the rest of a pattern can't use the character of a leading lookahead again, and so
+            // considers "a" too short for `(?=a)[ab]*a` (in version 10.42; found by comparison with another engine).
             if expression.pattern.utf8.count > 3, expression.pattern.contains("(?=") {
                 options |= UInt32(PCRE2_NO_START_OPTIMIZE)
             }
@@ -35,12 +35,13 @@
                 throw QueryError(
                     code: 51091, message: "Regular expression is invalid at position \(offset): \(Self.message(fault))")
             }
-            // Enough for honest patterns on long texts; one that explodes ends within some tens of milliseconds.
+            // Enough for reasonable patterns on long texts; a pattern with exponential backtracking ends within some tens of
+            // milliseconds.
             pcre2_set_match_limit_8(limits, 1_000_000)
             pcre2_set_heap_limit_8(limits, 20_000)
             code = compiled
             self.limits = limits
-            // Without it the interpreter does the same, slower.
+            // Without it the interpreter gives the same result, but slower.
             _ = pcre2_jit_compile_8(compiled, UInt32(PCRE2_JIT_COMPLETE))
         }
 
@@ -59,7 +60,7 @@
 
         private func match(_ text: inout String, _ offset: Int, _ options: UInt32, _ data: OpaquePointer) -> Int32 {
             text.withUTF8 { bytes in
-                // An empty text may have no address, which PCRE2 refuses.
+                // An empty text may have a null address, which PCRE2 refuses.
                 withUnsafePointer(to: UInt8(0)) { empty in
                     pcre2_match_8(code, bytes.baseAddress ?? empty, bytes.count, offset, options, data, limits)
                 }
@@ -74,7 +75,7 @@
             var text = text
             var count = match(&text, offset, UInt32(PCRE2_NO_UTF_CHECK), data)
             if count == PCRE2_ERROR_JIT_STACKLIMIT {
-                // The interpreter takes its memory from the heap, up to the limit.
+                // The interpreter uses memory from the heap, up to the limit.
                 count = match(&text, offset, UInt32(PCRE2_NO_UTF_CHECK) | UInt32(PCRE2_NO_JIT), data)
             }
             if count == PCRE2_ERROR_NOMATCH { return nil }

@@ -1,36 +1,36 @@
-/// Writes a regular expression of PCRE2, without options, as one of Postgres (an "advanced regular expression", Postgres manual 9.7.3)
-/// that matches the same texts.
+/// Translates a regular expression of PCRE2, without options, into one of Postgres (an "advanced regular expression", Postgres
+/// manual 9.7.3) that matches the same texts.
 ///
-/// The two differ in what a dot, `$`, `\d`, `\w`, `\s` and `\b` mean, in the names of groups and in escapes. What Postgres has no equal
-/// for isn't written: Unicode properties, back references, atomic groups and possessive quantifiers, options inside the pattern,
-/// recursion, counts above 255, and counts of counts that Postgres finds too complex.
+/// The two differ in what a dot, `$`, `\d`, `\w`, `\s` and `\b` mean, in the names of groups and in escapes. Features that Postgres
+/// can't express aren't translated: Unicode properties, back references, atomic groups and possessive quantifiers, options inside
+/// the pattern, recursion, counts above 255, and nested counts that are too complex for Postgres.
 public struct PostgresPattern {
     private struct Unequal: Error {}
 
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var depth = 0
-    /// How many atoms there are so far, each as often as it is counted.
+    /// The number of atoms so far, each multiplied by its count.
     private var size = 0
 
     private static let wordCharacters = "0-9A-Za-z_"
     private static let spaceCharacters = #" \t\n\v\f\r"#
-    /// The most that Postgres counts.
+    /// The largest count in Postgres.
     private static let countLimit = 255
     private static let depthLimit = 50
-    /// Postgres gives up at some ten times as many.
+    /// The most atoms; Postgres refuses about ten times as many.
     private static let sizeLimit = 5000
 
     private init(_ pattern: String) { scalars = Array(pattern.unicodeScalars) }
 
-    /// - Parameter pattern: one that PCRE2 compiles.
-    /// - Returns: `nil` when Postgres has no equal.
+    /// - Parameter pattern: a pattern that PCRE2 can compile.
+    /// - Returns: `nil` if Postgres can't express the pattern.
     public static func translating(_ pattern: String) -> String? {
         var translation = PostgresPattern(pattern)
         guard let text = try? translation.alternatives(), translation.position == translation.scalars.count else {
-            return nil  // that there is no equal is the answer
+            return nil  // the pattern can't be expressed
         }
-        // In a group, so that nothing at its beginning is one of Postgres' own options.
+        // In a group, so that Postgres doesn't read its beginning as embedded options.
         return "(?:\(text))"
     }
 
@@ -67,7 +67,7 @@ public struct PostgresPattern {
         return branches.joined(separator: "|")
     }
 
-    /// An atom with its quantifier.
+    /// Translates an atom with its quantifier.
     private mutating func piece() throws(Unequal) -> String {
         let before = size
         let (text, isAssertion) = try atom()
@@ -76,14 +76,14 @@ public struct PostgresPattern {
         size = before + (size - before) * max(most, 1)
         guard size <= Self.sizeLimit else { throw Unequal() }
         if isAssertion { throw Unequal() }
-        // Whether it takes much or little first doesn't change whether it matches.
+        // Whether a quantifier is greedy doesn't affect whether the pattern matches.
         _ = skip("?")
         if current == "+" { throw Unequal() }
         if try self.quantifier() != nil { throw Unequal() }
         return "(?:\(text))\(quantifier)"
     }
 
-    /// - Returns: the quantifier, and how often it may count what it stands behind.
+    /// - Returns: the quantifier, and how many copies of its atom count towards `size`; `nil` if there is none.
     private mutating func quantifier() throws(Unequal) -> (text: String, most: Int)? {
         switch current {
         case "*", "+", "?": return (String(try next()), 1)
@@ -101,7 +101,7 @@ public struct PostgresPattern {
                     )
                 }
             }
-            // Later versions of PCRE2 read `{,3}` and spaces, too.
+            // Later versions of PCRE2 also read `{,3}` and spaces as quantifiers.
             if least == nil, current == "," || current == " " { throw Unequal() }
             position = start
             return nil
@@ -184,7 +184,7 @@ public struct PostgresPattern {
         }
     }
 
-    /// The one character that an escape stands for.
+    /// The single character that an escape represents.
     private mutating func character(escapedAs scalar: Unicode.Scalar) throws(Unequal) -> Unicode.Scalar {
         switch scalar {
         case "t": return "\t"
@@ -208,7 +208,7 @@ public struct PostgresPattern {
             }
             return character
         default:
-            // Letters and digits have meanings; all else stands for itself.
+            // Escaped letters and digits have special meanings; all other characters represent themselves.
             let isPlain = !scalar.isASCII || !(scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
             guard isPlain else { throw Unequal() }
             return scalar
@@ -240,14 +240,14 @@ public struct PostgresPattern {
                 continue
             }
             guard let first = try member(&text) else { continue }
-            // A hyphen before the end stands for itself.
+            // A hyphen before the end represents itself.
             guard current == "-", position + 1 < scalars.count, scalars[position + 1] != "]" else {
                 text += Self.member(first)
                 continue
             }
             position += 1
             var other = ""
-            // `[a-\d]` and `[a-[:digit:]]` are no ranges.
+            // `[a-\d]` and `[a-[:digit:]]` aren't ranges.
             if current == "[", posixName() != nil { throw Unequal() }
             guard let last = try member(&other), first.value <= last.value else { throw Unequal() }
             text += "\(Self.member(first))-\(Self.member(last))"
@@ -256,7 +256,7 @@ public struct PostgresPattern {
         return (isNegated ? "[^" : "[") + text + "]"
     }
 
-    /// One character, or `nil` after a class was written.
+    /// Reads one character; `nil` if a class was appended to the text instead.
     private mutating func member(_ text: inout String) throws(Unequal) -> Unicode.Scalar? {
         let scalar = try next()
         guard scalar == "\\" else { return scalar }
@@ -276,7 +276,7 @@ public struct PostgresPattern {
         return "]^-[\\".unicodeScalars.contains(scalar) ? "\\\(scalar)" : String(scalar)
     }
 
-    /// The name of a POSIX class at this place, which is read with it.
+    /// Reads the POSIX class at the current place, if there is one, and returns its name.
     private mutating func posixName() -> String? {
         let rest = scalars[position...]
         guard rest.starts(with: "[:".unicodeScalars),

@@ -3,10 +3,11 @@ import DocumentModel
 /// A compiled regular expression.
 public protocol CompiledRegex: Sendable {
     /// Whether it matches anywhere in the text.
-    /// - Throws: where the match would exceed its limits on steps or memory.
+    /// - Throws: if the match exceeds its limits on steps or memory.
     func matches(_ text: String) throws(QueryError) -> Bool
 
-    /// The first match at or behind an offset: the ranges (in UTF-8 bytes) of the whole and of each group, `nil` for one that took no part.
+    /// The first match at or after an offset: the ranges (in UTF-8 bytes) of the whole match and of each group; `nil` for a group
+    /// that took no part.
     func firstMatch(in text: String, from offset: Int) throws(QueryError) -> [Range<Int>?]?
 }
 
