@@ -98,7 +98,7 @@ public final class DocumentStore: Service {
             do {
                 try await client.execute("select partita.ensure_change_tables(7)")
             } catch {
-                logger.warning("tables for changes could not be made", metadata: ["error": "\(error)"])
+                logger.warning("tables for changes could not be created", metadata: ["error": "\(error)"])
             }
             // If the task was cancelled, the loop's condition ends the loop.
             try? await Task.sleep(for: .seconds(3600))

@@ -32,7 +32,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         public static let badUpdate = Code(.badUpdate)
         /// The filter, sort or projection can't be read; MongoDB's code is in `mongoCode`.
         public static let badFilter = Code(.badFilter)
-        /// A value that Postgres can't hold or compute with: U+0000 in a name or in code, a number out of range (MongoDB's 2).
+        /// A value that Postgres can't store or compute with: U+0000 in a name or in code, a number out of range (MongoDB's 2).
         public static let badValue = Code(.badValue)
         /// The index can't be read, or contradicts an existing one; MongoDB's code is in `mongoCode`.
         public static let badIndex = Code(.badIndex)
@@ -97,7 +97,7 @@ public struct DocumentStoreError: Error, Sendable, CustomStringConvertible {
         return error
     }
 
-    static let lockedOut = DocumentStoreError(.busy, "what the changeset needs is locked")
+    static let lockedOut = DocumentStoreError(.busy, "a row that the changeset needs is locked")
 
     /// MongoDB's labels: a transaction that ended with this error may be run again as a whole.
     public var errorLabels: [String] { code == .conflict || code == .busy ? ["TransientTransactionError"] : [] }

@@ -137,7 +137,7 @@ extension PostgresConnection: PostgresQuerying {
             guard mode == .pipeline,
                 let group = try? enqueue([PostgresStatement("DEALLOCATE \(name)", isPrepared: false)])
             else {
-                return  // the connection is gone, and its statements with it
+                return  // the connection is lost, and so are its statements
             }
             // In a failed transaction this is refused; then the statement stays on the server until the connection ends.
             group.isInternal = true

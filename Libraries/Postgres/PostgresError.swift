@@ -37,7 +37,7 @@ public struct PostgresError: Error, Sendable {
         public static let invalidConfiguration = Code(.invalidConfiguration)
         /// A parameter can't be sent: too many of them, or a NUL character in a text.
         public static let invalidParameter = Code(.invalidParameter)
-        /// A column is missing, null, or not of the type that was asked for.
+        /// A column is missing, null, or doesn't have the requested type.
         public static let decoding = Code(.decoding)
         /// A migration that was applied differs from the one in the program.
         public static let migration = Code(.migration)

@@ -63,7 +63,7 @@ extension PostgresError {
     /// How to react to this failure.
     public var failureClass: PostgresFailureClass {
         if let sqlstate {
-            // A plan that a migration outdated; the next attempt makes a new one.
+            // A migration has outdated the plan; the next attempt creates a new one.
             if sqlstate == "0A000", message.hasPrefix("cached plan") { return .again }
             // A violated constraint of one of Partita's own tables isn't the request's fault.
             if sqlstate.hasPrefix("23"), !isUniqueViolation, schema == "partita" { return .broken }

@@ -47,7 +47,7 @@ public actor RedisConnection: LoopActor {
     }
 
     private func begin(_ started: HiredisLink.Started, _ continuation: UnsafeContinuation<Void, any Error>) {
-        // The cancellation handler may have come first.
+        // The cancellation handler may have run first.
         guard !isClosed else {
             HiredisLink.discard(started)
             return continuation.resume(throwing: closeError ?? RedisError(.closed, "closed while connecting"))

@@ -43,7 +43,7 @@ extension ChangeRow {
         do {
             return try ExtendedJSON.parseDocument(body)
         } catch {
-            throw DocumentStoreError(.corruptRow, "a change row's document is no Extended JSON", underlying: error)
+            throw DocumentStoreError(.corruptRow, "a change row's document isn't Extended JSON", underlying: error)
         }
     }
 }

@@ -118,7 +118,7 @@ extension DocumentStore {
 extension CatchUp {
     /// The first row describes the snapshot; the others are entries.
     fileprivate init(_ rows: PostgresRows, from: Revision) throws {
-        guard let first = rows.first else { throw DocumentStoreError(.corruptRow, "a catch-up read nothing") }
+        guard let first = rows.first else { throw DocumentStoreError(.corruptRow, "a catch-up returned no rows") }
         self.from = from
         head = max(Revision(epoch: try first.decode(1), number: try first.decode(2)), from)
         remaining = try first.decode(3)

@@ -7,8 +7,8 @@ extension DocumentCollection {
     /// process.
     ///
     /// `postgres` has a document for each statement (`statement`, `plan`), in the order in which they run; `exact` says whether
-    /// Postgres finds nothing but what matches; `indexes` names those that conditions were made for; `here` names what is evaluated
-    /// here (`filter`, `sort`, `projection`, `limit`).
+    /// Postgres finds nothing but what matches; `indexes` names the indexes that conditions were built for; `here` names what is
+    /// evaluated here (`filter`, `sort`, `projection`, `limit`).
     public func explain(_ filter: Document = [:], options: FindOptions = FindOptions()) async throws -> Document {
         let parsed = try parse(filter, options)
         guard let table = try await table() else { return missing }

@@ -275,7 +275,7 @@ extension PostgresRow {
             do {
                 return try ExtendedJSON.parseDocument(bytes)
             } catch {
-                throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
+                throw DocumentStoreError(.corruptRow, "a body isn't Extended JSON", underlying: error)
             }
         }
     }

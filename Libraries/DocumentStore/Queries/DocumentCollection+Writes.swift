@@ -9,7 +9,7 @@ extension DocumentCollection {
 
     // MARK: Insert
 
-    /// Inserts a document and returns its `_id`, made if it has none.
+    /// Inserts a document and returns its `_id`, which is generated if it has none.
     ///
     /// - Parameter beforeCommit: See ``CommitHook``; not inside a session.
     @discardableResult

@@ -72,7 +72,7 @@ extension DocumentSession {
             if let key = locked.first { return try await matches(key, target) ? key : nil }
             if try await run(first).isEmpty { return nil }
         }
-        throw DocumentStoreError(.conflict, "others kept changing the first document that matches", mongoCode: 112)
+        throw DocumentStoreError(.conflict, "others kept changing the first matching document", mongoCode: 112)
     }
 
     private func candidates(
@@ -98,7 +98,7 @@ extension DocumentSession {
         for _ in 0..<10 {
             var best = try await first(in: ordered?.irregular ?? (ordered == nil ? all : nil), of: target, by: sort)
             for part in ordered?.regular ?? [] {
-                // They come in order: the first that matches is the one.
+                // They are returned in order, so the first one that matches is the result.
                 guard let document = try await first(in: part, of: target, by: nil) else { continue }
                 if best.map({ sort.compare(document, $0) < 0 }) ?? true { best = document }
                 break
@@ -110,7 +110,7 @@ extension DocumentSession {
                 return key
             }
         }
-        throw DocumentStoreError(.conflict, "others kept changing the first document of the order", mongoCode: 112)
+        throw DocumentStoreError(.conflict, "others kept changing the first document in sort order", mongoCode: 112)
     }
 
     /// The first document that matches: in the order of `sort`, or the first row if there is none.

@@ -23,7 +23,7 @@ public protocol ReviewedQuery: Sendable {
     var stored: Document { get }
     /// The filter whose equalities an upsert puts into its document.
     var inserted: Document { get }
-    /// What the author sees of a document; `nil` where this query doesn't find it.
+    /// The part of a document that the author sees; `nil` if this query doesn't find it.
     func view(of document: Document) async throws -> Document?
     /// The document with the author's change: the author saw `view` and turned it into `changed`.
     func merging(_ changed: Document, madeOf view: Document, into document: Document) async throws -> Document

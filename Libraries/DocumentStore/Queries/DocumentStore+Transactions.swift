@@ -51,7 +51,7 @@ extension DocumentStore {
             } catch let error as PostgresError where error.isWorthAnotherAttempt && !error.isUniqueViolation {
                 guard attempt < 5 else {
                     throw DocumentStoreError(
-                        .conflict, "others kept writing the same documents", mongoCode: 112, underlying: error)
+                        .conflict, "other writers kept changing the same documents", mongoCode: 112, underlying: error)
                 }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 1...(4 << attempt))))
             }

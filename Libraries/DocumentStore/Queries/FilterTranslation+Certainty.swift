@@ -88,7 +88,7 @@ extension FilterTranslation {
                 "jsonb_typeof(\(value)) = 'string' and (\(value) #>> '{}') collate \"C\" \(comparison.sql) \(bind(.text(text)))"
         case .date(let milliseconds):
             guard Value.plainIntegers.contains(milliseconds) else { return nil }
-            // An embedded document may have a field of that name too, beside others.
+            // An embedded document may also have a field with that name, together with others.
             return "case when jsonb_typeof(\(value)->'$date') = 'number' then \(value)->'$date' \(comparison.sql) "
                 + "\(bind(.utf8(Array("\(milliseconds)".utf8))))::jsonb and (\(value)) - '$date'::text = '{}'::jsonb else false end"
         default: return nil

@@ -56,9 +56,9 @@ extension DeleteOptions: SelectionOptions {
     var natural: NaturalOrder { NaturalOrder(hint?.documentValue) ?? .forward }
 }
 
-/// How an update is made.
+/// The options of an update.
 public struct UpdateOptions: Sendable {
-    /// Insert a document where none matches.
+    /// Whether to insert a document if none matches.
     public var upsert: Bool
     /// The filters that `$[name]` refers to.
     public var arrayFilters: [Document]

@@ -24,7 +24,7 @@ struct DocumentRow: Sendable {
         do {
             document = try ExtendedJSON.parseDocument(body)
         } catch {
-            throw DocumentStoreError(.corruptRow, "a body is no Extended JSON", underlying: error)
+            throw DocumentStoreError(.corruptRow, "a body isn't Extended JSON", underlying: error)
         }
         stored = StoredDocument(
             document: document, incarnation: incarnation, revision: revision,

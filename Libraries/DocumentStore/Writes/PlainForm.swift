@@ -5,7 +5,7 @@ import DocumentModel
 ///
 /// Values that have no plain form stay Extended JSON: integers beyond 2^53, numbers that aren't finite, dates beyond 2^53
 /// milliseconds, decimals and most of the other BSON types; a symbol is a string. A string with U+0000, which `jsonb` refuses, is
-/// `{"$text": its escaped content}`. The plpgsql function `partita.plain` makes the same.
+/// `{"$text": its escaped content}`. The plpgsql function `partita.plain` gives the same form.
 enum PlainForm {
     private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
 

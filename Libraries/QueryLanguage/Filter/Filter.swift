@@ -4,7 +4,7 @@ import DocumentModel
 public struct Filter: Sendable {
     /// The parsed tree.
     public let node: FilterNode
-    /// The document it was made from.
+    /// The document from which the filter was parsed.
     public let document: Document
     /// How strings are compared; `nil` for comparison by their bytes.
     public private(set) var collation: Collation?

@@ -180,7 +180,7 @@ public struct WindowSpecification: Sendable {
     public let partition: Expression?
     /// The order within a partition.
     public let sort: Sort?
-    /// What is computed for each document.
+    /// The values that are computed for each document.
     public let outputs: [Output]
 
     /// One output field and its function.
@@ -193,7 +193,7 @@ public struct WindowSpecification: Sendable {
         public let window: Window
     }
 
-    /// What is computed for each document.
+    /// A function that computes a value for each document.
     public enum Function: Sendable {
         case accumulator(AccumulatorSpecification)
         case rank
