@@ -55,7 +55,7 @@ struct ForeignFilter {
         }
     }
 
-    /// The operators that depend on variables, can't be tested separately, or aren't just conditions.
+    /// The operators that depend on variables, don't depend only on the document, or aren't just conditions.
     private static let unfit: Set<ExactText> = [
         "$expr", "$text", "$where", "$near", "$nearSphere", "$sampleRate", "$comment",
     ]

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// `$match`.
+/// `$match`: passes on the documents that match.
 struct MatchStep: PipelineStep {
     let filter: Filter
 
