@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// Why a call is refused, as the client learns it.
+/// The refusal of a call, as the client gets it.
 struct AuthError: Error, Sendable, CustomStringConvertible {
     /// The names that clients know (`error_code`), each with its status.
     enum Code: String, CaseIterable, Sendable {
@@ -42,9 +42,9 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
 
     var code: Code
     var message: String
-    /// In seconds, for `tooManyRequests` and `serviceUnavailable`.
+    /// Seconds, for `tooManyRequests` and `serviceUnavailable`.
     var retryAfter: Int?
-    /// What is behind it, for the log only.
+    /// The underlying error, for the log only.
     var cause: (any Error)?
 
     init(_ code: Code, _ message: String, retryAfter: Int? = nil, cause: (any Error)? = nil) {

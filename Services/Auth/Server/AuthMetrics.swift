@@ -1,6 +1,6 @@
 import Metrics
 
-/// What auth tells about itself.
+/// The metrics of auth.
 struct AuthMetrics: Sendable {
     /// Sign-ins by provider and outcome (`ok`, or the error's code).
     let signIns = MetricFamily<Counter>(
@@ -11,17 +11,17 @@ struct AuthMetrics: Sendable {
     /// Registrations by outcome.
     let registrations = MetricFamily<Counter>(
         label: "auth_registrations_total", help: "Registrations.", dimensions: ["outcome"])
-    /// Calls that were told to come again later.
+    /// Calls that were refused with `Retry-After`.
     let throttled = Counter(label: "auth_throttled_total", help: "Calls told to come again later.")
     /// Attempts that couldn't be counted because Redis was away.
     let throttleFailures = Counter(label: "auth_throttle_failures_total", help: "Attempts that Redis couldn't count.")
     /// Time for hashing or verifying a password, waiting included.
     let passwordSeconds = Timer(label: "auth_password_seconds", help: "Time for a password, waiting included.")
-    /// Passwords that weren't taken because too many wait.
+    /// Passwords that were refused because too many wait.
     let passwordsRefused = Counter(
         label: "auth_passwords_refused_total", help: "Passwords not taken because too many wait.")
-    /// Age of the oldest event that hasn't left for the topic.
+    /// Age of the oldest event that isn't published, in seconds.
     let outboxAge = Gauge(label: "auth_outbox_oldest_seconds", help: "Age of the oldest event that hasn't left.")
-    /// Events that left for the topic.
-    let relayed = Counter(label: "auth_events_relayed_total", help: "Events that left for the topic.")
+    /// Published events.
+    let relayed = Counter(label: "auth_events_relayed_total", help: "Published events.")
 }

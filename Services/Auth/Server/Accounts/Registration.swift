@@ -70,7 +70,7 @@ struct Registration: Sendable {
         }
     }
 
-    /// Makes a pending account usable, and tells so.
+    /// Makes a pending account usable, and reports it as created.
     private func activate(_ id: String, app: DeployedApp, in tables: AccountTables) async throws {
         guard var user = try await tables.user(id, of: app.id, locked: true) else {
             throw AuthError(.userNotFound, "user not found")

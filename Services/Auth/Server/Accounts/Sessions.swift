@@ -7,7 +7,7 @@ import Logging
 /// Refresh-token lineages: begun at a sign-in, carried on by refreshing, ended by signing out, by a reset, or by a stolen token.
 ///
 /// Every refresh answers with a new refresh token, whose parent is the one that was shown. The new one takes over when it is shown
-/// for the first time; from then on the old one, and every other child of it, is a sign that somebody else has a copy, and the
+/// for the first time; from then on the old one, and every other child of it, is a sign of a stolen copy, and the
 /// session ends. A client that never shows the new one (the Realm SDKs keep their first) goes on with its own until that expires.
 struct Sessions: Sendable {
     let accounts: Accounts

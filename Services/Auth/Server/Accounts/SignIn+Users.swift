@@ -4,8 +4,8 @@ import DocumentModel
 
 /// The users behind identities.
 extension SignIn {
-    /// Signs in whoever has an identity that the app's function or issuer vouched for, as a new user where nobody has it; or makes
-    /// it the linking user's.
+    /// Signs in the user of an identity that the app's function or issuer has confirmed, creates the user where there is none, or gives
+    /// the identity to the linking user.
     ///
     /// - Parameter refreshesProfile: whether a known user's profile takes over what the identity says now.
     func enter(
@@ -40,7 +40,7 @@ extension SignIn {
         }
     }
 
-    /// Gives the linking user an identity that nobody has had.
+    /// Gives the linking user a new identity.
     private func attach(
         _ provider: String, _ subject: String, profile: Document, to claims: TokenClaims, _ client: SignInClient,
         in tables: AccountTables

@@ -20,7 +20,7 @@ struct SignIn: Sendable {
     ///
     /// - Parameters:
     ///   - credentials: the call's body.
-    ///   - linking: the user to whom the identity is to belong; `nil` signs in as whoever has it.
+    ///   - linking: the user who gets the identity; `nil` signs in as the user who has it.
     func signIn(
         _ providerName: String, credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
     ) async throws -> Sessions.Grant {
@@ -63,7 +63,7 @@ struct SignIn: Sendable {
     ) async throws -> Sessions.Begun {
         let email = try credentials.requiredString("username")
         let password = try credentials.requiredString("password")
-        // Beyond these lengths nobody can have registered; hashing them would only cost.
+        // Longer ones can't have been registered, and hashing them would cost time.
         guard email.utf8.count <= 320, password.utf8.count <= 1024 else { throw Self.invalidPassword }
         let identity = try await accounts.tables.identity("local-userpass", email, of: app.id)
         let caller = try await caller(client, user: identity?.userId, app: app)
@@ -92,12 +92,12 @@ struct SignIn: Sendable {
 
     private static let invalidPassword = AuthError(.invalidPassword, "invalid username/password")
 
-    /// As whom an attempt counts: a device that has signed in to the account before is let through whatever strangers do.
+    /// The caller by whom an attempt is counted: guesses from elsewhere don't affect a device that has signed in to the account before.
     private func caller(
         _ client: SignInClient, user: String?, app: DeployedApp
     ) async throws -> AttemptThrottle.Caller {
         var caller = AttemptThrottle.Caller(address: client.origin.address)
-        // Asked for nobody too, so that nobody learns by the time whether an account exists.
+        // Also without a user, so that the time doesn't show whether an account exists.
         if !client.isNewDevice,
             try await accounts.tables.knows(
                 device: client.device, ofUser: user ?? "", app: app.id, now: accounts.clock.now())

@@ -2,11 +2,11 @@ import DocumentModel
 
 /// The device that signs in, as it describes itself (`options.device`), and where it is.
 struct SignInClient: Sendable {
-    /// The device's id where it brings one, else a new one. Nobody guesses it, and only the device is told: so a device that brings
+    /// The device's id if it sends one, otherwise a new one. It can't be guessed, and only the device gets it: a device that sends
     /// the id of an earlier sign-in is that device.
     var device: String
     var isNewDevice: Bool
-    /// Such as `android`; empty when it doesn't say.
+    /// Such as `android`; empty when the device doesn't say.
     var platform: String
     var origin: CallOrigin
 
@@ -27,7 +27,7 @@ struct SignInClient: Sendable {
 }
 
 extension String {
-    /// Its first bytes, without control characters.
+    /// The first bytes of a text, without control characters.
     func shortened(to bytes: Int) -> String {
         String(decoding: utf8.lazy.filter { $0 >= 0x20 && $0 != 0x7F }.prefix(bytes), as: UTF8.self)
     }

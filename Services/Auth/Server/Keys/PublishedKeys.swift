@@ -4,20 +4,20 @@ import EventLoop
 import HTTPClient
 import Logging
 
-/// The key sets that issuers publish, fetched by HTTP and kept.
+/// The key sets that issuers publish, fetched by HTTP and cached.
 ///
-/// A set is good for as long as its `Cache-Control` says, within bounds, and is fetched anew before that when a token names a key that
-/// isn't in it; but not more often than every `pause`, whatever tokens are shown. While an issuer is away, its last set goes on.
+/// A set is cached for as long as its `Cache-Control` says, within bounds, and is fetched again before that when a token names a key that
+/// isn't in it; at most once per `pause`. While an issuer is unavailable, its last set is used.
 actor PublishedKeys {
     /// How long sets are kept.
     struct Limits: Sendable {
         /// Between two attempts to fetch a set.
         var pause = Duration.seconds(10)
-        /// How long a set is good at least and at most, and without `Cache-Control`.
+        /// How long a set is valid at least and at most, and without `Cache-Control`.
         var shortest = Duration.seconds(60)
         var longest = Duration.seconds(86_400)
         var usual = Duration.seconds(600)
-        /// For how long the last set is used when there is no newer one to be had.
+        /// For how long the last set is used while a newer one can't be fetched.
         var stale = Duration.seconds(86_400)
     }
 
@@ -27,7 +27,7 @@ actor PublishedKeys {
         var goodFor = Duration.zero
         var triedAt: ContinuousClock.Instant?
         var lastError = PublishedKeysError(message: "not fetched yet")
-        /// The fetch that is under way, which all who wait share.
+        /// The fetch in flight, which all waiting callers share.
         var fetching: Task<Void, Never>?
     }
 
@@ -66,7 +66,7 @@ actor PublishedKeys {
         if let fetching = entry.fetching {
             if isNewerWanted || !isGood { await fetching.value }
         } else if isNewerWanted || !isGood, mayTry {
-            // Nobody's own: whoever waits may leave, the others still get it. It ends by the client's timeout.
+            // Shared by all waiting callers, so it isn't cancelled with one of them. It ends by the client's timeout.
             let fetching = Task { await fetch(url) }
             entries[url, default: Entry()].fetching = fetching
             entries[url, default: Entry()].triedAt = now
@@ -105,7 +105,7 @@ actor PublishedKeys {
     }
 }
 
-/// A key set that isn't fetched, since anybody on the way could change it.
+/// A key set that isn't fetched, since it could be changed in transit.
 struct PlainKeySetError: Error, CustomStringConvertible {
     var url: String
     var description: String {
@@ -113,7 +113,7 @@ struct PlainKeySetError: Error, CustomStringConvertible {
     }
 }
 
-/// A key set that can't be had.
+/// A key set that can't be fetched.
 struct PublishedKeysError: Error, CustomStringConvertible {
     var message: String
     var description: String { message }

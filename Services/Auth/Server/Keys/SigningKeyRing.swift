@@ -8,16 +8,16 @@ import Logging
 import Secrets
 import ServiceBootstrap
 
-/// The keys that tokens are signed with: made, rotated, published, forgotten.
+/// The keys that tokens are signed with: creates, rotates, publishes and deletes them.
 ///
 /// A key is published some time before it signs, so that every service has it by then, and stays published until the last token
-/// that it signed has expired. Several processes share the keys by Postgres.
+/// that it signed has expired. Several processes share the keys through Postgres.
 final class SigningKeyRing: Service {
     /// The times, in seconds.
     struct Schedule: Sendable {
         /// How long a key signs.
         var rotation: Int64 = 30 * 86_400
-        /// How long a key is known before it signs.
+        /// How long a key is published before it signs.
         var lead: Int64 = 600
         /// How long the longest token lives.
         var longestToken: Int64 = 60 * 86_400
@@ -26,7 +26,7 @@ final class SigningKeyRing: Service {
     private struct State {
         var signing: TokenSigningKey?
         var published: [(key: TokenPublicKey, row: SigningKeyRow)] = []
-        /// Opened keys by id, so that they are read once.
+        /// Decrypted keys by id, so that each is read once.
         var opened: [ExactText: TokenSigningKey] = [:]
     }
 
@@ -109,8 +109,8 @@ final class SigningKeyRing: Service {
         }
     }
 
-    /// - Throws: `ConfigurationError` when a key is stored that the configured secrets don't open: nobody could sign in until somebody
-    ///   noticed. What Postgres says when it is away.
+    /// - Throws: `ConfigurationError` when a key is stored that the configured secrets don't open: no user could
+    ///   sign in. Errors of Postgres when it is unavailable.
     func requireReadable() async throws {
         for row in try await store.tables.signingKeys() {
             do { _ = try secrets.open(row.privateKey) } catch {
@@ -154,7 +154,7 @@ final class SigningKeyRing: Service {
         }
     }
 
-    /// Sends all keys at once: the topic has been made anew.
+    /// Sends all keys at once: the topic has been created again.
     func publishAgain() { turns.set() }
 
     /// Keeps the keys up to date and published until graceful shutdown or cancellation.
@@ -163,14 +163,14 @@ final class SigningKeyRing: Service {
             try await cancelWhenGracefulShutdown {
                 while true {
                     await self.turn()
-                    // Until the keys are there, nobody can sign in.
+                    // Until the keys are there, no user can sign in.
                     let pause = self.state.withLock { $0.signing == nil } ? Duration.seconds(1) : self.refreshInterval
                     self.turns.set(.now + pause)
                     try await self.turns.ring()
                 }
             }
         } catch is CancellationError {
-            // The way it ends.
+            // It ends by cancellation.
         }
     }
 

@@ -10,9 +10,9 @@ struct TokenIssuers: Sendable {
     let published: PublishedKeys
     let logger: Logger
 
-    /// The claims of a token that holds.
+    /// The claims of a valid token.
     ///
-    /// - Throws: `authError` with the reason; `serviceUnavailable` when the keys can't be had.
+    /// - Throws: `authError` with the reason; `serviceUnavailable` when the keys can't be fetched.
     func claims(
         of token: String, settings: CustomTokenSettings, app: DeployedApp, now: Int64
     ) async throws -> Document {
@@ -34,7 +34,7 @@ struct TokenIssuers: Sendable {
         }
     }
 
-    /// With the set as it is known; and with a newer one when the token names a key that isn't in it.
+    /// Uses the cached set, and a newer one when the token names a key that isn't in it.
     private func verifier(
         url: String, audience: ForeignTokenVerifier.Audience, token: String, app: DeployedApp
     ) async throws -> ForeignTokenVerifier {

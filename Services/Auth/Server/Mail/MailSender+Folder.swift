@@ -3,7 +3,7 @@ import Foundation
 import Logging
 
 extension MailSender {
-    /// Writes each mail to a file of its own and its link to the log: for development, where nobody has a mail server.
+    /// Writes each mail to a file of its own and its link to the log: for development, without a mail server.
     static func folder(_ path: String, from sender: String, logger: Logger) -> MailSender {
         MailSender { mail in
             // Readable by people, so the body isn't encoded as it is on its way to a mail server.

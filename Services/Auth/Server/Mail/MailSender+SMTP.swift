@@ -10,7 +10,7 @@ extension MailSender {
     /// - Throws: `HTTPClientError` when the URL is malformed.
     static func smtp(url: String, from sender: String, on loop: EventLoop) throws -> MailSender {
         var configuration = try SMTPClient.Configuration(url: url)
-        // Somebody waits for the answer to a call.
+        // A client waits for the answer to its call.
         configuration.timeout = .seconds(20)
         let client = SMTPClient(loop: loop, configuration: configuration)
         return MailSender { mail in
@@ -19,7 +19,7 @@ extension MailSender {
     }
 }
 
-/// Nothing is configured that could send a mail.
+/// No way to send mails is configured.
 struct MailConfigurationError: Error, CustomStringConvertible {
     var message: String
     var description: String { message }

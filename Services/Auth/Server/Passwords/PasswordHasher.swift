@@ -1,7 +1,7 @@
 import EventLoop
 
-/// Hashes and verifies passwords with argon2id on a few threads of its own: it takes tens of milliseconds and megabytes each time,
-/// which neither an event loop nor the cooperative pool may lose.
+/// Hashes and verifies passwords with argon2id on a few threads of its own: each takes tens of milliseconds and megabytes, for which
+/// neither an event loop nor the cooperative pool may be blocked.
 final class PasswordHasher: Sendable {
     private let workers: [HashingWorker]
     private let state: Locked<State>
@@ -13,7 +13,7 @@ final class PasswordHasher: Sendable {
     private struct State {
         var queue: Queue
         var next = 0
-        /// How long one takes on a thread, in seconds, the latest counting most.
+        /// How long one takes on a thread, in seconds: a moving average.
         var seconds = 0.05
     }
 
@@ -39,10 +39,10 @@ final class PasswordHasher: Sendable {
         return hash
     }
 
-    /// Whether the password belongs to the hash. Without a hash it takes as long and is false, so that nobody learns by the time
+    /// Whether the password belongs to the hash. Without a hash it takes as long and is false, so that the time doesn't show
     /// whether an account exists.
     ///
-    /// - Returns: also whether the hash should be made anew, with today's costs.
+    /// - Returns: also whether the password should be hashed again, with today's costs.
     /// - Throws: as `hash`.
     func verify(
         _ password: String, hash: String?, for caller: PasswordCaller
@@ -61,7 +61,7 @@ final class PasswordHasher: Sendable {
         }
     }
 
-    /// Ends the threads; nothing may be asked for after that.
+    /// Ends the threads; the hasher must not be used after that.
     func stop() { for worker in workers { worker.executor.stop() } }
 
     private func work<Result: Sendable>(
@@ -79,7 +79,7 @@ final class PasswordHasher: Sendable {
         return result
     }
 
-    /// Returns when it is the caller's turn.
+    /// Returns when the caller may use a thread.
     private func begin(_ caller: PasswordCaller) async throws {
         var refusal: Queue.Refusal?
         await withCheckedContinuation { continuation in
@@ -119,7 +119,7 @@ final class PasswordHasher: Sendable {
     }
 }
 
-/// What a password's hash costs.
+/// The costs of a password's hash, as libsodium has them.
 struct PasswordCosts: Sendable {
     var operations = 2
     var memoryBytes = 19 << 20

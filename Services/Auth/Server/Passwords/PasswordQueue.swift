@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Who asks for the hashing threads.
+/// The app and the address on whose behalf a password is hashed.
 struct PasswordCaller: Sendable {
     var app: String
     var network: ClientNetwork
@@ -11,15 +11,15 @@ struct PasswordCaller: Sendable {
     }
 }
 
-/// What waits for the hashing threads: bounded, the apps by turns, and the addresses of an app by turns. Pure.
+/// The work that waits for the hashing threads: bounded; apps take turns, and the addresses of an app take turns. Pure.
 ///
-/// An app may fill half of it, an address of an app a fifth, so that nobody keeps the others out.
+/// An app may fill half of it, an address of an app a fifth, so that none of them keeps the others out.
 struct PasswordQueue<Work> {
-    /// Why work isn't taken.
+    /// Why work is refused.
     enum Refusal: Error {
-        /// The app or the address has its share.
+        /// The app or the address has all of its share.
         case share
-        /// Nobody can have more.
+        /// The queue is full.
         case full
     }
 
@@ -31,11 +31,11 @@ struct PasswordQueue<Work> {
     private let limit: Int
     private var apps: FairShares<String, Void>
     private var queues: [String: AppQueue] = [:]
-    /// How many wait.
+    /// The number of waiting entries.
     private(set) var count = 0
 
     /// - Parameters:
-    ///   - places: how much work may be under way; an app alone gets half of them.
+    ///   - places: how much work may run at once; one app gets at most half of them.
     ///   - limit: how much may wait.
     init(places: Int, limit: Int) {
         apps = FairShares(places: places)
@@ -58,10 +58,10 @@ struct PasswordQueue<Work> {
         count += 1
     }
 
-    /// Ends work of an app.
+    /// Records that work of an app has ended.
     mutating func release(_ app: String) { apps.release(app) }
 
-    /// The next work that may begin.
+    /// Removes the next work that may begin from the queue; `nil` when there is none.
     mutating func next() -> Work? {
         guard let app = apps.next()?.owner, let (network, work) = queues[app]?.works.next() else { return nil }
         queues[app]?.works.release(network)

@@ -31,7 +31,7 @@ struct AdminRoutes: Sendable {
             throw AuthError(.missingAuthReq, "the admin API is off: no admin token is configured")
         }
         let shown = request.headers["authorization"] ?? ""
-        // Digests have one length, so the comparison tells nothing about the token's.
+        // Digests have one length, so the comparison doesn't show the token's length.
         guard Sodium.areEqual(Sodium.digest("Bearer " + token), Sodium.digest(shown)) else {
             throw AuthError(.missingAuthReq, "the admin token is wrong or missing")
         }

@@ -5,13 +5,13 @@ import EventTopics
 import HTTPServer
 import Postgres
 
-/// What all routes share: reading bodies, tokens and addresses, and writing answers.
+/// Reads bodies, tokens and addresses, and writes answers, for all routes.
 struct RouteSupport: Sendable {
     let apps: AppDirectory
     let keys: SigningKeyRing
     let clock: WallClock
 
-    /// Bodies of these calls are small; what is larger is nobody's password.
+    /// The largest body, in bytes; those of valid calls are much smaller.
     static let bodyLimit = 64 << 10
 
     private static let notLoaded = AuthError(.serviceUnavailable, "the apps aren't loaded yet")

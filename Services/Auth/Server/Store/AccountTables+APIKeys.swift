@@ -32,7 +32,7 @@ extension AccountTables {
         return rows.map { APIKeyRow(id: $0.0, name: $0.1, isDisabled: $0.2) }
     }
 
-    /// The key and the user whose it is; `nil` for an unknown or disabled key.
+    /// The key and its user; `nil` for an unknown or disabled key.
     func apiKey(hash: [UInt8], of app: String) async throws -> (id: String, user: String)? {
         try await sql.query(
             "SELECT id, user_id FROM partita.auth_api_keys WHERE app = $1 AND key_hash = $2 AND NOT is_disabled",

@@ -11,7 +11,7 @@ struct IdentityRow: Sendable {
 }
 
 extension AccountTables {
-    /// - Returns: `false`, and nothing is written, when the provider knows that subject already.
+    /// - Returns: `false`, and nothing is written, when the provider has that subject already.
     func insertIdentity(_ identity: IdentityRow, of app: String, now: Int64) async throws -> Bool {
         try await sql.execute(
             """
@@ -74,7 +74,7 @@ extension AccountTables {
             [.text(app), .text(id), .text(kind.rawValue), .text(subject), .bytea(secretHash), .int(expiresAt)])
     }
 
-    /// Whether a token would be taken.
+    /// Whether a token is valid.
     func hasEmailToken(
         _ kind: EmailTokenKind, id: String, secretHash: [UInt8], of app: String, now: Int64
     ) async throws -> Bool {
@@ -86,7 +86,7 @@ extension AccountTables {
         ).isEmpty
     }
 
-    /// Takes a token out, so that it works once.
+    /// Deletes a token and returns its subject, so that it works once.
     ///
     /// - Returns: the subject that it was for; `nil` when there is no such token, or it has expired.
     func takeEmailToken(

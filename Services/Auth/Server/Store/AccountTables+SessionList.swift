@@ -1,11 +1,11 @@
 import Postgres
 
-/// A session that lives, as its user sees it.
+/// A session that hasn't ended, as its user sees it.
 struct SessionListing: Sendable {
     var id: String
     var device: String
     var provider: String
-    /// What the device said of itself at the sign-in; empty for nothing.
+    /// What the device said of itself at the sign-in; empty when it said nothing.
     var platform: String
     /// Where it was used last, and by which program; empty when that isn't known.
     var address: String
@@ -19,7 +19,7 @@ struct SessionListing: Sendable {
 }
 
 extension AccountTables {
-    /// The sessions of a user that live, the one that was used last first.
+    /// The sessions of a user that haven't ended, the one that was used last first.
     func liveSessions(ofUser user: String, app: String, now: Int64, limit: Int) async throws -> [SessionListing] {
         let rows = try await sql.query(
             """
@@ -36,8 +36,8 @@ extension AccountTables {
         }
     }
 
-    /// Whether a device has a session of that user, or had one and signed out, and its refresh token would still be good. A session
-    /// that somebody else ended (a reset, its user from elsewhere, a stolen token) proves nothing.
+    /// Whether a device has a session of that user, or had one and signed out, and its refresh token would still be valid. A session
+    /// that ended otherwise (a reset, from another session, a stolen token) is no proof.
     func knows(device: String, ofUser user: String, app: String, now: Int64) async throws -> Bool {
         try await !sql.query(
             """

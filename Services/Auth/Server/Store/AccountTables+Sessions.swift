@@ -9,7 +9,7 @@ struct SessionRow: Sendable {
     var userId: String
     var device: String
     var provider: String
-    /// The key that it began with, where it did.
+    /// The API key that it began with, if it began with one.
     var apiKeyId: String?
     /// The refresh token that was shown last.
     var tokenId: String
@@ -19,9 +19,9 @@ struct SessionRow: Sendable {
     var advancedAt: Int64
     /// Milliseconds since 1970.
     var expiresAt: Int64
-    /// When its newest access token expires, in milliseconds since 1970; `nil` for one of before this was kept.
+    /// When its newest access token expires, in milliseconds since 1970; `nil` for a session from before this column.
     var accessExpiresAt: Int64?
-    /// Milliseconds since 1970; `nil` while it lives.
+    /// Milliseconds since 1970; `nil` while it hasn't ended.
     var revokedAt: Int64?
 }
 
@@ -41,7 +41,7 @@ enum SessionEnd: String, Sendable {
     case administrator
 }
 
-/// A session that has been ended.
+/// A session that has ended.
 struct EndedRow: Sendable {
     var id: String
     var device: String
@@ -83,7 +83,7 @@ extension AccountTables {
         }
     }
 
-    /// Lets a newer refresh token take over.
+    /// Replaces the refresh token by a newer one.
     func advanceSession(_ id: String, to tokenId: String, from previous: String, now: Int64) async throws {
         try await sql.execute(
             """
@@ -91,7 +91,7 @@ extension AccountTables {
             """, [.text(id), .text(tokenId), .text(previous), .int(now)])
     }
 
-    /// A session is carried on: new tokens are about to be made.
+    /// Extends a session for which new tokens are about to be made.
     func extendSession(_ session: SessionRow, from origin: CallOrigin, now: Int64) async throws {
         try await sql.execute(
             """
@@ -105,7 +105,7 @@ extension AccountTables {
             ])
     }
 
-    /// Ends a session, and lets all services know that its access tokens are void.
+    /// Ends a session, and records for all services that its access tokens are void.
     ///
     /// - Returns: `nil` when it had ended before.
     func endSession(_ id: String, by end: SessionEnd, now: Int64) async throws -> EndedRow? {
@@ -114,7 +114,7 @@ extension AccountTables {
 
     /// Ends all sessions of a user.
     ///
-    /// - Returns: those that lived until now.
+    /// - Returns: those that had not ended before.
     func endSessions(ofUser user: String, app: String, by end: SessionEnd, now: Int64) async throws -> [EndedRow] {
         try await endSessions("app = $3 AND user_id = $4", [.text(app), .text(user)], by: end, now: now)
     }

@@ -9,7 +9,7 @@ extension AccountTables {
          FROM partita.auth_identities i WHERE i.app = u.app AND i.user_id = u.id)
         """
 
-    /// The users whom no service serves, whatever their access tokens say.
+    /// The blocked users, whose access tokens no service accepts.
     private var shutOut: ShutOutTable { ShutOutTable(sql) }
 
     func insertUser(_ user: User) async throws {
@@ -82,7 +82,7 @@ extension AccountTables {
             [.text(app), .text(id), .int(now)])
     }
 
-    /// Deletes a user with everything that hangs on it.
+    /// Deletes a user with identities, sessions and keys.
     func deleteUser(_ id: String, of app: String) async throws {
         try await sql.execute("DELETE FROM partita.auth_users WHERE app = $1 AND id = $2", [.text(app), .text(id)])
         try await shutOut.add(id, app: app, reason: .deleted)

@@ -1,22 +1,22 @@
 import Redis
 
-/// Slows down who guesses: attempts are counted, and beyond a free number each one makes the next wait twice as long. A success takes
-/// back what it counted.
+/// Slows down guessing: attempts are counted, and each one beyond a free number makes the next wait twice as long. A success is not
+/// counted in the end.
 ///
-/// An attempt counts for the account and the address together, for the address, and for the account. The first is what slows a guesser
-/// down, and touches nobody elsewhere; the last has a larger free number, and is for who guesses from many addresses. A device that has
-/// signed in to the account before is counted by itself alone, so that no stranger keeps it out.
+/// An attempt counts for the account and the address together, for the address, and for the account. The first slows a guesser
+/// down without affecting other addresses; the last has a larger free number, against guesses from many addresses. A device that has
+/// signed in to the account before has a count of its own instead, so that guesses from elsewhere don't lock it out.
 ///
-/// An attempt is counted before it is made, so that many at once don't slip through together.
+/// An attempt is counted before it is made, so that many at once can't pass together.
 struct AttemptThrottle: Sendable {
-    /// What is attempted; counts of different kinds are apart.
+    /// What is attempted; each kind has counts of its own.
     enum Kind: String, Sendable {
         case signIn = "sign-in"
         case register, function, token, mail
         case apiKey = "api-key"
     }
 
-    /// Who attempts.
+    /// The caller of an attempt.
     struct Caller: Sendable {
         /// Empty when it isn't known.
         var address: String
@@ -26,11 +26,11 @@ struct AttemptThrottle: Sendable {
 
     /// The limits for one kind of count.
     struct Limits: Sendable {
-        /// Attempts that cost nothing.
+        /// Attempts that don't cause a wait.
         var free: Int
         /// The longest wait, in seconds.
         var longest: Int
-        /// A count is forgotten after so many seconds without an attempt.
+        /// The seconds without an attempt after which a count expires.
         var memory: Int
     }
 
@@ -60,13 +60,13 @@ struct AttemptThrottle: Sendable {
             "too many attempts")
     }
 
-    /// Takes back what was counted for an attempt that succeeded.
+    /// Subtracts an attempt that succeeded from the counts.
     func succeeded(_ kind: Kind, app: String, subject: String, caller: Caller) async throws {
         try await store.run(
             Self.successScript, keys: counts(kind, app: app, subject: subject, caller: caller).map(\.key))
     }
 
-    /// Forgets what was counted for an account from everywhere: its owner has proven otherwise who they are.
+    /// Deletes the counts of an account from all addresses: its owner has proven otherwise who they are.
     func forgive(_ kind: Kind, app: String, subject: String) async throws {
         try await store.run(Self.forgiveScript, keys: [accountKey(kind, app, subject)])
     }
@@ -75,7 +75,7 @@ struct AttemptThrottle: Sendable {
         "\(app):\(kind.rawValue):account:\(Self.digest(subject))"
     }
 
-    /// The count that is the attempt's own first.
+    /// The keys of an attempt's counts, the most specific one first.
     private func counts(
         _ kind: Kind, app: String, subject: String, caller: Caller
     ) -> [(key: String, limits: Limits)] {
@@ -85,7 +85,7 @@ struct AttemptThrottle: Sendable {
         }
         let network = ClientNetwork(caller.address).text
         var account = account
-        // Mails reach the account's owner wherever they were asked for.
+        // A mail disturbs the account's owner wherever the request comes from.
         if kind == .mail { account.free = min(account.free, pair.free) }
         return [
             ("\(base):pair:\(Self.digest(subject)):\(network)", pair), ("\(base):address:\(network)", address),

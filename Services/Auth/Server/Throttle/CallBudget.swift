@@ -1,8 +1,8 @@
 import Redis
 
-/// How often calls may be made that anybody can make and that leave something behind: so many a minute, all at once or spread.
+/// Limits calls per minute that need no account and create rows. A minute's worth may come at once.
 struct CallBudget: Sendable {
-    /// What is counted; each kind by itself.
+    /// The kinds of calls, each with counts of its own.
     enum Kind: String, Sendable { case anonymous, register, refresh }
 
     /// Calls a minute.
@@ -20,8 +20,8 @@ struct CallBudget: Sendable {
 
     /// Counts a call.
     ///
-    /// - Parameter session: whose token is refreshed, so that one session doesn't use up what all have.
-    /// - Throws: `tooManyRequests` with the seconds to wait; then nothing is counted.
+    /// - Parameter session: the session whose token is refreshed, so that one session can't use up the limit of all.
+    /// - Throws: `tooManyRequests` with the seconds to wait; a refused call isn't counted.
     func spend(_ kind: Kind, app: String, address: String, session: String? = nil) async throws {
         let rates =
             switch kind {

@@ -1,9 +1,9 @@
-/// Counts in memory, as Redis would keep them: each is forgotten after a time. How many there are is bounded.
+/// Counts in memory, as Redis would keep them: each expires. Their number is bounded.
 struct LocalCounts: Sendable {
     struct Entry: Sendable {
-        /// How often.
+        /// The number of attempts.
         var count: Int64 = 0
-        /// A moment, in milliseconds of `now`.
+        /// Until when the caller has to wait, on the clock of `now`.
         var until = 0.0
         fileprivate var expires = 0.0
 
@@ -22,13 +22,13 @@ struct LocalCounts: Sendable {
     var now: Double { (ContinuousClock.now - Self.start) / .milliseconds(1) }
     var size: Int { entries.count }
 
-    /// What is counted there; nothing yet, or not any more, is an empty entry.
+    /// The entry of a key; an empty one when there is none, or it has expired.
     subscript(_ key: String) -> Entry {
         guard let entry = entries[Array(key.utf8)], entry.expires > now else { return Entry() }
         return entry
     }
 
-    /// - Parameter memory: for how many milliseconds it is remembered.
+    /// - Parameter memory: milliseconds until it expires.
     mutating func set(_ key: String, _ entry: Entry, memory: Double) {
         let bytes = Array(key.utf8)
         if entries[bytes] == nil, entries.count >= Self.limit { makeRoom() }
@@ -37,7 +37,7 @@ struct LocalCounts: Sendable {
         entries[bytes] = entry
     }
 
-    /// Changes what is there, and not for how long.
+    /// Changes an entry and keeps its time of expiry.
     mutating func change(_ key: String, _ body: (inout Entry) -> Void) {
         let bytes = Array(key.utf8)
         if var entry = entries[bytes], entry.expires > now {
@@ -48,7 +48,7 @@ struct LocalCounts: Sendable {
 
     mutating func remove(_ key: String) { entries[Array(key.utf8)] = nil }
 
-    /// What has expired goes; if that isn't enough, the tenth that would expire first.
+    /// Removes the expired entries; if none has expired, the tenth that would expire first.
     private mutating func makeRoom() {
         let now = now
         entries = entries.filter { $0.value.expires > now }

@@ -2,15 +2,15 @@ import EventLoop
 import Logging
 import Redis
 
-/// A change of counts that calls are measured by: a script for Redis, and the same for the memory of this process.
+/// A change of the counts that limit calls: a script for Redis, and the same for the memory of this process.
 struct ThrottleScript: Sendable {
     let redis: RedisScript
-    /// Gets the keys and the arguments that the script gets, and answers what it answers.
+    /// The equal of the script: takes the same keys and arguments, and returns the same answer.
     let local: @Sendable (inout LocalCounts, [String], [Int64]) -> Int64
 }
 
-/// The counts that calls are measured by. They are in Redis, so that all instances count together. While Redis is away each
-/// instance counts in its own memory: signing in goes on, and nobody guesses without a limit.
+/// The counts that limit calls. They are in Redis, so that all instances count together. While Redis is away each
+/// instance counts in its own memory: users can still sign in, and guessing stays limited.
 final class ThrottleStore: Sendable {
     private struct State {
         var counts = LocalCounts()
@@ -44,7 +44,7 @@ final class ThrottleStore: Sendable {
     /// Runs a script.
     @discardableResult
     func run(_ script: ThrottleScript, keys: [String], arguments: [Int] = []) async throws -> Int64 {
-        // It would be waited for, and callers would wait with it.
+        // A command would wait for the connection, and the caller with it.
         if redis.connectionCount == 0, state.withLock({ $0.isAway }) { return local(script, keys, arguments).answer }
         do {
             let answer = try await redis.eval(
@@ -59,7 +59,7 @@ final class ThrottleStore: Sendable {
             return Int64(wait)
         } catch let error as RedisError {
             let (answer, isNews) = local(script, keys, arguments)
-            // Once, and not for each call of whoever guesses.
+            // Once per outage, not once per call.
             if isNews {
                 logger.warning("attempts are counted in this process alone", metadata: ["error": "\(error)"])
             }
