@@ -1,17 +1,17 @@
 import DocumentModel
 
-/// The conflict rules: one per kind of operation, pure, the same wherever they run.
+/// The conflict rules, one for each kind of operation. They are pure functions, with the same result wherever they run.
 ///
-/// They decide against the document as it is when the operation arrives; the order of arrival is the server's order. All
-/// devices take the results in that order and so agree. `UpdateRules` has the rules of single paths.
+/// They decide against the current document when the operation arrives at the server; the order of arrival is the order of the
+/// results. All devices apply the results in that order and so converge. `UpdateRules` has the rules for single paths.
 public enum ConflictRules {
-    /// Decides an operation against the document as it is.
+    /// Decides an operation against the current document.
     ///
     /// - Parameters:
-    ///   - operation: What a device meant.
+    ///   - operation: The operation of a device.
     ///   - stamp: The device, and the changeset's time after correction.
-    ///   - revision: The revision that the change takes. A writer that learns it later gives a `Revision.provisional` one, and
-    ///     replaces it with `StoredDocument.mapRevisions` before it stores.
+    ///   - revision: The revision that the change takes. A writer that learns it later passes a `Revision.provisional` one, and
+    ///     replaces it with `StoredDocument.mapRevisions` before it stores the document.
     ///   - stored: The document in the operation's partition; `nil` when there is none.
     public static func apply(
         _ operation: Operation, by stamp: WriteStamp, revision: Revision, to stored: StoredDocument?

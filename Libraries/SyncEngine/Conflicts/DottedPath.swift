@@ -1,14 +1,14 @@
 import DocumentModel
 
-/// Where a dotted path of an update leads in a document as it is.
+/// What a dotted path of an update refers to in the current document.
 struct PathTarget {
-    /// The path whose clock stands for it: the whole path, or its beginning up to the first array.
+    /// The path whose clock applies: the whole path, or its prefix up to the first array.
     var clockPath: String
     /// Whether it names an element of an existing array by index.
     var isIndexed = false
-    /// Whether it names elements by what they are: `$[]`, `$[name]`.
+    /// Whether it selects array elements with a positional operator: `$[]`, `$[name]`.
     var isPositional = false
-    /// The shortest beginning of the path that holds a value without fields, so that nothing can be set beneath it.
+    /// The shortest prefix of the path that holds a value without fields, so that nothing can be set below it.
     var blockedBy: String?
 
     init(_ path: String, in document: Document) {
@@ -24,11 +24,11 @@ struct PathTarget {
             }
             switch value {
             case .document(let fields):
-                // What the whole path leads to is nobody's question, and looking for it takes long among many fields.
+                // The value at the whole path isn't needed, and looking it up is slow in a document with many fields.
                 value = depth < components.count - 1 ? fields[component] : nil
             case .array:
                 clockPath = beginning(depth)
-                // A later `$[…]` doesn't help: the index before it already says which element is meant by place.
+                // A later `$[…]` makes no difference: the index before it already selects an element by its position.
                 isIndexed = component.utf8.allSatisfy { (0x30...0x39).contains($0) }
                 return
             case nil: return
@@ -41,7 +41,7 @@ struct PathTarget {
 }
 
 extension Document {
-    /// The value at a path of field names; `nil` where there is none, or where something other than documents lies between.
+    /// The value at a path of field names; `nil` when there is none, or when a value on the way isn't a document.
     func value(at path: some StringProtocol) -> Value? {
         var value = Value.document(self)
         for component in path.splitAtBytes(".") {
@@ -51,8 +51,8 @@ extension Document {
         return value
     }
 
-    /// Sets or removes the value at a path of field names. Setting makes documents of what lies between; removing what isn't
-    /// there does nothing.
+    /// Sets or removes the value at a path of field names. Setting replaces other values on the way with documents; removing a
+    /// value that doesn't exist does nothing.
     mutating func set(_ value: Value?, at path: some StringProtocol) {
         guard let dot = path.utf8.firstIndex(of: 0x2E) else {
             self[String(path)] = value
@@ -71,7 +71,7 @@ extension Document {
 }
 
 extension String {
-    /// What follows a path's beginning and the dot after it.
+    /// The rest of a path after a prefix and the dot that follows it.
     func utf8Suffix(after beginning: String) -> String {
         String(decoding: utf8.dropFirst(beginning.utf8.count + 1), as: UTF8.self)
     }

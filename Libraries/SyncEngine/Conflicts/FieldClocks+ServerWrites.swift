@@ -1,7 +1,8 @@
 import DocumentModel
 
 extension FieldClocks {
-    /// Notes a write from the server's side, which saw the document as it was and so loses to nobody.
+    /// Records a write from the server's side. It was made against the current document, so it doesn't lose to any
+    /// earlier write.
     ///
     /// - Parameters:
     ///   - description: What the write changed.

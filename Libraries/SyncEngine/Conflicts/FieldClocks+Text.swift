@@ -1,9 +1,9 @@
 import DocumentModel
 
 extension FieldClocks {
-    /// The clocks as compact JSON, as they stand in the column beside a document:
+    /// The clocks as compact JSON, as they are stored in the column next to a document:
     /// `{"d":CLOCK,"p":{"dotted.path":CLOCK,…}}`, each clock `[time bits, author, revision]`, with the revision of the last
-    /// foreign write as a fourth element where there was one. Paths are sorted; `p` is left out when there are none.
+    /// foreign write as a fourth element if there was one. Paths are sorted; `p` is left out when there are none.
     public var text: String {
         var fields = [Document.Field("d", document.value)]
         if !paths.isEmpty {
@@ -13,7 +13,7 @@ extension FieldClocks {
         return ExtendedJSON.print(.document(Document(fields: fields)), mode: .relaxed)
     }
 
-    /// Reads what ``text`` wrote.
+    /// Parses the output of ``text``.
     ///
     /// - Throws: `SyncEngineError` with code `badFieldClocks`.
     public init(text: String) throws(SyncEngineError) {

@@ -6,7 +6,7 @@ import DocumentModel
 /// are kept; beyond that the oldest collapse into what covers them, so that a path can look written later than it was, but
 /// never earlier.
 public struct FieldClocks: Hashable, Sendable {
-    /// How many paths of a document keep a clock of their own.
+    /// The largest number of paths of a document that have a clock of their own.
     public static let cap = 64
 
     /// The clock of every path that has none of its own.
@@ -25,7 +25,7 @@ public struct FieldClocks: Hashable, Sendable {
         self.paths = paths
     }
 
-    /// The clock that holds for a path.
+    /// The clock that applies to a path.
     public func covering(_ path: String) -> FieldClock {
         if paths.isEmpty { return document }
         var prefix = path[...]
@@ -36,16 +36,16 @@ public struct FieldClocks: Hashable, Sendable {
         }
     }
 
-    /// The clocks of the paths strictly beneath one.
+    /// The clocks of the paths strictly below a path.
     public func beneath(_ path: String) -> [(path: String, clock: FieldClock)] {
         if paths.isEmpty { return [] }
         let prefix = path + "."
         return paths.filter { $0.key.text.startsWithBytes(of: prefix) }.map { (path: $0.key.text, clock: $0.value) }
     }
 
-    /// Notes that a path was written, and that what was beneath it went with it.
+    /// Records that a path was written, which replaced everything below it.
     ///
-    /// - Parameter sparing: Paths beneath that kept their value, and so keep their clock.
+    /// - Parameter sparing: Paths below it that kept their value, and so keep their clock.
     public mutating func write(
         _ path: String, by stamp: WriteStamp, revision: Revision, sparing: Set<ExactText> = []
     ) {
@@ -66,7 +66,7 @@ public struct FieldClocks: Hashable, Sendable {
 
     private mutating func collapse() {
         while paths.count > Self.cap {
-            // Ties by path, so that the result depends on the content only.
+            // Ties are broken by path, so that the result depends on the content only.
             guard let oldest = paths.min(by: { ($0.value.time, $0.key) < ($1.value.time, $1.key) }) else { return }
             paths[oldest.key] = nil
             var prefix = oldest.key.text[...]
@@ -91,7 +91,7 @@ extension FieldClock {
             foreign: author.hasSameBytes(as: stamp.author) ? foreign : self.revision)
     }
 
-    /// Takes over what is later in another clock.
+    /// Merges another clock into this one: the later time, write and foreign write win.
     mutating func absorb(_ other: FieldClock) {
         let foreigns = [
             foreign, other.foreign, other.author.hasSameBytes(as: author) ? nil : min(revision, other.revision),

@@ -1,8 +1,8 @@
-/// A write that didn't count, as the ack names it.
+/// A write that had no effect, as the ack reports it.
 public struct LostWrite: Hashable, Sendable {
-    /// Why it didn't.
+    /// Why the write had no effect.
     public enum Reason: String, Sendable {
-        /// Somebody wrote the paths later.
+        /// Another write of the paths was later.
         case overwritten
         /// The document was deleted.
         case deleted
@@ -10,9 +10,9 @@ public struct LostWrite: Hashable, Sendable {
 
     /// The operation's index in its changeset.
     public var operation: Int
-    /// Why it didn't count.
+    /// Why the write had no effect.
     public var reason: Reason
-    /// The dotted paths that lost; empty when the whole operation did.
+    /// The dotted paths that lost; empty when the whole operation was dropped.
     public var paths: [String]
 
     public init(operation: Int, reason: Reason, paths: [String] = []) {

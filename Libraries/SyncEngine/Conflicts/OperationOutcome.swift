@@ -1,21 +1,21 @@
 import DocumentModel
 
-/// What the conflict rules made of an operation.
+/// The result of the conflict rules for an operation.
 public enum OperationOutcome: Sendable {
-    /// The operation counts; what it changed, if anything, and which of its writes lost to a later one.
+    /// The operation is accepted, with what it changed, if anything, and which of its writes lost to a later one.
     case applied(AppliedOperation)
-    /// The document that the operation meant was deleted. The ack names the operation.
+    /// The document that the operation refers to was deleted. The ack reports the operation as lost.
     case droppedDeleted
     /// The operation can't be applied; its changeset is rejected as a whole.
     case rejected(OperationRejection)
 }
 
-/// The effect of an operation that counts.
+/// The effect of an accepted operation.
 public struct AppliedOperation: Sendable {
     /// What has to be stored.
     public enum Change: String, Sendable {
         case inserted, updated, deleted
-        /// Nothing: every write lost, or the document already was as the operation wants it. Takes no revision.
+        /// Nothing: every write lost, or the document already has the values. No revision is used.
         case none
     }
 
@@ -25,7 +25,7 @@ public struct AppliedOperation: Sendable {
     public var document: StoredDocument?
     /// What an update changed; empty otherwise.
     public var updateDescription: UpdateDescription
-    /// Dotted paths whose `$set` or `$unset` lost.
+    /// The dotted paths of the update whose writes lost.
     public var lost: [String]
 
     public init(
@@ -39,11 +39,11 @@ public struct AppliedOperation: Sendable {
     }
 }
 
-/// Why an operation, and with it its changeset, was refused.
+/// Why an operation, and with it its changeset, was rejected.
 public struct OperationRejection: Error, Hashable, Sendable {
-    /// A stable word for programs.
+    /// A stable code for programs.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// The word on the wire and in the device's store.
+        /// The code's text on the wire and in the device's store.
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
         public var description: String { rawValue }
@@ -58,27 +58,28 @@ public struct OperationRejection: Error, Hashable, Sendable {
         public static let badId = Code(rawValue: "badId")
         /// The collection isn't one that the app syncs.
         public static let unknownCollection = Code(rawValue: "unknownCollection")
-        /// The document's partition value is not the changeset's partition, or the `_id` is held elsewhere.
+        /// The document's partition value is not the changeset's partition, or a document in another partition has the
+        /// `_id`.
         public static let wrongPartition = Code(rawValue: "wrongPartition")
-        /// The document would grow beyond the limit.
+        /// The document would exceed the size limit.
         public static let documentTooLarge = Code(rawValue: "documentTooLarge")
-        /// A unique index has the value already.
+        /// A unique index already contains the value.
         public static let duplicateKey = Code(rawValue: "duplicateKey")
         /// The database can't hold the document.
         public static let notStorable = Code(rawValue: "notStorable")
-        /// The server has a changeset under this version for so long that it can't tell whether it is this one.
+        /// The server stored a changeset under this version so long ago that it can't determine whether it is this one.
         public static let outcomeUnknown = Code(rawValue: "outcomeUnknown")
-        /// The device has given it up: each connection that carried it ended before it was answered.
+        /// The device gave up: `DevicePartition.lossLimit` connections ended between the upload and its answer.
         public static let undeliverable = Code(rawValue: "undeliverable")
     }
 
-    /// A stable word for programs.
+    /// A stable code for programs.
     public var code: Code
     /// A sentence for people.
     public var reason: String
-    /// The dotted path that it is about, where there is one.
+    /// The dotted path of the error, if there is one.
     public var path: String?
-    /// The rule that forbids it, where one does.
+    /// The rule that forbids the operation, if there is one.
     public var rule: String?
 
     public init(code: Code, reason: String, path: String? = nil, rule: String? = nil) {
@@ -90,11 +91,11 @@ public struct OperationRejection: Error, Hashable, Sendable {
 }
 
 extension OperationRejection {
-    /// Of an operation whose `_id` is missing or can't be one.
+    /// The rejection of an operation whose `_id` is missing or of a type that an `_id` can't have.
     public static let noId = OperationRejection(
         code: .badId, reason: "an _id can't be missing, an array, a regular expression or undefined", path: "_id")
 
-    /// Of an operation whose `_id` is one in MongoDB, and too large for an index of Postgres.
+    /// The rejection of an operation whose `_id` is valid in MongoDB but can't be stored in an index of Postgres.
     public static let largeId = OperationRejection(
         code: .badId, reason: "an _id has at most 1,024 bytes, and no NUL as a string", path: "_id")
 }

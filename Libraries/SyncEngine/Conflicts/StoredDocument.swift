@@ -1,10 +1,10 @@
 import DocumentModel
 
-/// A document as the server holds it.
+/// A document as the server stores it.
 public struct StoredDocument: Sendable {
     /// The fields, `_id` included.
     public var document: Document
-    /// The revision of the insert that the document began with.
+    /// The revision of the insert that created the document.
     public var incarnation: Revision
     /// The revision of its last change.
     public var revision: Revision
@@ -18,9 +18,9 @@ public struct StoredDocument: Sendable {
         self.clocks = clocks
     }
 
-    /// Replaces each revision, for a writer that learns them only after the rules have run.
+    /// Replaces the provisional revisions, for a writer that learns the real ones only after the rules have run.
     ///
-    /// - Parameter assigned: Gets each provisional revision and gives the one that it became.
+    /// - Parameter assigned: Returns the revision that was assigned in place of a provisional one.
     public mutating func mapRevisions(_ assigned: (Revision) -> Revision) {
         if incarnation.isProvisional { incarnation = assigned(incarnation) }
         if revision.isProvisional { revision = assigned(revision) }

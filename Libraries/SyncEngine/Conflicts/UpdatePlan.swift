@@ -7,7 +7,7 @@ struct UpdatePlan {
         var spared: Set<ExactText> = []
     }
 
-    /// The arguments of one operator, by their paths in their order.
+    /// The arguments of one operator in their order, with their places by path.
     private struct Arguments {
         let name: String
         var fields: [Document.Field] = []
@@ -25,7 +25,7 @@ struct UpdatePlan {
     }
 
     private var kept: [Arguments] = []
-    /// The paths whose clocks they raise.
+    /// The paths whose clocks the kept operators raise.
     var writes: [Write] = []
     /// The paths that lost.
     var lost: [String] = []
@@ -53,7 +53,7 @@ struct UpdatePlan {
         return value
     }
 
-    /// Whether a path that is left names this array filter; operators refuse a filter that nothing uses.
+    /// Whether a remaining path uses this array filter; the update operators reject a filter that no path uses.
     func uses(_ arrayFilter: Document) -> Bool {
         guard let name = Self.identifier(of: arrayFilter) else { return true }
         return kept.contains { arguments in

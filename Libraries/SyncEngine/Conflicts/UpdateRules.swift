@@ -3,7 +3,7 @@ import QueryLanguage
 
 /// The rules for the paths of one update of one existing document.
 ///
-/// Each path of each operator is decided on its own; what won is applied together, by the update operators themselves.
+/// Each path of each operator is decided on its own; the writes that won are applied together by the update operators.
 struct UpdateRules {
     let stored: StoredDocument
     /// The revision of the document that the writer had seen.
@@ -11,9 +11,10 @@ struct UpdateRules {
     let stamp: WriteStamp
     let revision: Revision
 
-    /// Merges an insert into the document that is there already: every field is a `$set`.
+    /// Merges an insert into the existing document: every field is a `$set`.
     func merge(_ fields: Document) -> OperationOutcome {
-        // `$set` takes paths, an insert names; a name with a dot or a dollar sign can't be said with `$set`.
+        // `$set` takes paths, an insert has names; a name with a dot or a leading dollar sign can't be expressed with
+        // `$set`.
         if let field = fields.fields.first(where: { $0.key.utf8.contains(0x2E) || $0.key.startsWithBytes(of: "$") }) {
             return .rejected(
                 OperationRejection(
@@ -94,7 +95,8 @@ struct UpdateRules {
             return
         }
         if let blocker = target.blockedBy, name == "$set", !hasSeen(clock) {
-            // Somebody put a plain value where the device saw a document, and earlier than the device wrote beneath it.
+            // Another author replaced the document that the device saw with a plain value, before the device wrote
+            // below it.
             var document = plan.planned("$set", blocker) ?? Document()
             document.set(argument.value, at: argument.key.utf8Suffix(after: blocker))
             plan.keep("$set", .init(blocker, .document(document)), writing: blocker)
@@ -110,14 +112,14 @@ struct UpdateRules {
         }
     }
 
-    /// Writes a path but keeps what was written beneath it later.
+    /// Writes a path but keeps what was written below it later.
     private func spare(_ newer: [String], of name: String, _ argument: Document.Field, in plan: inout UpdatePlan) {
         var document: Document
         switch (name, argument.value) {
         case ("$set", .document(let value)): document = value
         case ("$unset", _): document = Document()
         default:
-            // A value without fields leaves no room for the newer ones.
+            // A value without fields can't contain the newer ones.
             plan.lost.append(argument.key)
             return
         }
@@ -131,7 +133,7 @@ struct UpdateRules {
         }
     }
 
-    /// A rename is an `$unset` and a `$set`: it counts when both do.
+    /// A rename is an `$unset` and a `$set`: it is applied only when both win.
     private func rename(_ argument: Document.Field, _ target: PathTarget, in plan: inout UpdatePlan) {
         guard case .string(let destination) = argument.value else {
             plan.keep("$rename", argument, writing: target.clockPath)  // refused by the operator itself
@@ -152,17 +154,17 @@ struct UpdateRules {
 
     // MARK: Clocks
 
-    /// A write wins over one that its writer had seen, and over an earlier one.
+    /// A write wins over a write that its author had seen, and over an earlier one.
     private func wins(over clock: FieldClock) -> Bool {
         hasSeen(clock) || (stamp.time, ExactText(stamp.author)) > (clock.time, ExactText(clock.author))
     }
 
-    /// Devices see their own writes, and they arrive in their order.
+    /// A device has seen its own writes, which arrive in the order in which it made them.
     private func hasSeen(_ clock: FieldClock) -> Bool {
         clock.author.hasSameBytes(as: stamp.author) || base.map { $0 >= clock.revision } ?? false
     }
 
-    /// Whether the writer had seen every write of the path, which is what an array index needs to mean anything.
+    /// Whether the writer had seen every write of the path. An array index is meaningful only then.
     private func hasSeenExactly(_ clock: FieldClock) -> Bool {
         if let base, base >= clock.revision { return true }
         guard clock.author.hasSameBytes(as: stamp.author) else { return false }

@@ -1,17 +1,17 @@
-/// The life of a device's connection to its gateway: when to connect, authenticate, renew the token, ping and wait.
+/// Decides for a device's connection to its gateway when to connect, authenticate, renew the token, ping and wait.
 ///
-/// It has no clock and no timers. Every call gives the present time, of any clock that doesn't go back, and returns what has to
-/// be done; the owner calls `tick` at `deadline`. Answers that belong to a connection that was given up are ignored by number.
+/// It has no clock and no timers. Every call passes the current time of a monotonic clock and returns the actions to perform; the
+/// owner calls `tick` at `deadline`. Connections have numbers, so that events of a connection that was given up are ignored.
 public struct DeviceConnection: Sendable {
     /// What the owner has to do.
     public enum Action: Hashable, Sendable {
-        /// Get an access token, then call `tokenObtained` or `tokenFailed`. When `fresh`, the one that is at hand won't do.
+        /// Get an access token, then call `tokenObtained` or `tokenFailed`. When `fresh`, a cached token must not be used.
         case fetchToken(fresh: Bool)
         /// Open a transport, then call `opened` or `closed` with its number.
         case open(connection: Int)
-        /// Say `hello` with the token.
+        /// Send `hello` with the token.
         case sendHello
-        /// Subscribe every partition that is open, then upload.
+        /// Subscribe to every open partition, then upload.
         case resume
         /// Send the renewed token.
         case sendToken
@@ -23,11 +23,11 @@ public struct DeviceConnection: Sendable {
         case signOut
     }
 
-    /// Where it stands.
+    /// The phase of the connection.
     public enum Phase: Hashable, Sendable {
         /// The app wants no connection, or the gateway forbade another attempt.
         case offline
-        /// Waits until the time before it tries again.
+        /// Waits until the given time before it connects again.
         case waiting(until: Duration)
         case authenticating
         case connecting
@@ -38,19 +38,19 @@ public struct DeviceConnection: Sendable {
         case signedOut
     }
 
-    /// What the gateway wants the device to do about an error.
+    /// How the gateway asks the device to react to an error.
     public enum Remedy: String, Sendable {
-        /// Connect again after a while.
+        /// Connect again after the back-off.
         case retry
         /// Connect again with a new token.
         case reauthenticate
-        /// Don't connect again by itself.
+        /// Don't connect again automatically.
         case close
-        /// Nothing: it goes on by itself.
+        /// Do nothing: service resumes by itself.
         case wait
     }
 
-    /// How long things may take.
+    /// The time limits of a connection.
     public struct Timing: Sendable {
         /// From opening a transport to `welcome`.
         public var connect: Duration
@@ -72,7 +72,7 @@ public struct DeviceConnection: Sendable {
         }
     }
 
-    /// Where it stands.
+    /// The phase of the connection.
     public private(set) var phase = Phase.offline
     private let timing: Timing
     private var backoff: Backoff
@@ -89,7 +89,7 @@ public struct DeviceConnection: Sendable {
         self.backoff = backoff
     }
 
-    /// When `tick` has something to do, if nothing happens before.
+    /// When `tick` has to be called, if nothing happens before; `nil` when it needn't be called.
     public var deadline: Duration? {
         switch phase {
         case .offline, .signedOut, .authenticating: nil
@@ -120,11 +120,11 @@ public struct DeviceConnection: Sendable {
 
     // MARK: The token
 
-    /// A token is there.
+    /// A token was obtained.
     ///
     /// - Parameter expiry: When it expires, on the clock of `now`.
     public mutating func tokenObtained(expiry: Duration, now: Duration) -> [Action] {
-        // A token that lives shorter than the lead isn't renewed again at once.
+        // A token whose lifetime is shorter than `timing.renewal` isn't renewed again immediately.
         renewalTime = max(expiry - timing.renewal, now + timing.ping)
         needsFreshToken = false
         if phase == .online {
@@ -139,7 +139,7 @@ public struct DeviceConnection: Sendable {
         return [.open(connection: connection)]
     }
 
-    /// No token could be had.
+    /// No token could be obtained.
     ///
     /// - Parameter isFinal: The server refused the session's refresh token; otherwise it is tried again later.
     public mutating func tokenFailed(isFinal: Bool, now: Duration) -> [Action] {
@@ -151,7 +151,7 @@ public struct DeviceConnection: Sendable {
         }
         guard phase == .online else { return fail(now: now) }
         isRenewing = false
-        renewalTime = now + timing.ping  // the old token holds for a while
+        renewalTime = now + timing.ping  // the old token is still valid for a while
         return []
     }
 
@@ -164,10 +164,10 @@ public struct DeviceConnection: Sendable {
         return [.sendHello]
     }
 
-    /// The gateway said `welcome`.
+    /// The gateway sent `welcome`.
     ///
-    /// - Parameter isSuspicious: The device is about to send what may have ended the last connections: should this one end too,
-    ///   the next wait is longer than the last.
+    /// - Parameter isSuspicious: The device is about to send a changeset that may have ended the last connections. The back-off
+    ///   isn't reset, so that the next wait is longer if this connection ends, too.
     public mutating func welcomed(connection: Int, isSuspicious: Bool = false, now: Duration) -> [Action] {
         guard connection == self.connection, phase == .greeting else { return [] }
         phase = .online
@@ -178,7 +178,7 @@ public struct DeviceConnection: Sendable {
         return [.resume]
     }
 
-    /// A frame came.
+    /// A frame was received.
     public mutating func heard(connection: Int, now: Duration) {
         if connection == self.connection { lastHeard = now }
     }
@@ -204,7 +204,7 @@ public struct DeviceConnection: Sendable {
         return fail(now: now)
     }
 
-    /// `deadline` has come.
+    /// `deadline` was reached.
     public mutating func tick(now: Duration) -> [Action] {
         switch phase {
         case .waiting(let until): return now >= until ? authenticate() : []

@@ -1,10 +1,10 @@
 import DocumentModel
 
 extension DevicePartition {
-    /// Takes changes from the gateway.
+    /// Processes changes from the gateway.
     ///
-    /// - Parameter device: This device's id, by which it knows its own changesets.
-    /// - Throws: `gap`; nothing has changed then.
+    /// - Parameter device: This device's id, by which it recognizes its own changesets.
+    /// - Throws: `gap`; the bookkeeping is unchanged then.
     public mutating func receive(_ download: Download, device: String) throws(Fault) -> [Effect] {
         if let catchUp = download.catchUp {
             return try receive(chunk: download, catchUp)
@@ -25,7 +25,7 @@ extension DevicePartition {
     private mutating func receive(chunk: Download, _ catchUp: Download.CatchUp) throws(Fault) -> [Effect] {
         var effects: [Effect] = []
         if chunk.from.number == 0 {
-            // From the beginning: whatever was staged belongs to a catch-up that was given up.
+            // A catch-up from the beginning: what was staged belongs to one that was abandoned.
             effects.append(.clearStaged)
             isReplacing = true
             stagedVersion = 0
@@ -42,7 +42,7 @@ extension DevicePartition {
         checkpoint = chunk.to
         containedVersion = isReplacing ? stagedVersion : max(containedVersion, stagedVersion)
         if isReplacing {
-            // What the former state contained is gone with it.
+            // The new state needn't contain what the replaced one did.
             for index in pending.indices { pending[index].isContained = false }
         }
         effects.append(.publishStaged(replacing: isReplacing))
@@ -53,15 +53,16 @@ extension DevicePartition {
         return effects + [.rebase(overlaid.union(overlaidKeys))] + settled.effects
     }
 
-    /// Drops from the view what the state that is shown contains.
+    /// Stops applying the pending changesets that the visible state contains.
     ///
-    /// - Returns: The documents of the changesets that were dropped, and what to keep of them.
+    /// - Returns: The documents of the changesets that are no longer applied, and the effects that retain the removed
+    ///   changesets.
     mutating func settle() -> (keys: Set<DocumentKey>, effects: [Effect]) {
         var effects: [Effect] = []
         var keys: Set<DocumentKey> = []
         var kept: [PendingChangeset] = []
         for var pending in pending {
-            // Versions of a former id say nothing about those of the present one.
+            // Versions under a former device id can't be compared with those under the current one.
             var isCommitted = pending.isReofferable && pending.changeset.version <= containedVersion
             if case .acknowledged(let revision) = pending.state { isCommitted = isCommitted || revision <= checkpoint }
             if isCommitted && !pending.isContained { keys.formUnion(pending.keys) }

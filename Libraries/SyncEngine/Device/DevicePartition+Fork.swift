@@ -1,14 +1,15 @@
 import DocumentModel
 
-/// A device that was restored from a backup or cloned gives versions that the server knows with other content. It takes a new id,
-/// and offers under it what the server doesn't have.
+/// A device that was restored from a backup or cloned assigns versions that the server has with other content. It takes a new id,
+/// and uploads under it what the server doesn't have.
 ///
-/// What the server has already must not be offered again. So a device that is forked first asks, under the id that it has, about
-/// everything that the server may have: the same content under the same version is acknowledged, other content is `foreign`. With the
-/// first `foreign` the server takes nothing new under that id any more, so that what an earlier connection has sent, and somebody may
-/// still have in hand, can't be committed behind the device's back: from then on the device asks about all that it has.
+/// What the server already has must not be uploaded under the new id. So a forked device first uploads, under its current id, every
+/// changeset that the server may have: the same content under the same version is acknowledged, other content is `foreign`. After
+/// the first `foreign` the server accepts nothing new under that id, so that a changeset that is still in flight from an earlier
+/// connection can't be committed without the device knowing. From then on the device uploads all its unanswered changesets under
+/// that id, to learn which ones the server has.
 extension DevicePartition {
-    /// The server has another's changeset under a version that was uploaded.
+    /// The server has a different changeset under a version that was uploaded.
     public mutating func foreign(version: Int64) {
         isForked = true
         isClosed = true
@@ -16,25 +17,25 @@ extension DevicePartition {
         pending[index].state = .foreign
     }
 
-    /// The server misses versions before one that was uploaded, and has closed the partition. Opening it again tells the device
-    /// where to go on; if that doesn't help, only a new id does.
+    /// The server lacks versions before one that was uploaded, and has closed the partition. When it is opened again, the device
+    /// learns where to continue; if a gap is reported again, the device needs a new id.
     public mutating func missedVersions() {
         disconnected()
         isForked = hasMetGap
         hasMetGap = true
     }
 
-    /// Whether nothing is unanswered that the server may have under the present id.
+    /// Whether all changesets that the server may have under the current id were answered.
     public var isReadyToFork: Bool {
         !pending.contains {
             $0.state == .sent || $0.state == .waiting && (isClosed || $0.changeset.version <= serverVersion)
         }
     }
 
-    /// The device took a new id, under which its versions begin anew.
+    /// The device took a new id, under which its versions start again at 1.
     ///
-    /// What was acknowledged stays acknowledged, and can't be offered again under the new id. It gets numbers below the first
-    /// version, so that the new ones have no gap.
+    /// Acknowledged changesets stay acknowledged, and can't be uploaded again under the new id. They get numbers below the first
+    /// version, so that the new versions have no gap.
     public mutating func fork() -> [Effect] {
         isSubscribed = false
         serverVersion = 0

@@ -3,8 +3,8 @@ import DocumentModel
 extension DevicePartition {
     /// The gateway has answered `subscribe`.
     ///
-    /// Acknowledged changesets behind `lastVersion` are offered again: the server was restored from a backup that doesn't
-    /// have them. A `lastVersion` that the device never gave means that it was restored or cloned itself.
+    /// Acknowledged changesets after `lastVersion` are uploaded again: the server was restored from a backup that doesn't have
+    /// them. A `lastVersion` that the device never assigned means that the device itself was restored or cloned.
     ///
     /// - Parameters:
     ///   - lastVersion: The last version of this device that the server has.
@@ -19,7 +19,7 @@ extension DevicePartition {
         }
         containedVersion = min(containedVersion, lastVersion)
         stagedVersion = min(stagedVersion, lastVersion)
-        // The state that is shown still contains them, until the catch-up that replaces it is complete.
+        // The visible state still contains them, until the catch-up that replaces it is complete.
         var offered = retained.map { PendingChangeset(changeset: $0, isContained: true) }
         var isOffering = !offered.isEmpty
         for var pending in pending {
@@ -38,13 +38,14 @@ extension DevicePartition {
         return isOffering ? [.forgetRetained(after: lastVersion), .rebase(overlaidKeys)] : []
     }
 
-    /// The user's right has changed while the partition is open.
+    /// The user's access has changed while the partition is open.
     public mutating func accessChanged(to access: Access) {
         if isSubscribed { self.access = access }
     }
 
-    /// The server takes versions without a gap only: what it doesn't have follows what it has. There is a gap where it forgot
-    /// a rejection or what the device no longer keeps, and where a revocation took away what was never sent.
+    /// The server accepts only versions without a gap, so the changesets that it doesn't have are numbered from its last version
+    /// on. A gap arises when the server lost a rejection or a changeset that the device no longer keeps, and when a revocation
+    /// removed changesets that were never sent.
     private mutating func renumber(after version: Int64) {
         nextVersion = version + 1
         for index in pending.indices where pending[index].changeset.version > version {
@@ -53,7 +54,7 @@ extension DevicePartition {
         }
     }
 
-    /// An insert that is offered again makes another incarnation; what was written to the document since is about that one.
+    /// An insert that is uploaded again creates another incarnation; the later writes of the document refer to that one.
     private mutating func followOwnInserts(after version: Int64) {
         var inserted: Set<DocumentKey> = []
         for index in pending.indices where pending[index].changeset.version > version {
@@ -75,10 +76,10 @@ extension DevicePartition {
         for index in pending.indices where pending[index].isUnresolved { pending[index].state = .waiting }
     }
 
-    /// The user may no longer read the partition: its data goes. Writes that the server doesn't have are rejected.
+    /// The user may no longer read the partition: its data is removed. Writes that the server doesn't have are rejected.
     public mutating func revoke(_ rejection: OperationRejection) -> [Effect] {
         let refused = pending.filter(\.isUnresolved).map { Effect.reject($0.changeset, rejection) }
-        // The server may have had some of them: it says so when the partition is opened again.
+        // The server may already have some of them: it reports that when the partition is opened again.
         self = DevicePartition(nextVersion: nextVersion)
         return refused + [.wipe]
     }

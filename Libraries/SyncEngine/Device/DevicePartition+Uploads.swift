@@ -1,7 +1,7 @@
 import DocumentModel
 
 extension DevicePartition {
-    /// Makes a changeset of what the app wrote in one transaction.
+    /// Creates a changeset from what the app wrote in one transaction.
     ///
     /// - Parameter clock: A new reading of the device's clock.
     public mutating func write(_ operations: [Operation], clock: HybridTime) -> [Effect] {
@@ -12,33 +12,33 @@ extension DevicePartition {
         return [.rebase(Set(operations.compactMap(\.key)))]
     }
 
-    /// Names what the device has seen of the operation's document.
+    /// Returns the operation with the revision and incarnation of its document that the device has seen.
     ///
     /// - Parameters:
-    ///   - server: The server's document as it is shown; `nil` when there is none.
-    ///   - earlier: Operations of the same transaction, made before.
+    ///   - server: The server's document in the visible state; `nil` when there is none.
+    ///   - earlier: The earlier operations of the same transaction.
     public func stamped(_ operation: Operation, server: ServerDocument?, after earlier: [Operation] = []) -> Operation {
         var stamped = operation
         stamped.base = server?.revision
         stamped.incarnation = server?.incarnation
         guard let key = operation.key else { return stamped }
         let own = overlay(key).map(\.operation) + earlier.filter { $0.key == key }
-        // What follows an own insert or delete is about the document that the own insert makes.
+        // After the device's own insert or delete, an operation refers to the document that its own insert creates.
         let isOwn = own.contains { if case .update = $0.kind { false } else { true } }
         if isOwn { stamped.incarnation = nil }
         return stamped
     }
 
-    /// How many changesets were sent on the present connection and not answered.
+    /// How many changesets were sent on the current connection and not answered.
     public var sentCount: Int { pending.count { $0.state == .sent } }
 
-    /// How many changesets of a partition may be unanswered at once: the server can tell so many of the last ones from others
-    /// under the same versions.
+    /// How many changesets of a partition may be unanswered at once. For this many of the latest versions, the server can tell
+    /// whether a changeset is the one that it has.
     public static let uploadWindow = 16
 
-    /// The changesets to upload now, which count as sent.
+    /// Returns the changesets to upload now and marks them as sent.
     ///
-    /// A suspect is alone: what else is under way when the gateway dies of it would become one too.
+    /// A suspect is sent alone: if it crashes the gateway, other changesets in flight would become suspects, too.
     ///
     /// - Parameters:
     ///   - window: How many may be unanswered at once, if fewer than `uploadWindow`.
@@ -58,8 +58,8 @@ extension DevicePartition {
     /// The changeset that is to be uploaded next, if one may be.
     public func nextUpload(isForking: Bool) -> PendingChangeset? { nextIndex(isForking: isForking).map { pending[$0] } }
 
-    /// What the server may have already goes first and alone: nothing new is committed before it is certain that the versions
-    /// are this device's.
+    /// What the server may already have is sent first and without new changesets: nothing new is committed before it is certain
+    /// that the versions are this device's.
     private func nextIndex(isForking: Bool) -> Int? {
         guard isSubscribed, !hasSentSuspect, let index = pending.firstIndex(where: { $0.state == .waiting })
         else { return nil }
@@ -80,7 +80,7 @@ extension DevicePartition {
         return effects + settled.effects
     }
 
-    /// The server has refused a changeset. Those behind it go on.
+    /// The server has rejected a changeset. Later ones aren't affected.
     public mutating func reject(version: Int64, _ rejection: OperationRejection) -> [Effect] {
         guard let index = unresolvedIndex(of: version) else { return [] }
         hasMetGap = false
@@ -88,7 +88,7 @@ extension DevicePartition {
         return [.reject(rejected.changeset, rejection), .rebase(rejected.keys)]
     }
 
-    /// Refuses a changeset that the device itself can't send. Nothing behind it was sent either: it moves up.
+    /// Rejects a changeset that the device itself can't send. No later one was sent either, so their versions move down by one.
     public mutating func refuse(version: Int64, _ rejection: OperationRejection) -> [Effect] {
         let effects = reject(version: version, rejection)
         guard !effects.isEmpty, version > serverVersion else { return effects }
@@ -99,21 +99,21 @@ extension DevicePartition {
         return effects
     }
 
-    /// After how many lost connections a changeset is given up: with the back-off between them, some minutes.
+    /// The number of lost connections after which a changeset is given up: with the back-off between them, a few minutes.
     public static let lossLimit = 10
 
-    /// Whether a changeset may be what ends the gateway.
+    /// Whether there is a changeset that may crash the gateway.
     public var hasSuspect: Bool { pending.contains(where: \.isSuspect) }
 
-    /// Whether such a changeset is under way.
+    /// Whether such a changeset is in flight.
     public var hasSentSuspect: Bool { pending.contains { $0.isSuspect && $0.state == .sent } }
 
-    /// The other side has closed the connection without a word: it may have died of what was uploaded and not answered.
+    /// The connection ended without an `error` frame: an unanswered changeset may have crashed the gateway.
     public mutating func connectionLost() {
         for index in pending.indices where pending[index].state == .sent { pending[index].lossCount += 1 }
     }
 
-    /// Gives up the changeset over which `lossLimit` connections were lost, if the server has said that it isn't there.
+    /// Gives up the changeset over which `lossLimit` connections were lost, if the server has reported that it doesn't have it.
     public mutating func refuseUndeliverable() -> [Effect] {
         guard isSubscribed,
             let lost = pending.first(where: { $0.isUnresolved && $0.lossCount >= Self.lossLimit }),

@@ -5,11 +5,11 @@ import QueryLanguage
 public enum LocalView {
     /// The document that is shown.
     ///
-    /// An operation that can't be applied here is left out; the server decides about it.
+    /// An operation that can't be applied here is skipped; the server decides about it.
     ///
     /// - Parameters:
     ///   - server: The server's document as received; `nil` when there is none.
-    ///   - operations: The pending operations on it, in the order in which they were made, and when that was.
+    ///   - operations: The pending operations on it, in the order in which they were made, each with its time.
     public static func document(
         server: ServerDocument?, operations: [(operation: Operation, clock: HybridTime)]
     ) -> Document? {

@@ -1,10 +1,10 @@
 import DocumentModel
 
-/// A document as a device has it from the server.
+/// A document as a device received it from the server.
 public struct ServerDocument: Sendable {
     /// The fields, `_id` included.
     public var document: Document
-    /// The revision of the insert that it began with.
+    /// The revision of the insert that created it.
     public var incarnation: Revision
     /// The revision of its last change that the device has received.
     public var revision: Revision
@@ -16,7 +16,7 @@ public struct ServerDocument: Sendable {
     }
 }
 
-/// One document of a partition as it became, or that it went, in what a device receives.
+/// A change of one document of a partition that a device receives: its new content, or its removal.
 public struct DocumentChange: Sendable {
     /// Which changeset a live change came with.
     public struct Origin: Hashable, Sendable {
@@ -35,11 +35,11 @@ public struct DocumentChange: Sendable {
     public var id: Value
     /// The revision of the change.
     public var revision: Revision
-    /// The revision of the insert that the document began with.
+    /// The revision of the insert that created the document.
     public var incarnation: Revision
     /// The whole document; `nil` when it was deleted or left the partition.
     public var document: Document?
-    /// The changeset that it came with, if a device's and live.
+    /// The changeset that made a live change; `nil` when no device made it, and in a catch-up.
     public var origin: Origin?
 
     public init(
@@ -54,13 +54,13 @@ public struct DocumentChange: Sendable {
         self.origin = origin
     }
 
-    /// Names the document; `nil` when the `_id` is of a type that can't be a key.
+    /// Identifies the document; `nil` when the `_id` is of a type that can't be a key.
     public var key: DocumentKey? { DocumentKey(collection: collection, id: id) }
 }
 
 /// Changes of a partition that a device receives together.
 public struct Download: Sendable {
-    /// What a chunk of a catch-up says besides its changes.
+    /// What a chunk of a catch-up contains besides its changes.
     public struct CatchUp: Sendable {
         /// Whether what was received so far becomes visible with this chunk.
         public var isFinal: Bool
@@ -80,9 +80,9 @@ public struct Download: Sendable {
     public var from: Revision
     /// The device's checkpoint after them.
     public var to: Revision
-    /// In the order of their revisions.
+    /// The changes, in the order of their revisions.
     public var changes: [DocumentChange]
-    /// For a chunk of a catch-up; `nil` for live changes.
+    /// Set for a chunk of a catch-up; `nil` for live changes.
     public var catchUp: CatchUp?
 
     public init(from: Revision, to: Revision, changes: [DocumentChange], catchUp: CatchUp? = nil) {

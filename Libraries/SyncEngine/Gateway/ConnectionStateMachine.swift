@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Who is connected.
+/// The app, user and device of a connection.
 public struct ConnectionIdentity: Hashable, Sendable {
     @ExactText public var app: String
     @ExactText public var user: String
@@ -13,15 +13,15 @@ public struct ConnectionIdentity: Hashable, Sendable {
     }
 }
 
-/// What a connection may use.
+/// The limits of a connection.
 public struct ConnectionLimits: Hashable, Sendable {
     /// The largest frame in bytes, in either direction.
     public var frameBytes: Int
-    /// How many changesets may be sent before their answers have come; of one partition no more than `DevicePartition.uploadWindow`.
+    /// How many changesets may be unanswered at once; of one partition at most `DevicePartition.uploadWindow`.
     public var uploadWindow: Int
     /// How many partitions may be open at once.
     public var subscriptions: Int
-    /// How long a connection may take to say `hello`.
+    /// How long a connection may take to send `hello`.
     public var helloTimeout: Duration
     /// How long a connection may be silent; devices ping at a third of it.
     public var idleTimeout: Duration
@@ -38,16 +38,16 @@ public struct ConnectionLimits: Hashable, Sendable {
     }
 }
 
-/// What a connection may do when: identity, expiry of its token, idleness, and how much it may have under way.
+/// Decides what a connection may do and when, by its identity, the expiry of its token, its idle time, and what it has in flight.
 ///
-/// Times are on any clock that doesn't go back, the same for all calls.
+/// Times are readings of one monotonic clock, the same for all calls.
 public struct ConnectionStateMachine: Sendable {
-    /// Why something isn't allowed.
+    /// Why a frame isn't allowed.
     public enum Refusal: String, Error, Sendable {
-        /// The first frame must be `hello`, and no other one may.
+        /// The first frame isn't `hello`, or a later one is.
         case helloExpected, alreadyOpen
         case tokenExpired
-        /// A renewed token is for somebody else.
+        /// A renewed token is for another user.
         case userChanged
         case tooManySubscriptions, alreadySubscribed, notSubscribed
         case uploadWindowExceeded
@@ -74,7 +74,7 @@ public struct ConnectionStateMachine: Sendable {
         state = .waitingForHello(deadline: now + limits.helloTimeout)
     }
 
-    /// Who is connected; `nil` before `hello` and after the close.
+    /// The identity of the connection; `nil` before `hello` and after the close.
     public var identity: ConnectionIdentity? {
         if case .open(let identity, _) = state { identity } else { nil }
     }
@@ -82,7 +82,7 @@ public struct ConnectionStateMachine: Sendable {
     /// The partitions that are open.
     public var subscriptions: Set<Partition> { subscribed }
 
-    /// When `check` has something to say, if nothing happens before.
+    /// When `check` will throw, if nothing happens before; `nil` after the close.
     public var deadline: Duration? {
         switch state {
         case .waitingForHello(let deadline): deadline
@@ -91,10 +91,10 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// Notes that a frame has come.
+    /// Records that a frame was received.
     public mutating func heard(now: Duration) { lastHeard = now }
 
-    /// Whether the connection may go on.
+    /// Checks whether the connection may continue.
     public func check(now: Duration) throws(Refusal) {
         switch state {
         case .waitingForHello(let deadline): if now >= deadline { throw .timedOut }
@@ -105,7 +105,7 @@ public struct ConnectionStateMachine: Sendable {
         }
     }
 
-    /// A `hello` with a token that was verified.
+    /// Opens the connection after a `hello` whose token was verified.
     public mutating func open(_ identity: ConnectionIdentity, tokenExpiry: Duration, now: Duration) throws(Refusal) {
         guard case .waitingForHello = state else { throw .alreadyOpen }
         try check(now: now)
@@ -113,7 +113,7 @@ public struct ConnectionStateMachine: Sendable {
         state = .open(identity, tokenExpiry: tokenExpiry)
     }
 
-    /// A new token that was verified.
+    /// Takes the expiry of a new token that was verified.
     public mutating func renew(user: String, tokenExpiry: Duration, now: Duration) throws(Refusal) {
         let identity = try requireOpen(now: now)
         if !identity.user.hasSameBytes(as: user) { throw .userChanged }

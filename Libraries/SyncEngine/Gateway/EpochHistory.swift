@@ -1,13 +1,13 @@
 import DocumentModel
 
-/// Which revisions of former epochs still are part of the partition's history.
+/// Which revisions of former epochs are still part of the partition's history.
 ///
-/// A restore from a backup forgets the end of an epoch; the next one continues the numbers from where the backup ended.
+/// A restore from a backup loses the end of an epoch; the next one continues the numbers from where the backup ended.
 public struct EpochHistory: Hashable, Sendable {
     /// The present epoch.
     public var current: Int32
-    /// By former epoch, the last number in the partition that its successor took over. Epochs that aren't here never were: numbers of
-    /// epochs leave some out, so that two restores of one backup don't begin the same one.
+    /// For each former epoch, the last number in the partition that its successor took over. Epochs that aren't listed never
+    /// existed: the numbers of epochs have gaps, so that two restores of one backup don't begin the same one.
     public var lastKept: [Int32: Int64]
 
     public init(current: Int32, lastKept: [Int32: Int64] = [:]) {
@@ -15,13 +15,13 @@ public struct EpochHistory: Hashable, Sendable {
         self.lastKept = lastKept
     }
 
-    /// Before every revision of every epoch. A document that nobody wrote since a restore has a revision of a former epoch, and
-    /// belongs to the state as much as others.
+    /// The position before every revision of every epoch. A document that wasn't written since a restore has a revision of a former
+    /// epoch, and belongs to the state like any other.
     public static let beginning = Revision(epoch: 0, number: 0)
 
-    /// From where a device has to be served: from its checkpoint, or from the ``beginning`` when the checkpoint isn't part of the
-    /// history, or is of number 0, which means "nothing" in every epoch. What begins at number 0 replaces all that the device has
-    /// of the partition; its own writes stay.
+    /// The revision from which a device has to be served: its checkpoint, or the ``beginning`` when the checkpoint isn't part of
+    /// the history, or has number 0, which means "nothing" in every epoch. A catch-up that begins at number 0 replaces all that the
+    /// device has of the partition; its own writes stay.
     ///
     /// - Parameter head: The partition's head.
     public func resumePoint(for checkpoint: Revision, head: Revision) -> Revision {

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Live frames that came during a catch-up, bounded: the newest are kept.
+/// Live frames that arrived during a catch-up. Their size is bounded: the newest are kept.
 struct HeldFrames<Payload: Sendable>: Sendable {
     private var frames: [LiveFrame<Payload>] = []
     private var byteCount = 0
@@ -11,7 +11,7 @@ struct HeldFrames<Payload: Sendable>: Sendable {
         byteCount += frame.byteCount
         last = last.map { max($0, frame.to) } ?? frame.to
         guard byteCount > limit else { return }
-        // Half at once: dropping one by one from the front of an array is quadratic.
+        // Drops half at once: removing one by one from the front of an array is quadratic.
         var kept = frames.count
         while kept > 0 && byteCount > limit / 2 {
             byteCount -= frames[frames.count - kept].byteCount
@@ -20,9 +20,9 @@ struct HeldFrames<Payload: Sendable>: Sendable {
         frames.removeFirst(frames.count - kept)
     }
 
-    /// Empties it.
+    /// Empties the buffer.
     ///
-    /// - Returns: The frames after a revision, or `nil` when some that came were dropped.
+    /// - Returns: The frames that follow a revision without a gap, or `nil` when some of them were dropped.
     mutating func takeFollowing(_ revision: Revision) -> [LiveFrame<Payload>]? {
         defer { self = HeldFrames() }
         let following = frames.filter { $0.to > revision }

@@ -1,14 +1,14 @@
 import DocumentModel
 
-/// Consecutive live changes of a partition, encoded once for all who have it open.
+/// Consecutive live changes of a partition, encoded once for all devices that have it open.
 public struct LiveFrame<Payload: Sendable>: Sendable {
     /// The revision before the first change.
     public var from: Revision
     /// The revision of the last one.
     public var to: Revision
-    /// What the frame weighs in a socket's queue.
+    /// The size of the frame in a socket's queue, in bytes.
     public var byteCount: Int
-    /// The encoded frame; the engine doesn't look inside.
+    /// The encoded frame; the engine doesn't interpret it.
     public var payload: Payload
 
     public init(from: Revision, to: Revision, byteCount: Int, payload: Payload) {
@@ -19,8 +19,8 @@ public struct LiveFrame<Payload: Sendable>: Sendable {
     }
 }
 
-/// What one read for a catch-up gave: documents and tombstones changed after `from`, in the order of their revisions, each
-/// once and whole, cut by size only.
+/// The result of one read for a catch-up: the documents and tombstones changed after `from`, in the order of their revisions, each
+/// once and whole. Chunks are cut by size only.
 public struct CatchUpChunk<Payload: Sendable>: Sendable {
     /// The revision that the read started after.
     public var from: Revision
@@ -28,13 +28,13 @@ public struct CatchUpChunk<Payload: Sendable>: Sendable {
     public var to: Revision
     /// The partition's head in the snapshot that the read saw.
     public var head: Revision
-    /// How many changes it has.
+    /// How many changes it contains.
     public var count: Int
-    /// How many were left in that snapshot, these included.
+    /// How many changes remained in that snapshot, these included.
     public var remaining: Int
     /// The device's last committed version in that snapshot; 0 when there is none.
     public var lastVersion: Int64
-    /// What the frame weighs in a socket's queue.
+    /// The size of the frame in a socket's queue, in bytes.
     public var byteCount: Int
     /// The changes, as the caller will encode them.
     public var payload: Payload
@@ -55,7 +55,7 @@ public struct CatchUpChunk<Payload: Sendable>: Sendable {
 
     /// Whether it ends at the head of its own snapshot.
     ///
-    /// A document that changes while a catch-up runs moves behind what was read, and is met again. So the state of a device
+    /// A document that changes while a catch-up runs gets a later revision, and is read again. So the state of a device
     /// that took all chunks up to a final one is exactly the server's at that head.
     public var isFinal: Bool { to >= head }
 }

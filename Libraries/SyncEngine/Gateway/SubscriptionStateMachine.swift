@@ -1,16 +1,17 @@
 import DocumentModel
 
-/// One device's subscription of one partition, as the gateway that holds its socket sees it.
+/// One device's subscription to one partition, as the gateway that holds its socket sees it.
 ///
 /// waiting for the grant → attaching to the feed → catching up ⇄ live ⇄ lagging → closed
 ///
 /// While the gateway can't be sure of its grants, a subscription is suspended: it sends nothing, and catches up afterwards.
 ///
-/// - Nothing is sent before the grant is known, nothing after `revoked`.
-/// - The feed is attached, with its position known, before the first chunk is read: what commits after the read comes from it.
-/// - Live frames continue the last chunk without a gap. Frames that come during a catch-up are held up to a bound; beyond it
-///   the oldest go, and another chunk fetches what they had.
-/// - Beyond the window of the socket's queue nothing is sent; the device catches up from where it is when the queue is empty.
+/// - Nothing is sent before the grant is known, and nothing after `revoked`.
+/// - The feed is attached, with its position known, before the first chunk is read: changes that are committed after the read come
+///   from the feed.
+/// - Live frames continue the last chunk without a gap. Frames that come during a catch-up are held up to a bound; beyond it the
+///   oldest are dropped, and another chunk is read for their changes.
+/// - When the socket's queue exceeds the window, nothing is sent; the device catches up from its position when the queue is empty.
 public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     /// What the owner has to do, in this order.
     public enum Action: Sendable {
@@ -22,7 +23,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         case sendAccess(Access)
         /// Tell the device to try again later: permissions can't be decided now.
         case sendUnavailable
-        /// Tell the device that nothing comes for now, and that it goes on by itself.
+        /// Tell the device that nothing is sent for now, and that the partition resumes by itself.
         case sendSuspended
         /// Receive the partition's live frames, then call `attached` once the feed's position is known.
         case attach
@@ -57,7 +58,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     private var cursor: Revision
     private var isAnnounced = false
     private var isSuspended = false
-    /// The number of reads that were under way when it was suspended: as many chunks are skipped.
+    /// The number of reads that were in flight at a suspension: this many chunks are skipped.
     private var givenUpReads = 0
     private var held = HeldFrames<Payload>()
     private let window: Int
@@ -66,23 +67,23 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     public private(set) var access = Access.none
 
     /// - Parameters:
-    ///   - checkpoint: Up to where the device has the partition, as `EpochHistory.resumePoint` understands it.
-    ///   - window: How many bytes may wait in the device's socket.
+    ///   - checkpoint: The revision from which the device has to be served, as `EpochHistory.resumePoint` returns it.
+    ///   - window: How many bytes may wait in the queue of the device's socket.
     public init(checkpoint: Revision, window: Int) {
         cursor = checkpoint
         self.window = window
     }
 
-    /// Whether nothing will come of it any more.
+    /// Whether the subscription has ended.
     public var isClosed: Bool { if case .closed = state { true } else { false } }
 
     /// Whether live frames reach the device.
     public var isLive: Bool { if case .live = state { true } else { false } }
 
-    /// Up to where the device was sent the partition.
+    /// The revision up to which the partition was sent to the device.
     public var sentTo: Revision { cursor }
 
-    /// Begins.
+    /// Starts the subscription.
     public mutating func start() -> [Action] { [.requestGrant] }
 
     /// The grant is known, or has changed.
@@ -181,7 +182,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         }
     }
 
-    /// The device's socket has taken all that waited.
+    /// The queue of the device's socket is empty.
     public mutating func drained() -> [Action] {
         switch state {
         case .lagging where !isSuspended: return catchUp()
@@ -193,12 +194,12 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         }
     }
 
-    /// The right to read was taken away, or was never there.
+    /// The right to read was revoked, or never existed.
     public mutating func revoked(reason: String) -> [Action] {
         close() ? [.detach, .sendRevoked(reason: reason)] : []
     }
 
-    /// The device no longer wants it, or is gone.
+    /// The device unsubscribed, or has disconnected.
     public mutating func unsubscribe() -> [Action] { close() ? [.detach] : [] }
 
     private mutating func close() -> Bool {
@@ -209,7 +210,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         return true
     }
 
-    /// What comes is dropped, until it is caught up with.
+    /// From now on live frames are dropped; the next catch-up reads their changes.
     private mutating func lag() {
         state = .lagging
         held = HeldFrames()

@@ -1,9 +1,9 @@
 import DocumentModel
 
 extension Changeset {
-    /// Tells whether two changesets of one device under one version are the same: a `Fingerprint` of the clock and of the
-    /// operations with their incarnations and bases. A device sends a changeset again exactly as it was; stores that were cloned
-    /// or restored make others, if only by their clocks.
+    /// Distinguishes two changesets of one device under one version: a `Fingerprint` of the clock and of the operations with their
+    /// incarnations and bases. A device resends a changeset unchanged; those of cloned or restored stores differ, at least in their
+    /// clocks.
     public var digest: UInt64 {
         var bytes: [UInt8] = []
         func append(_ revision: Revision?) {
@@ -13,7 +13,7 @@ extension Changeset {
         bytes.append(contentsOf: "\(clock.bits)".utf8)
         bytes.append(0)
         for operation in operations {
-            // Quoted, so that nothing in it is taken for what follows.
+            // Quoted, so that no part of it can be mistaken for what follows.
             ExtendedJSON.append(string: operation.collection, to: &bytes)
             ExtendedJSON.append(operation.id, mode: .exact, to: &bytes)
             append(operation.incarnation)

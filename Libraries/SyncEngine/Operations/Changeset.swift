@@ -2,11 +2,11 @@ import DocumentModel
 
 /// The operations that one device committed together in one partition; applied all or nothing.
 public struct Changeset: Sendable {
-    /// The device's number of it in the partition: 1, 2, 3, …
+    /// Its sequence number among the device's changesets in the partition: 1, 2, 3, …
     public var version: Int64
     /// When the device made it, by the device's hybrid logical clock.
     public var clock: HybridTime
-    /// In the order in which they were made.
+    /// The operations, in the order in which they were made.
     public var operations: [Operation]
 
     public init(version: Int64, clock: HybridTime, operations: [Operation]) {

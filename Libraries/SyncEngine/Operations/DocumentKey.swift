@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// Names a document inside a partition: its collection and the text of its `_id`. Two are equal when all bytes are.
+/// Identifies a document inside a partition: its collection and the text of its `_id`. Two keys are equal when all
+/// bytes are.
 public struct DocumentKey: Hashable, Comparable, Sendable {
     /// The collection's name.
     @ExactText public private(set) var collection: String

@@ -1,8 +1,8 @@
 import DocumentModel
 
 extension Operation {
-    /// The operation with `$currentDate` said as `$set`: a device's write happens when the device makes it, and shows the same
-    /// time on the device before it is uploaded and on the server after.
+    /// The operation with `$currentDate` replaced by `$set`: the time of a device's write is when the device makes it, so it is the
+    /// same on the device before the upload and on the server after it.
     func withCurrentDate(_ clock: HybridTime) -> Operation {
         guard case .update(var operators, let arrayFilters) = kind,
             case .document(let arguments) = operators["$currentDate"]

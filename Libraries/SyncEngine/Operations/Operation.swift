@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// One update, insert or delete of one document, as a device meant it.
+/// One insert, update or delete of one document, as a device made it.
 public struct Operation: Sendable {
     /// What the operation does to its document.
     public enum Kind: Sendable {
@@ -31,7 +31,7 @@ public struct Operation: Sendable {
         self.base = base
     }
 
-    /// The document that the operation is about.
+    /// The document that the operation refers to.
     ///
     /// `nil` when the `_id` is of a type that can't be a key.
     public var key: DocumentKey? { DocumentKey(collection: collection, id: id) }

@@ -8,14 +8,14 @@ public struct ClockCorrection: Hashable, Sendable {
 
     /// - Parameters:
     ///   - sentAt: The device's wall clock when it sent the upload, milliseconds since 1970.
-    ///   - receivedAt: The gateway's when it arrived.
+    ///   - receivedAt: The gateway's wall clock when the upload arrived.
     public init(sentAt: Int64, receivedAt: Int64) {
-        // The range keeps the arithmetic below from overflowing, whatever a device says.
+        // The range keeps the arithmetic below from overflowing, whatever a device sends.
         let bound: Int64 = 1 << 46
         offset = receivedAt.clamped(to: -bound...bound) - sentAt.clamped(to: -bound...bound)
     }
 
-    /// The time that counts for a changeset.
+    /// The time that is used for a changeset.
     ///
     /// - Parameter now: The gateway's time, which the result never exceeds.
     public func corrected(_ clock: HybridTime, now: HybridTime) -> HybridTime {

@@ -16,6 +16,6 @@ public struct HybridClock: Sendable {
         return latest
     }
 
-    /// Takes notice of a time from elsewhere.
+    /// Observes a time of another clock, so that later readings are after it.
     public mutating func observe(_ time: HybridTime) { latest = max(latest, time) }
 }

@@ -1,4 +1,4 @@
-/// A random number generator whose numbers follow from its seed (SplitMix64), so that what depends on it can be repeated.
+/// A random number generator whose numbers depend only on its seed (SplitMix64), so that its uses are reproducible.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 

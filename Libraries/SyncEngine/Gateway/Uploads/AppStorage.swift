@@ -1,12 +1,12 @@
 public import DocumentModel
 
-/// What the store has to know about an app: how its documents fall into partitions, and what they must look like.
+/// What the store has to know about an app: how its documents are assigned to partitions, and how they are validated.
 public struct AppStorage: Sendable {
-    /// Why a document isn't what its collection's schema says.
+    /// Why a document violates its collection's schema.
     public struct SchemaViolation: Error, Sendable {
         /// A sentence for people.
         public var reason: String
-        /// The dotted path.
+        /// The dotted path that violates the schema, if there is one.
         public var path: String?
 
         public init(reason: String, path: String? = nil) {
@@ -15,18 +15,18 @@ public struct AppStorage: Sendable {
         }
     }
 
-    /// Checks a document as it would be stored; `nil` when nothing is wrong with it.
+    /// Checks a document as it would be stored; returns `nil` when it is valid.
     public typealias Validator = @Sendable (ChangeEvent.Namespace, Document) -> SchemaViolation?
 
     /// The app's id.
     public var app: String
-    /// The database that devices' operations are about.
+    /// The database that devices' operations refer to.
     public var syncDatabase: String
     /// The field whose value is a synced document's partition; `nil` when the app doesn't sync.
     public let partitionKey: String?
-    /// The collections of the sync database that devices know; all others are the server's own.
+    /// The collections of the sync database that are synced; devices don't see any others.
     let syncedCollections: Set<ExactText>
-    /// Checks what is written.
+    /// Validates every document that is written.
     public var validate: Validator
 
     public init(
@@ -40,16 +40,16 @@ public struct AppStorage: Sendable {
         self.validate = validate
     }
 
-    /// Whether devices know a collection.
+    /// Whether a collection is synced.
     public func syncs(_ namespace: ChangeEvent.Namespace) -> Bool { partitionKey(of: namespace) != nil }
 
-    /// The collection that devices' operations mean by a name; `nil` for one that they don't know.
+    /// The collection that a name in a device's operation refers to; `nil` when it isn't synced.
     func synced(_ collection: String) -> ChangeEvent.Namespace? {
         let namespace = ChangeEvent.Namespace(database: syncDatabase, collection: collection)
         return syncs(namespace) ? namespace : nil
     }
 
-    /// The field whose value is the partition of a collection's documents; `nil` where they don't sync.
+    /// The field whose value is the partition of a collection's documents; `nil` when the collection isn't synced.
     public func partitionKey(of namespace: ChangeEvent.Namespace) -> String? {
         guard namespace.database.hasSameBytes(as: syncDatabase),
             syncedCollections.contains(ExactText(namespace.collection))

@@ -1,9 +1,9 @@
 import DocumentModel
 import QueryLanguage
 
-/// One changeset on its way through the rules: it ends in the plan as a whole, or not at all.
+/// Applies the rules to one changeset: it enters the plan as a whole, or not at all.
 struct ChangesetRun {
-    /// Why a changeset doesn't go on.
+    /// Why a changeset isn't applied.
     enum Stop: Error {
         /// A document that it needs is locked.
         case busy
@@ -25,7 +25,7 @@ struct ChangesetRun {
     private var documents: [WritePlan.Key: Touched] = [:]
     private var order: [WritePlan.Key] = []
     private(set) var lost: [LostWrite] = []
-    /// Partitions that documents move to.
+    /// The partitions that documents move to.
     private(set) var targets: [Partition] = []
 
     init(upload: Upload, storage: AppStorage, interruption: Interruption?) {
@@ -82,7 +82,7 @@ struct ChangesetRun {
         ConflictRules.apply(operation, by: upload.stamp, revision: WritePlan.pending, to: stored)
     }
 
-    /// Checks the documents that the changeset leaves.
+    /// Validates the documents that the changeset results in.
     mutating func check(mayWrite: [UploadDecision.GrantKey: Bool]) throws(Stop) {
         for key in order {
             guard let document = documents[key], document.isChanged, let stored = document.stored else { continue }

@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// Where a partition stands after a commit.
+/// The head of a partition after a commit.
 public struct CommittedHead: Hashable, Sendable {
     public var partition: Partition
     public var revision: Revision

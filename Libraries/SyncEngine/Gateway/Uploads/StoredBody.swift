@@ -1,16 +1,16 @@
 public import DocumentModel
 import Foundation
 
-/// Why a document can't be stored, whoever writes it.
+/// Why a document can't be stored, regardless of its writer.
 public enum StorageRefusal: Error, Hashable, Sendable {
     /// It is larger than `Document.maximumBodyBytes`.
     case tooLarge
     /// It is nested deeper than `Document.maximumDepth`.
     case tooDeep(path: String)
-    /// The field at this dotted path has a name by which Extended JSON tells types: its document would be read as another value, or by
-    /// nobody.
+    /// The field at this dotted path has a name that Extended JSON uses for types: its document would be parsed as another value,
+    /// or not at all.
     case isMisread(path: String)
-    /// U+0000 stands where only a string may have it: at this dotted path.
+    /// U+0000 occurs at this dotted path outside of a string value.
     case holdsNUL(path: String)
 
     /// A sentence for people.
@@ -19,12 +19,12 @@ public enum StorageRefusal: Error, Hashable, Sendable {
         case .tooLarge: "a document has at most 16 MiB"
         case .tooDeep: "a document is at most \(Document.maximumDepth) levels deep"
         case .isMisread(let path):
-            "'\(path)' is a name by which Extended JSON tells types: the value around it would be read as another one"
+            "'\(path)' is a name that Extended JSON uses for types: the value around it would be read as another one"
         case .holdsNUL: "U+0000 can stand in strings only: not in a name, in code, or in a regular expression"
         }
     }
 
-    /// The dotted path that it is about.
+    /// The dotted path of the part that can't be stored; `nil` when the whole document is too large.
     public var path: String? {
         switch self {
         case .tooLarge: nil
@@ -32,7 +32,7 @@ public enum StorageRefusal: Error, Hashable, Sendable {
         }
     }
 
-    /// What a device is told.
+    /// The rejection that a device receives.
     var rejection: OperationRejection {
         OperationRejection(code: self == .tooLarge ? .documentTooLarge : .notStorable, reason: message, path: path)
     }
@@ -52,8 +52,8 @@ extension Document {
         return body
     }
 
-    /// Why the text of this document couldn't be read again by everybody: its nesting or its names.
-    /// - Parameter levels: how much deeper than a document it may be, as update operators are.
+    /// Why some readers couldn't parse the text of this document: its nesting or its names; `nil` when all can.
+    /// - Parameter levels: how many levels deeper than a document it may be, as update operators are.
     public func unreadable(levels: Int = 0) -> StorageRefusal? { refusal(depth: 1 - levels)?.named }
 
     fileprivate func refusal(depth: Int) -> UnreadablePart? {
@@ -65,7 +65,7 @@ extension Document {
         return nil
     }
 
-    /// Whether there is an escape of U+0000 in the text; few documents have one, and only those are looked through.
+    /// Whether there is an escape of U+0000 in the text; few documents have one, and only those are searched for a path.
     private static func mayHoldNUL(_ body: [UInt8]) -> Bool {
         body.withUnsafeBytes { bytes in
             guard var place = bytes.baseAddress else { return false }
@@ -79,7 +79,7 @@ extension Document {
     }
 }
 
-/// What makes a document unreadable, and its path as far as it is known on the way back from it.
+/// What makes a document unreadable, with the names of its path so far, collected from the inside out.
 private struct UnreadablePart {
     let refusal: (String) -> StorageRefusal
     var names: [String] = []
@@ -109,7 +109,7 @@ extension Value {
         }
     }
 
-    /// The dotted path of the first U+0000 where `jsonb` has no place for it: everywhere but in strings.
+    /// The dotted path of the first U+0000 that isn't in a string value, the only place where one can be stored.
     fileprivate func pathOfNUL(below path: String = "") -> String? {
         func join(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
         switch self {

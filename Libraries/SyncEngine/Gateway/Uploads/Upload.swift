@@ -20,25 +20,26 @@ public struct Upload: Sendable {
     public var origin: ChangeEvent.Origin { .init(user: user, device: device, version: changeset.version) }
     public var stamp: WriteStamp { WriteStamp(author: device, time: time) }
 
-    /// Names the counter of uploads that the changeset is in.
+    /// Identifies the upload counter of the changeset.
     public var counter: UploadCounter.Key { .init(user: user, device: device, partition: partition.text) }
 }
 
-/// What became of a changeset.
+/// The result of an upload.
 public enum UploadResult: Sendable {
-    /// It is committed, now or at an earlier sending.
+    /// It is committed, now or when it was sent before.
     case acknowledged(Acknowledgement)
-    /// It is refused for good; the refusal is stored, and the counter has advanced.
+    /// It is rejected permanently; the rejection is stored, and the counter has advanced.
     case rejected(OperationRejection)
-    /// The server knows this version with other content, or is ahead of the device: the device was restored or cloned.
+    /// The server has this version with other content, or accepts nothing new under the device's id after that: the
+    /// device was restored or cloned.
     case forked
-    /// Versions before it are missing: the device has to hear again what the server has.
+    /// Versions before it are missing: the device has to subscribe again to learn the server's last version.
     case outOfOrder(expected: Int64)
 }
 
-/// The good answer to a changeset.
+/// The positive answer to a changeset.
 public struct Acknowledgement: Sendable {
-    /// When the device's checkpoint has reached this, the received state has what the changeset did.
+    /// When the device's checkpoint has reached this revision, the received state contains the changeset's effects.
     public var revision: Revision
     /// The writes that lost and the operations whose document was deleted.
     public var lost: [LostWrite]

@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// How far a device's uploads to a partition have come.
+/// The progress of a device's uploads to a partition.
 public struct UploadCounter: Sendable {
-    /// Names a counter: a device of a user, in a partition.
+    /// Identifies a counter: a device of a user, in a partition.
     public struct Key: Hashable, Sendable {
         public let user: ExactText
         public let device: ExactText
@@ -28,15 +28,15 @@ public struct UploadCounter: Sendable {
         }
     }
 
-    /// What a changeset is to a counter.
+    /// How a changeset relates to a counter.
     enum Place {
         /// The next one, which is to be decided.
         case next
         /// One that was decided, and is sent again.
         case again(Entry)
-        /// Another one than was decided under its version: the device was restored or cloned.
+        /// Not the one that was decided under its version: the device was restored or cloned.
         case foreign
-        /// Decided so long ago that nobody can tell whether it is the same.
+        /// Decided so long ago that its digest isn't kept: it can't be determined whether it is the same.
         case forgotten
         /// Versions before it are missing.
         case early(expected: Int64)
@@ -47,18 +47,19 @@ public struct UploadCounter: Sendable {
 
     /// The version of the last changeset that was decided; 0 before the first.
     public private(set) var lastVersion: Int64
-    /// What was read, newest last; the last is that of `lastVersion`.
+    /// The stored entries, newest last; the last is that of `lastVersion`.
     public let recent: [Entry]
-    /// What this transaction adds, with revisions that are provisional where it took some.
+    /// The entries that this transaction adds; their revisions are provisional for changesets that took some.
     public private(set) var added: [Entry] = []
-    /// Whether it was stored before.
+    /// Whether the counter has a stored row.
     public let exists: Bool
-    /// Whether another one has used its versions: the device takes a new id, and nothing that is still on its way under this one counts.
+    /// Whether another device has used its versions: the device takes a new id, and changesets still in flight under this one are
+    /// not accepted.
     public private(set) var isClosed: Bool
-    /// As it was stored.
+    /// `isClosed` as it was stored.
     private let wasClosed: Bool
 
-    /// Of a device that has uploaded nothing to the partition.
+    /// The counter of a device that has uploaded nothing to the partition.
     public init() {
         exists = false
         isClosed = false
@@ -67,7 +68,7 @@ public struct UploadCounter: Sendable {
         recent = []
     }
 
-    /// As it was stored.
+    /// A counter as it was stored.
     public init(lastVersion: Int64, recent: [Entry], isClosed: Bool) {
         exists = true
         self.isClosed = isClosed
@@ -76,10 +77,10 @@ public struct UploadCounter: Sendable {
         self.recent = recent
     }
 
-    /// The stored entries that stay beside those that are added.
+    /// The stored entries that are kept in addition to the added ones.
     public var staying: ArraySlice<Entry> { recent.suffix(max(Self.kept - added.count, 0)) }
 
-    /// Whether it is to be stored.
+    /// Whether it has to be stored.
     public var hasChanged: Bool { !added.isEmpty || isClosed != wasClosed }
 
     func place(of version: Int64, digest: UInt64) -> Place {
@@ -98,7 +99,7 @@ public struct UploadCounter: Sendable {
         return index >= 0 && index < all.count ? all[Int(index)] : nil
     }
 
-    /// From now on nothing new counts.
+    /// Accepts no new changesets from now on.
     mutating func close() { isClosed = true }
 
     mutating func add(_ entry: Entry) {

@@ -1,13 +1,13 @@
 public import DocumentModel
 public import QueryLanguage
 
-/// What a server does with the changesets that devices of one app have sent: which are new, which are sent again and which are of a
-/// clone, what each makes of the documents, and what each is answered.
+/// Decides about the changesets that devices of one app have sent: which are new, which are sent again and which come from a clone,
+/// how each changes the documents, and how each is answered.
 ///
-/// It is decided in this one place, on values, and follows from what was taken alone: the document store runs it on what it has read
-/// under locks, simulations and the fakes of tests on what they have in memory.
+/// The decision depends only on the values that were passed to the `take` methods: the document store passes what it has read under
+/// locks, simulations and test fakes what they have in memory.
 public struct UploadDecision: Sendable {
-    /// Names the right of a user in a partition.
+    /// Identifies the grant of a user in a partition.
     public struct GrantKey: Hashable, Sendable {
         public let partition: ExactText
         public let user: ExactText
@@ -18,7 +18,7 @@ public struct UploadDecision: Sendable {
         }
     }
 
-    /// The answer to an upload, where its revision may still have to be learned.
+    /// The answer to an upload, whose revision may not be known yet.
     private enum Draft {
         /// What it needs is locked.
         case busy
@@ -28,18 +28,18 @@ public struct UploadDecision: Sendable {
     }
 
     public let storage: AppStorage
-    /// What is to be written of documents.
+    /// The document writes.
     public private(set) var plan: WritePlan
-    /// How far the devices' uploads have come; those that `hasChanged` are to be stored.
+    /// The devices' upload counters; those that have changed (`hasChanged`) have to be stored.
     public private(set) var counters: [UploadCounter.Key: UploadCounter] = [:]
-    /// Rights that the changesets need, to be looked at again when all is written.
+    /// The grants that the changesets need; they are checked again after everything is written.
     public private(set) var requiredGrants: Set<GrantKey> = []
-    /// What is to be stored of changesets that have more to be said about than their revision.
+    /// The outcomes to store, of changesets that have more to report than their revision.
     public private(set) var newOutcomes: [(upload: Upload, outcome: UploadOutcome)] = []
     private let interruption: @Sendable () -> Interruption?
     private var drafts: [Draft]
     private var busyDocuments: Set<WritePlan.Key> = []
-    /// Counters one of whose changesets has left the batch: those behind it leave too.
+    /// Counters with a changeset that has left the batch: their later changesets leave it, too.
     private var stalled: Set<UploadCounter.Key> = []
     private var mayWrite: [GrantKey: Bool] = [:]
     private var heads: [ExactText: Revision] = [:]
@@ -48,7 +48,7 @@ public struct UploadDecision: Sendable {
 
     /// - Parameters:
     ///   - count: how many uploads there are.
-    ///   - interruption: made for each changeset; ends the rules when they take too long.
+    ///   - interruption: created for each changeset; interrupts the rules when they take too long.
     public init(
         storage: AppStorage, count: Int, interruption: @escaping @Sendable () -> Interruption? = { nil }
     ) {
@@ -60,26 +60,26 @@ public struct UploadDecision: Sendable {
 
     // MARK: What was read
 
-    /// How far the uploads of a device have come.
+    /// Takes the upload counter of a device.
     public mutating func take(_ counter: UploadCounter, of key: UploadCounter.Key) { counters[key] = counter }
 
-    /// A document as it was found; `nil` for one that isn't there.
+    /// Takes a document as it was found; `nil` for one that doesn't exist.
     public mutating func take(_ found: WorkingDocument.State?, of namespace: ChangeEvent.Namespace, id: String) {
         plan.hold(namespace, id: id, found: found)
     }
 
-    /// Somebody else has locked a document: the changesets that need it leave the batch.
+    /// Takes a document that another transaction has locked: the changesets that need it leave the batch.
     public mutating func takeLocked(_ namespace: ChangeEvent.Namespace, id: String) {
         busyDocuments.insert(.init(namespace, id: id))
     }
 
-    /// Whether a user may write a partition.
+    /// Takes whether a user may write a partition.
     public mutating func take(mayWrite: Bool, _ grant: GrantKey) { self.mayWrite[grant] = mayWrite }
 
-    /// Where a partition stands.
+    /// Takes the head of a partition.
     public mutating func take(head: Revision, of partition: Partition) { heads[ExactText(partition.text)] = head }
 
-    /// What was stored of the upload at a place when it came for the first time.
+    /// Takes the outcome that was stored when the upload at `index` arrived for the first time.
     public mutating func take(_ outcome: UploadOutcome, at index: Int) { knownOutcomes[index] = outcome }
 
     /// Whether the changeset's version was committed before.
@@ -108,7 +108,7 @@ public struct UploadDecision: Sendable {
             counters[key] = counter
             return drafts[index] = .done(.forked)
         case .forgotten:
-            let reason = "the server has had version \(upload.changeset.version) for too long to tell what it was"
+            let reason = "version \(upload.changeset.version) was decided too long ago to know whether it is this one"
             return drafts[index] = .done(.rejected(OperationRejection(code: .outcomeUnknown, reason: reason)))
         case .early(let expected): return drafts[index] = .done(.outOfOrder(expected: expected))
         }
@@ -163,7 +163,7 @@ public struct UploadDecision: Sendable {
         heads[ExactText(partition.text)] ?? Revision(epoch: 1, number: 0)
     }
 
-    /// The answer to a changeset that was decided before; `nil` when that was in this very batch, and has no revision yet.
+    /// The answer to a changeset that was decided before; `nil` when that was in this batch, so that it has no revision yet.
     private func repeated(_ entry: UploadCounter.Entry, at index: Int) -> Draft? {
         if entry.revision.isProvisional { return nil }
         switch knownOutcomes[index] {
@@ -173,7 +173,7 @@ public struct UploadDecision: Sendable {
         }
     }
 
-    /// The answers, once the heads are known; `nil` for what is locked out.
+    /// The answers, once the heads are known; `nil` for uploads that left the batch.
     public func results(heads: [CommittedHead]) -> [UploadResult?] {
         var revisions: [ExactText: Revision] = [:]
         for head in heads { revisions[ExactText(head.partition.text)] = head.revision }

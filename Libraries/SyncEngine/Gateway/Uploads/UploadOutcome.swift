@@ -1,7 +1,7 @@
-/// What is stored of a changeset that has more to be said about than its revision.
+/// What is stored of a changeset that has more to report than its revision.
 public enum UploadOutcome: Sendable {
-    /// It was committed without these.
+    /// It was committed without these writes.
     case lost([LostWrite])
-    /// It was refused.
+    /// It was rejected.
     case rejected(OperationRejection)
 }

@@ -1,12 +1,12 @@
 public import DocumentModel
 
-/// A document as a transaction has it in hand: as it was in the table, as it is now, and the changes between.
+/// A document that a transaction works on: its current state, and the changes that the transaction made to it.
 public struct WorkingDocument: Sendable {
-    /// What the document is at some moment.
+    /// The state of the document at one time.
     public struct State: Sendable {
         public var partition: Partition
         public var stored: StoredDocument
-        /// Canonical Extended JSON.
+        /// The document's text: canonical Extended JSON.
         public var body: [UInt8]
 
         public init(partition: Partition, stored: StoredDocument, body: [UInt8]) {
@@ -19,10 +19,10 @@ public struct WorkingDocument: Sendable {
     /// One change row to be written.
     public struct Change: Sendable {
         public var partition: Partition
-        /// The how-manieth revision of the transaction in the partition, from 1.
+        /// The position of its revision among those that the transaction takes in the partition, from 1.
         public var ordinal: Int64
         public var operation: ChangeEvent.OperationType
-        /// Provisional ones count in `partition`.
+        /// The revision of the document's insert; a provisional one is an ordinal in `partition`.
         public var incarnation: Revision
         public var before: [UInt8]?
         public var after: [UInt8]?
@@ -34,9 +34,9 @@ public struct WorkingDocument: Sendable {
     public let id: String
     /// Whether the table has a row of it, written by this transaction or before.
     public internal(set) var isInTable: Bool
-    /// Whether the row in the table is as `current`, except for its revision.
+    /// Whether the row in the table matches `current`, except for its revision.
     public internal(set) var isFlushed = false
-    /// As it is; `nil` when there is none.
+    /// The current state; `nil` when the document doesn't exist.
     public internal(set) var current: State?
     public internal(set) var changes: [Change] = []
 

@@ -1,14 +1,14 @@
 public import DocumentModel
 
-/// What a transaction will write, gathered before any of it is sent.
+/// What a transaction will write, collected before any of it is sent.
 ///
 /// Every change takes the next ordinal of its partition. Ordinals become revisions when the plan is written, under the partition's
-/// lock: the head moves by as many as the partition takes, and each is as far before it as `back` says.
+/// lock: the head advances by the number of revisions that the partition takes, and `back` is the distance of each from it.
 public struct WritePlan: Sendable {
-    /// The revision that stands for the change that is being worked out.
+    /// The placeholder for the revision of the change that is being decided.
     public static let pending = Revision.provisional(1 << 40)
 
-    /// Names a document of an app.
+    /// Identifies a document of an app.
     public struct Key: Hashable, Sendable {
         public let database: ExactText
         public let collection: ExactText
@@ -23,12 +23,12 @@ public struct WritePlan: Sendable {
 
     public let storage: AppStorage
     public private(set) var documents: [Key: WorkingDocument] = [:]
-    /// Those that change, in the order in which they first did: in it new ones get their places in the natural order.
+    /// The documents that change, in the order of their first change; new documents enter the natural order in this order.
     public private(set) var order: [Key] = []
     /// How many revisions each partition will take.
     public private(set) var counts: [ExactText: Int64] = [:]
 
-    /// Bytes of the documents' texts, of each as it was found and after each change.
+    /// The total size of the documents' texts in bytes: of each as it was found and after each change.
     public private(set) var bytes = 0
 
     public init(storage: AppStorage) { self.storage = storage }
@@ -37,7 +37,7 @@ public struct WritePlan: Sendable {
 
     public subscript(key: Key) -> WorkingDocument? { documents[key] }
 
-    /// Takes a document in hand as it was found under its lock; one that is in hand already stays as it is.
+    /// Adds a document as it was found under its lock; one that was added before stays as it is.
     public mutating func hold(_ namespace: ChangeEvent.Namespace, id: String, found: WorkingDocument.State?) {
         let key = Key(namespace, id: id)
         guard documents[key] == nil else { return }
@@ -56,15 +56,15 @@ public struct WritePlan: Sendable {
         return counts[ExactText(partition.text), default: 0]
     }
 
-    /// Records that a document is another now.
+    /// Records a change of a document.
     ///
     /// - Parameters:
     ///   - stored: The document; `nil` when it is deleted. Provisional revisions in it other than those of changes recorded
     ///     before become the one that this change takes.
     ///   - body: Its canonical text.
-    ///   - operation: What to call a change of an existing document.
-    ///   - stamp: Who writes; used for the clocks where the document moves.
-    /// - Returns: the partition and ordinals that the change took; none if there was and is no document.
+    ///   - operation: The operation type of a change of an existing document.
+    ///   - stamp: The author and time; used for the clocks when the document moves to another partition.
+    /// - Returns: the partition and ordinals that the change took; empty when the document neither existed before nor exists now.
     @discardableResult
     public mutating func record(
         _ key: Key, as stored: StoredDocument?, body: [UInt8], operation: ChangeEvent.OperationType = .update,
@@ -131,7 +131,7 @@ public struct WritePlan: Sendable {
         taken.append((partition, ordinal))
     }
 
-    /// Notes that the rows are in the table as the documents are now, but for their revisions.
+    /// Records that the rows in the table match the documents as they are now, except for their revisions.
     public mutating func markFlushed() {
         for key in order {
             guard var document = documents[key] else { continue }
