@@ -1,10 +1,10 @@
 import SyncEngine
 
-/// What went wrong between device and gateway: the words on the wire, stable.
+/// The error codes between device and gateway. Their texts on the wire are stable.
 public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
-    /// The word.
+    /// The code's text on the wire.
     public let rawValue: String
-    /// What the device does about it when an `error` frame doesn't say otherwise.
+    /// How the device reacts by default, when an `error` frame has no other action.
     public let action: DeviceConnection.Remedy
 
     private init(_ rawValue: String, _ action: DeviceConnection.Remedy) {
@@ -12,7 +12,7 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
         self.action = action
     }
 
-    /// The code of a word; an unknown word, from a newer gateway, is kept and means `retry`.
+    /// The code with a text; an unknown text, from a newer gateway, is kept and means `retry`.
     public init(rawValue: String) {
         self = Self.all.first { $0.rawValue == rawValue } ?? SyncErrorCode(rawValue, .retry)
     }
@@ -23,7 +23,7 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
 
-    /// A frame that is no Extended JSON object, of an unknown type, or with a missing or wrong field.
+    /// A frame that isn't an Extended JSON object, of an unknown type, or with a missing or wrong field.
     public static let badFrame = SyncErrorCode("badFrame", .close)
     /// A frame beyond `limits.frameBytes`.
     public static let frameTooLarge = SyncErrorCode("frameTooLarge", .close)
@@ -47,7 +47,7 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let tooManyConnections = SyncErrorCode("tooManyConnections", .retry)
     /// A renewed token is another user's.
     public static let userChanged = SyncErrorCode("userChanged", .close)
-    /// A text that names no partition of this app.
+    /// A text that isn't a partition of this app.
     public static let unknownPartition = SyncErrorCode("unknownPartition", .close)
     /// A frame about a partition that isn't open.
     public static let notSubscribed = SyncErrorCode("notSubscribed", .retry)
@@ -61,9 +61,9 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
     public static let uploadWindowExceeded = SyncErrorCode("uploadWindowExceeded", .retry)
     /// It can't be decided now whether the user may open the partition.
     public static let permissionsUnavailable = SyncErrorCode("permissionsUnavailable", .retry)
-    /// The device, its user or the app asks for more partitions that aren't decided than may be asked for per time.
+    /// The device, its user or the app requests more partitions without a stored grant than the rate limit allows.
     public static let tooManyQuestions = SyncErrorCode("tooManyQuestions", .retry)
-    /// The gateway can't be sure of its grants: nothing comes for now.
+    /// The gateway can't be sure of its grants: nothing is sent for now.
     public static let suspended = SyncErrorCode("suspended", .wait)
     /// No `hello`, or nothing at all, for too long.
     public static let timedOut = SyncErrorCode("timedOut", .retry)
@@ -102,7 +102,7 @@ public struct SyncErrorCode: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension SyncErrorCode {
-    /// What a gateway says when its connection refuses something.
+    /// The code that a gateway sends when its connection refuses a frame.
     public init(_ refusal: ConnectionStateMachine.Refusal) {
         switch refusal {
         case .helloExpected: self = .helloExpected
@@ -119,13 +119,13 @@ extension SyncErrorCode {
     }
 }
 
-/// A frame that can't be understood.
+/// A frame that can't be parsed.
 public struct SyncProtocolError: Error, Hashable, Sendable, CustomStringConvertible {
     /// `badFrame`, `frameTooLarge` or `unsupportedProtocol`.
     public var code: SyncErrorCode
-    /// What is wrong, for people; holds nothing of the frame but field names.
+    /// A description for people; it contains nothing of the frame but field names.
     public var message: String
-    /// The byte at which it was noticed, where the text itself is wrong; 0 where a field is.
+    /// The byte offset at which the error was detected when the text isn't valid; 0 when a field is wrong.
     public var offset: Int
 
     public init(code: SyncErrorCode, message: String, offset: Int = 0) {

@@ -1,4 +1,4 @@
-/// The version of the device protocol; a change of the wire is a new one.
+/// The version of the device protocol; a change of the wire format needs a new one.
 public enum SyncProtocolVersion {
     /// The name in `hello`, and of the WebSocket subprotocol.
     public static let name = "partita.sync.v1"

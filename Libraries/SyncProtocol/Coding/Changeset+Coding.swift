@@ -60,7 +60,7 @@ extension Operation {
 }
 
 extension HybridTime {
-    /// Milliseconds, a dot, the counter: what a client without 64-bit integers can handle too.
+    /// Milliseconds, a dot, and the counter, so that clients without 64-bit integers can handle it, too.
     var wireText: String { "\(milliseconds).\(counter)" }
 
     init?(wireText: String) {

@@ -2,10 +2,10 @@ import DocumentModel
 import SyncEngine
 
 extension DeviceFrame {
-    /// Reads a frame.
+    /// Parses a frame.
     ///
     /// - Parameter limit: The largest frame in bytes; `FrameLimits.controlBytes` for all but uploads.
-    /// - Throws: `badFrame`, `frameTooLarge`, `unknownPartition` or `unsupportedProtocol`; whatever the bytes are.
+    /// - Throws: `badFrame`, `frameTooLarge`, `unknownPartition` or `unsupportedProtocol`. No input crashes it.
     public init(
         _ bytes: UnsafeRawBufferPointer, limit: Int = FrameLimits.defaultBytes
     ) throws(SyncProtocolError) {
@@ -25,7 +25,7 @@ extension DeviceFrame {
         }
     }
 
-    /// Reads a frame.
+    /// Parses a frame.
     public init(_ bytes: [UInt8], limit: Int = FrameLimits.defaultBytes) throws(SyncProtocolError) {
         self = try bytes.withUnsafeBufferPointer { (bytes) throws(SyncProtocolError) in
             try DeviceFrame(UnsafeRawBufferPointer(bytes), limit: limit)

@@ -3,21 +3,21 @@ import SyncEngine
 
 /// Builds a `download` frame from stored text: the bodies of documents are spliced into it as they are, unparsed.
 ///
-/// What is only known at the end (`to`, the progress) stands at the end of the frame, so that a chunk can be cut while it is
-/// built.
+/// The fields that are only known at the end (`to`, the progress) are at the end of the frame, so that a chunk can be cut while it
+/// is built.
 public struct DownloadEncoder: Sendable {
     private var writer: FrameWriter
-    /// How many changes it has.
+    /// How many changes the frame has so far.
     public private(set) var count = 0
 
-    /// How many bytes it has so far.
+    /// How many bytes the frame has so far.
     public var byteCount: Int { writer.bytes.count }
 
-    /// Begins a frame.
+    /// Starts a frame.
     ///
     /// - Parameters:
     ///   - from: The revision that the changes follow.
-    ///   - capacity: How many bytes it will have, roughly.
+    ///   - capacity: The expected size in bytes.
     public init(partition: Partition, from: Revision, capacity: Int = 1024) {
         writer = FrameWriter(type: "download", capacity: capacity)
         writer.field("partition", partition.text)
@@ -80,8 +80,9 @@ public struct DownloadEncoder: Sendable {
     /// Completes the frame.
     ///
     /// - Parameters:
-    ///   - to: The device's checkpoint after it.
-    ///   - catchUp: For a chunk of a catch-up. A live frame has none, and is the same for all who have the partition open.
+    ///   - to: The device's checkpoint after the frame.
+    ///   - catchUp: Set for a chunk of a catch-up. A live frame has none, and is the same for all devices that have the partition
+    ///     open.
     public consuming func finish(to: Revision, catchUp: Download.CatchUp? = nil) -> [UInt8] {
         writer.closeArray()
         writer.field("to", to)
@@ -112,7 +113,7 @@ public struct DownloadEncoder: Sendable {
         }
     }
 
-    /// A frame of documents that are values already.
+    /// Encodes a frame whose documents are values, not stored text.
     static func encode(_ download: Download, partition: Partition) -> [UInt8] {
         var encoder = DownloadEncoder(partition: partition, from: download.from)
         for change in download.changes {

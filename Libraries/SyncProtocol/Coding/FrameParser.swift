@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// From bytes to the object of a frame.
+/// Parses the bytes of a frame into its type and fields.
 enum FrameParser {
     /// - Throws: `badFrame` or `frameTooLarge`.
     static func parse(
@@ -24,7 +24,7 @@ enum FrameParser {
         return (type, FrameReader(document, place: type))
     }
 
-    /// Whether a text begins as a frame of a type does, whose name is written without escapes.
+    /// Whether a text starts like a frame of a type whose name is written without escapes.
     static func begins(_ bytes: UnsafeRawBufferPointer, as type: String) -> Bool {
         var rest = bytes[...]
         for token in ["{", "\"type\"", ":", "\"\(type)\""] {
@@ -40,13 +40,13 @@ enum FrameParser {
     }
 }
 
-/// The largest frame where nothing else was agreed.
+/// The default limits of a frame.
 public enum FrameLimits {
-    /// 16 MiB, as MongoDB has it for a document.
+    /// The largest frame in bytes: 16 MiB, MongoDB's limit for a document.
     public static let defaultBytes = 16 << 20
-    /// The largest frame of a device that is no `upload`. It costs a few bytes on a compressed connection, and nobody's turn comes while
-    /// it is read.
+    /// The largest frame of a device other than an `upload`. It may cost only a few bytes on a compressed connection, and no other
+    /// connection is served while it is parsed.
     public static let controlBytes = 512 << 10
-    /// The most values in a frame, at all depths: what a document of 16 MiB has in canonical text, with room.
+    /// The largest number of values in a frame, at all depths: more than a document of 16 MiB in canonical text has.
     public static let values = 1_000_000
 }

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Reads the fields of a frame, or of an object in one, and names the field that is missing or wrong.
+/// Reads the fields of a frame, or of an object in one. Its errors name the field that is missing or wrong.
 struct FrameReader {
     let document: Document
     private let place: String
@@ -33,7 +33,7 @@ struct FrameReader {
         return text
     }
 
-    /// A name that is a key of the database.
+    /// A name that is used as a key in the database.
     func key(_ name: String) throws(SyncProtocolError) -> String {
         let text = try self.name(name)
         if text.utf8.contains(0) { throw wrong(name, "a name without U+0000") }
@@ -64,7 +64,7 @@ struct FrameReader {
         try has(name) ? revision(name) : nil
     }
 
-    /// A partition by its text; an internal one is never named on the wire.
+    /// The partition with the field's text; internal partitions never occur on the wire.
     func partition(_ name: String = "partition") throws(SyncProtocolError) -> Partition {
         let text = try string(name)
         guard Value(keyText: text) != nil, !text.utf8.contains(0) else {
@@ -73,7 +73,8 @@ struct FrameReader {
         return Partition(text: text)
     }
 
-    /// The `_id` that a device names. One that can't be an `_id` is the changeset's fault, not the frame's: it is rejected as a whole.
+    /// The `_id` of a device's operation. A value that can't be an `_id` makes the changeset invalid, not the frame: the changeset
+    /// is rejected as a whole.
     var operationId: Value { document["_id"] ?? .undefined }
 
     func documentId() throws(SyncProtocolError) -> Value {
@@ -104,7 +105,7 @@ struct FrameReader {
         return strings
     }
 
-    /// The objects of an array, each read by `read`.
+    /// The objects of an array, each parsed by `read`.
     func objects<T>(
         _ name: String, _ read: (FrameReader) throws(SyncProtocolError) -> T
     ) throws(SyncProtocolError) -> [T] {

@@ -48,7 +48,7 @@ struct FrameWriter {
         ExtendedJSON.append(document, mode: .exact, to: &bytes)
     }
 
-    /// A value that is text already.
+    /// Writes a value that is already encoded.
     mutating func field(_ name: String, spliced text: UnsafeRawBufferPointer) {
         key(name)
         bytes.append(contentsOf: text)
@@ -101,7 +101,7 @@ struct FrameWriter {
         isEmpty = false
     }
 
-    /// Names are ours and need no escapes.
+    /// The names are constants of the protocol and need no escapes.
     private mutating func key(_ name: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))

@@ -2,10 +2,10 @@ import DocumentModel
 import SyncEngine
 
 extension GatewayFrame {
-    /// Reads a frame.
+    /// Parses a frame.
     ///
     /// - Parameter limit: The largest frame in bytes.
-    /// - Throws: `badFrame`, `frameTooLarge` or `unknownPartition`; whatever the bytes are.
+    /// - Throws: `badFrame`, `frameTooLarge` or `unknownPartition`. No input crashes it.
     public init(
         _ bytes: UnsafeRawBufferPointer, limit: Int = FrameLimits.defaultBytes
     ) throws(SyncProtocolError) {
@@ -31,14 +31,14 @@ extension GatewayFrame {
         }
     }
 
-    /// Reads a frame.
+    /// Parses a frame.
     public init(_ bytes: [UInt8], limit: Int = FrameLimits.defaultBytes) throws(SyncProtocolError) {
         self = try bytes.withUnsafeBufferPointer { (bytes) throws(SyncProtocolError) in
             try GatewayFrame(UnsafeRawBufferPointer(bytes), limit: limit)
         }
     }
 
-    /// The frame's text, as UTF-8. A gateway makes its downloads with ``DownloadEncoder`` instead, from stored text.
+    /// The frame's text, as UTF-8. A gateway encodes its downloads from stored text with ``DownloadEncoder`` instead.
     public func encoded() -> [UInt8] {
         var writer = FrameWriter(type: type)
         switch self {

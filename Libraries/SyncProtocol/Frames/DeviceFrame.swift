@@ -11,14 +11,14 @@ public enum DeviceFrame: Sendable {
     case unsubscribe(partition: Partition)
     /// Offers changesets, in the order of their versions.
     case upload(Upload)
-    /// Says what the user is doing, and whose presence the device wants to hear of.
+    /// Sets the user's presence, and the users whose presence the device wants to receive.
     case presence(PresenceUpdate)
     /// Renews the access token before it expires.
     case token(accessToken: String)
     /// Asks for a `pong`.
     case ping
 
-    /// Who connects, and as what.
+    /// The device that connects, its user's token and its versions.
     public struct Hello: Hashable, Sendable {
         /// The protocol; `SyncProtocolVersion.name`.
         public var protocolName: String
@@ -26,7 +26,7 @@ public enum DeviceFrame: Sendable {
         public var device: String
         /// The access token.
         public var token: String
-        /// The version of the app's schema that the device was built with; 0 when it doesn't say.
+        /// The version of the app's schema that the device was built with; 0 when the frame doesn't have it.
         public var schemaVersion: Int64
 
         public init(
@@ -41,11 +41,11 @@ public enum DeviceFrame: Sendable {
 
     /// Changesets of one partition.
     public struct Upload: Sendable {
-        /// Their partition.
+        /// The partition of the changesets.
         public var partition: Partition
         /// The device's wall clock when it sent the frame, milliseconds since 1970, for `ClockCorrection`.
         public var sentAt: Int64
-        /// In the order of their versions.
+        /// The changesets, in the order of their versions.
         public var changesets: [Changeset]
 
         public init(partition: Partition, sentAt: Int64, changesets: [Changeset]) {
@@ -57,14 +57,14 @@ public enum DeviceFrame: Sendable {
 
     /// A user's own presence.
     public struct PresenceUpdate: Sendable {
-        /// The largest `data`, as text: everybody who watches the user gets it.
+        /// The largest `data` in bytes of its text: every device that watches the user receives it.
         public static let dataBytes = 4 << 10
 
-        /// A word of the app, such as `online` or `away`.
+        /// A state that the app defines, such as `online` or `away`.
         public var state: String
-        /// Anything the app adds, at most `dataBytes` of it.
+        /// Data that the app adds, of at most `dataBytes`.
         public var data: Document?
-        /// The users whose presence the device wants to hear of from now on; `nil` leaves that as it is.
+        /// The users whose presence the device wants to receive from now on; `nil` leaves the list unchanged.
         public var watch: [String]?
 
         public init(state: String, data: Document? = nil, watch: [String]? = nil) {

@@ -7,13 +7,13 @@ public enum GatewayFrame: Sendable {
     case welcome(Welcome)
     /// Answers `subscribe`.
     case subscribed(Subscribed)
-    /// What the user may do with an open partition has changed.
+    /// The user's access to an open partition has changed.
     case access(partition: Partition, Access)
     /// A changeset was committed.
     case ack(Acknowledgement)
-    /// The server knows another changeset of this device under the version: the device needs a new id.
+    /// The server has a different changeset of this device under the version: the device needs a new id.
     case forked(partition: Partition, version: Int64)
-    /// A changeset was refused.
+    /// A changeset was rejected.
     case rejected(Rejection)
     /// Changes of a partition.
     case download(partition: Partition, Download)
@@ -26,13 +26,13 @@ public enum GatewayFrame: Sendable {
     /// Answers `ping`.
     case pong
 
-    /// What the gateway offers.
+    /// The gateway's answer to `hello`.
     public struct Welcome: Hashable, Sendable {
-        /// Names the connection, in logs of both sides.
+        /// Identifies the connection in the logs of both sides.
         public var session: String
         /// The gateway's wall clock, milliseconds since 1970.
         public var serverTime: Int64
-        /// What the device may use.
+        /// The limits of the connection.
         public var limits: Limits
 
         public init(session: String, serverTime: Int64, limits: Limits) {
@@ -42,15 +42,15 @@ public enum GatewayFrame: Sendable {
         }
     }
 
-    /// What a connection may use.
+    /// The limits of a connection.
     public struct Limits: Hashable, Sendable {
         /// The largest frame in bytes, in either direction.
         public var frameBytes: Int64
-        /// How many changesets may be sent before their answers have come.
+        /// How many changesets may be unanswered at once.
         public var uploadWindow: Int64
         /// How many partitions may be open at once.
         public var subscriptions: Int64
-        /// How many seconds a device may be silent.
+        /// How many seconds a device may be silent before it is disconnected.
         public var idleSeconds: Int64
 
         public init(frameBytes: Int64, uploadWindow: Int64, subscriptions: Int64, idleSeconds: Int64) {
@@ -60,7 +60,7 @@ public enum GatewayFrame: Sendable {
             self.idleSeconds = idleSeconds
         }
 
-        /// What the engine's limits are on the wire.
+        /// The engine's limits in their form on the wire.
         public init(_ limits: ConnectionLimits) {
             self.init(
                 frameBytes: Int64(limits.frameBytes), uploadWindow: Int64(limits.uploadWindow),
@@ -70,7 +70,7 @@ public enum GatewayFrame: Sendable {
 
     /// A partition is open.
     public struct Subscribed: Hashable, Sendable {
-        /// Which one.
+        /// The partition that was opened.
         public var partition: Partition
         /// What the user may do: `read` or `write`.
         public var access: Access
@@ -93,9 +93,9 @@ public enum GatewayFrame: Sendable {
         public var partition: Partition
         /// Its version.
         public var version: Int64
-        /// Its last revision; the partition's head when it changed nothing.
+        /// The last revision of the changeset; the partition's head when it changed nothing.
         public var revision: Revision
-        /// Its writes that didn't count.
+        /// Its writes that had no effect.
         public var lost: [LostWrite]
 
         public init(partition: Partition, version: Int64, revision: Revision, lost: [LostWrite] = []) {
@@ -106,13 +106,13 @@ public enum GatewayFrame: Sendable {
         }
     }
 
-    /// A changeset was refused, as a whole.
+    /// A changeset was rejected as a whole.
     public struct Rejection: Hashable, Sendable {
         /// Its partition.
         public var partition: Partition
         /// Its version.
         public var version: Int64
-        /// Why.
+        /// Why the changeset was rejected.
         public var reason: OperationRejection
 
         public init(partition: Partition, version: Int64, reason: OperationRejection) {
@@ -126,11 +126,11 @@ public enum GatewayFrame: Sendable {
     public struct PresenceReport: Sendable {
         /// The user's id.
         public var user: String
-        /// A word of the app, or `offline`.
+        /// A state that the app defines, or `offline`.
         public var state: String
         /// When the user was last seen, milliseconds since 1970.
         public var lastSeen: Int64
-        /// What the user's app added.
+        /// The data that the user's app added.
         public var data: Document?
 
         public init(user: String, state: String, lastSeen: Int64, data: Document? = nil) {
@@ -143,17 +143,17 @@ public enum GatewayFrame: Sendable {
 
     /// Something went wrong.
     public struct ErrorReport: Hashable, Sendable {
-        /// What.
+        /// The kind of error.
         public var code: SyncErrorCode
         /// A sentence for people.
         public var message: String
-        /// What the device does about it.
+        /// How the device should react.
         public var action: DeviceConnection.Remedy
-        /// The partition that it is about; `nil` for the whole connection.
+        /// The partition that the error concerns; `nil` for the whole connection.
         public var partition: Partition?
-        /// The byte of the device's frame at which it was noticed.
+        /// The byte offset in the device's frame at which the error was detected.
         public var offset: Int64?
-        /// How long the device should wait before it tries again, at least; sent in whole milliseconds.
+        /// The shortest time that the device should wait before it tries again; sent in whole milliseconds.
         public var retryAfter: Duration?
 
         public init(
@@ -168,7 +168,7 @@ public enum GatewayFrame: Sendable {
             self.retryAfter = retryAfter
         }
 
-        /// The report of a frame that couldn't be understood.
+        /// The report of a frame that couldn't be parsed.
         public init(_ error: SyncProtocolError) {
             self.init(code: error.code, message: error.message, offset: Int64(error.offset))
         }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A client of partita.sync.v1 with nothing but Python's library: it keeps one partition in a file, also while it is offline.
+"""A client of partita.sync.v1 that needs only Python's standard library: it keeps one partition in a file, also while it is offline.
 
 usage: client.py BASE_URL APP EMAIL PASSWORD PARTITION FILE [COLLECTION ID FIELD VALUE]
 
@@ -65,7 +65,7 @@ def revision(text):
 
 
 class Partition:
-    """What the device has of a partition, and what it has written and has no answer for."""
+    """The device's copy of a partition, and its changesets that the server hasn't answered."""
 
     def __init__(self, path):
         self.path = path
@@ -80,7 +80,7 @@ class Partition:
         os.replace(self.path + ".new", self.path)
 
     def set(self, collection, id, field, value):
-        """One changeset of one operation. Its clock is later than all before it; its base is what the device has seen."""
+        """One changeset of one operation. Its clock is later than all before it; its base is the revision that the device has seen."""
         known = self.state["documents"][json.dumps([collection, id])]
         now, (last, count) = int(time.time() * 1000), revision(self.state["clock"])
         self.state["clock"] = f"{now}.0" if now > last else f"{last}.{count + 1}"
@@ -99,7 +99,7 @@ class Partition:
                 self.state["documents"].pop(key, None)
 
     def renumber(self, last):
-        """The server takes versions without a gap: what it doesn't have follows what it has."""
+        """The server accepts versions without a gap only: the changesets that it doesn't have are numbered from its last version."""
         self.state["next"] = last + 1
         for changeset in self.state["pending"]:
             if changeset["version"] > last:
@@ -107,14 +107,14 @@ class Partition:
                 self.state["next"] += 1
 
     def fork(self):
-        """Another one has used our versions: this file was copied, or restored from a backup."""
+        """Another device has used our versions: this file was copied, or restored from a backup."""
         self.state["device"] = str(uuid.uuid4())
         self.renumber(0)
         self.save()
 
 
 def sync(store, url, token, partition):
-    """Returns when nothing is unanswered and everything is here; `False` when it is to be begun again."""
+    """Returns `True` when every changeset is answered and the file is up to date; `False` when the caller has to start again."""
     state, last, sent, foreign = store.state, 0, None, []
     staged, replaces, is_caught_up, is_forked, wanted = [], False, False, False, (0, 0)
     ws = WebSocket(url, "partita.sync.v1")
@@ -129,7 +129,7 @@ def sync(store, url, token, partition):
             is_forked = last >= state["next"]
             if not is_forked:
                 store.renumber(last)
-        elif kind == "download" and "final" in frame:  # a catch-up, which is shown when it is whole
+        elif kind == "download" and "final" in frame:  # a catch-up, which becomes visible when it is complete
             replaces = replaces or revision(frame["from"])[1] == 0
             staged += frame["changes"]
             if frame["final"]:
@@ -164,8 +164,8 @@ def sync(store, url, token, partition):
             return False
         if not is_caught_up or sent:
             continue
-        # One at a time. What the server may have is asked about first; nothing new is sent before it is certain whose versions they are.
-        # After a `forked` nothing new counts under this device, and an earlier connection may have sent anything: all of it is asked about.
+        # One at a time. What the server may have is sent first; nothing new is sent before it is certain that its versions are ours.
+        # After a `forked` nothing new is accepted under this id, but an earlier connection may have sent any of them: all are sent.
         due = [c for c in state["pending"] if c not in foreign and (c["version"] <= last or foreign or not is_forked)]
         if due:
             sent = due[0]
