@@ -1,14 +1,14 @@
 import DocumentModel
 
-/// The results of a query at one moment.
+/// The results of a query at one time.
 public struct DocumentSnapshot: Sendable {
-    /// All of them, in a stable order.
+    /// All matching documents, in a stable order.
     public var documents: [Document]
-    /// The documents that came since the snapshot that was read before.
+    /// The documents that were added since the previously read snapshot.
     public var inserted: [Document]
-    /// Those that changed.
+    /// The documents that changed since then.
     public var modified: [Document]
-    /// The `_id`s of those that went.
+    /// The `_id`s of the documents that were removed since then.
     public var deleted: [Value]
 }
 
@@ -21,7 +21,7 @@ public struct DocumentSnapshots: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(iterator: stream.makeAsyncIterator()) }
 
-    /// Compares each snapshot with the one that was read before.
+    /// Compares each snapshot with the previously read one.
     public struct Iterator: AsyncIteratorProtocol {
         var iterator: AsyncStream<[Document]>.Iterator
         private var before: [Value: Document] = [:]

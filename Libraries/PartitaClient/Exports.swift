@@ -1,3 +1,3 @@
-// An app that imports PartitaClient has the values that documents are made of, and the types of what it reads here.
+// An app that imports PartitaClient also gets the value types of documents, and the sync types that this API returns.
 @_exported import DocumentModel
 @_exported import SyncEngine

@@ -27,12 +27,12 @@ public actor PartitaApp {
             path: "\(configuration.directory)/\(FileName.of(configuration.appId)).sqlite")
     }
 
-    /// Makes an account with email and password. Whether it must be confirmed first is the app's setting.
+    /// Creates an account with email and password. The app's settings decide whether it must be confirmed first.
     public func register(email: String, password: String) async throws {
         try await api.register(email: email, password: password)
     }
 
-    /// Signs a user in, and connects. A session that was open is closed, with its data kept.
+    /// Signs a user in, and connects. An open session is closed; its data is kept.
     ///
     /// - Throws: `PartitaError`: `refused`, with the backend's `serverCode`, or `unreachable`.
     public func logIn(_ credentials: Credentials) async throws -> Session {
@@ -47,7 +47,7 @@ public actor PartitaApp {
         return try await open(signIn.userId, refresh: signIn.refreshToken, access: signIn.accessToken)
     }
 
-    /// The session of the user who is signed in, also after a restart and offline; `nil` when nobody is.
+    /// The session of the signed-in user, also after a restart and offline; `nil` when no user is signed in.
     public func session() async throws -> Session? {
         if let current { return current }
         guard let saved = try await sessions.current() else { return nil }
@@ -62,7 +62,7 @@ public actor PartitaApp {
         current = nil
         try await sessions.remove(session.userId)
         await session.end()
-        // Before the server is told: that may take long, and the user may sign in again meanwhile.
+        // Before the call to the server, which may take long: the user may sign in again meanwhile.
         if !keepingData { try StoreFiles.remove(path(of: session.userId)) }
         do {
             try await session.tokens.logOut()
@@ -92,7 +92,7 @@ public actor PartitaApp {
         }
         let session = Session(userId: userId, client: client, tokens: tokens, api: api)
         await client.goOnline()
-        // Another call may have opened it meanwhile: the first one counts, a file has one owner.
+        // Another call may have opened it meanwhile: the first session is kept, since a file has one owner.
         if let current {
             await session.end()
             return current

@@ -2,7 +2,7 @@
     import EventLoop
 
     extension PartitaConfiguration {
-        /// With our own transports, on an event loop: one of its own by default.
+        /// With the transports of this package, on an event loop; by default on a new one.
         /// - Parameter certificateAuthorityFile: certificates to trust instead of the system's.
         public init(
             appId: String, baseURL: String, syncURL: String? = nil, directory: String, schemaVersion: Int64 = 0,
@@ -16,7 +16,7 @@
     }
 #else
     extension PartitaConfiguration {
-        /// With URLSession.
+        /// With the transports of URLSession.
         public init(
             appId: String, baseURL: String, syncURL: String? = nil, directory: String, schemaVersion: Int64 = 0
         ) {

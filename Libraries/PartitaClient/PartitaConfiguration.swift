@@ -6,21 +6,22 @@ public struct PartitaConfiguration: Sendable {
     public var appId: String
     /// `http://host[:port]` or `https://…` of the backend.
     public var baseURL: String
-    /// `ws://host[:port]` or `wss://…` of the sync gateway; `nil` takes what the backend's `location` says.
+    /// `ws://host[:port]` or `wss://…` of the sync gateway; `nil` uses the address that the backend's `location`
+    /// returns.
     public var syncURL: String?
     /// An existing folder for the local stores; each user has a file there.
     public var directory: String
     /// The version of the app's schema that the program was built with.
     public var schemaVersion: Int64
-    /// How calls over HTTP are made.
+    /// The transport for calls over HTTP.
     public var http: any HTTPTransport
-    /// How the sync connection is made.
+    /// The transport for the sync connection.
     public var sync: any SyncTransport
-    /// When the connection pings, gives up and renews its token.
+    /// When the connection pings, times out and renews its token.
     public var timing: DeviceConnection.Timing
     /// The first and the longest wait between two attempts to connect.
     public var reconnect: (first: Duration, longest: Duration)
-    /// How long acknowledged changesets are kept, to offer them again should the server be restored from a backup.
+    /// How long acknowledged changesets are kept, to upload them again if the server is restored from a backup.
     public var retention: Duration
 
     public init(

@@ -10,15 +10,15 @@ public struct PartitaError: Error, Hashable, Sendable, CustomStringConvertible {
 
         public var description: String { name.rawValue }
 
-        /// The backend can't be reached; it may be tried again.
+        /// The backend can't be reached; the call may be tried again.
         public static let unreachable = Code(.unreachable)
-        /// The backend refused the call; `serverCode` says why.
+        /// The backend refused the call; `serverCode` has the reason.
         public static let refused = Code(.refused)
-        /// The backend's answer can't be understood.
+        /// The backend's response can't be parsed.
         public static let badResponse = Code(.badResponse)
         /// The session has ended: the user must sign in again.
         public static let signedOut = Code(.signedOut)
-        /// A value that can't be a partition's.
+        /// The value can't be that of a partition.
         public static let badPartition = Code(.badPartition)
         /// An operation that can't be made: no `_id`, malformed operators, or operators that don't fit the document.
         public static let badWrite = Code(.badWrite)
@@ -34,7 +34,7 @@ public struct PartitaError: Error, Hashable, Sendable, CustomStringConvertible {
     public var code: Code
     /// A sentence for people.
     public var message: String
-    /// The backend's own word for what it refused, such as `InvalidPassword`.
+    /// The backend's own error code, such as `InvalidPassword`; `nil` when it sent none.
     public var serverCode: String?
 
     public init(code: Code, message: String, serverCode: String? = nil) {

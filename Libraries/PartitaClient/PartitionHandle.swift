@@ -4,7 +4,7 @@ import SyncEngine
 
 /// A partition that the app has open: its documents on this device, which sync while the session is connected.
 public final class PartitionHandle: Sendable {
-    /// Which partition.
+    /// The partition that is open.
     public let partition: Partition
     private let client: SyncClient
 
@@ -38,9 +38,9 @@ public final class PartitionHandle: Sendable {
 
     /// Writes on this device, at once and durably, online or not; the server gets it as one changeset.
     ///
-    /// - Parameter body: Says what to write. When it throws, nothing is written.
+    /// - Parameter body: Adds the operations to write. When it throws, nothing is written.
     /// - Returns: The changeset's version; `nil` when there was nothing to do.
-    /// - Throws: `PartitaError` with code `badWrite` for what can't be applied; nothing is written then.
+    /// - Throws: `PartitaError` with code `badWrite` for an operation that can't be applied; nothing is written then.
     @discardableResult
     public func write(_ body: (inout WriteTransaction) throws -> Void) async throws -> Int64? {
         var transaction = WriteTransaction()
@@ -54,7 +54,7 @@ public final class PartitionHandle: Sendable {
         try await client.opened(partition).bookkeeping.pending
     }
 
-    /// The changesets that the server refused and the app hasn't decided about.
+    /// The changesets that the server rejected and that the app has neither retried nor discarded.
     public func rejected() async throws -> [RejectedChangeset] { try await client.rejected(partition) }
 
     /// Writes the operations of a rejected changeset again, as a new one.
@@ -63,20 +63,20 @@ public final class PartitionHandle: Sendable {
     @discardableResult
     public func retry(_ rejected: RejectedChangeset) async throws -> Int64? { try await client.retry(rejected) }
 
-    /// Takes a rejected changeset off the list.
+    /// Removes a rejected changeset from the list.
     public func discard(_ rejected: RejectedChangeset) async throws { try await client.discard(rejected) }
 
     // MARK: Sync
 
-    /// Where the partition stands, now and after every change; a slow reader gets the newest.
+    /// The state of the partition, now and after every change; a slow reader gets only the newest.
     public func states() async throws -> AsyncStream<PartitionState> { try await client.states(of: partition) }
 
-    /// Waits until the server has said that the user may read the partition; for ever while there is no connection.
+    /// Waits until the server has confirmed that the user may read the partition; without limit while there is no connection.
     ///
     /// - Throws: `PartitaError` with code `revoked`, and the reason as its `serverCode`, or `closed`; `CancellationError`.
     public func waitForAnswer() async throws { try await wait { $0.isSubscribed } }
 
-    /// Waits until the device has shown the partition's whole state once.
+    /// Waits until the device has received the partition's whole state at least once.
     ///
     /// - Throws: `PartitaError` with code `revoked` or `closed`; `CancellationError`.
     public func waitForFirstSync() async throws { try await wait { $0.isSynced } }
@@ -97,6 +97,6 @@ public final class PartitionHandle: Sendable {
         throw PartitaError(code: .closed, message: "the partition was closed")
     }
 
-    /// Closes this handle; the last one of a partition ends its sync. The data stays on the device.
+    /// Closes this handle; closing the last one of a partition ends its sync. The data stays on the device.
     public func close() async { await client.close(partition) }
 }

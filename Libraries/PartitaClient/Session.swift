@@ -18,11 +18,11 @@ public final class Session: Sendable {
 
     // MARK: Partitions
 
-    /// Opens a partition: what is on the device can be read at once, and what is missing follows.
+    /// Opens a partition: the data on the device can be read at once, and missing changes are downloaded.
     ///
     /// - Parameters:
     ///   - value: The partition key's value: a string, ObjectId, UUID or integer.
-    ///   - waitForFirstSync: Whether to wait until the device has shown the partition's whole state once.
+    ///   - waitForFirstSync: Whether to wait until the device has received the partition's whole state at least once.
     /// - Throws: `PartitaError` with code `badPartition`, or `revoked` while waiting.
     public func openPartition(_ value: Value, waitForFirstSync: Bool = false) async throws -> PartitionHandle {
         guard let partition = Partition(value: value) else {
@@ -34,28 +34,29 @@ public final class Session: Sendable {
         return handle
     }
 
-    /// The device's id on the server; another one after `forked`.
+    /// The device's id on the server; it changes after `forked`.
     public func deviceId() async -> String { await client.device }
 
     // MARK: The connection
 
-    /// Where the connection stands, from now on; a slow reader gets the newest.
+    /// The state of the connection, from now on; a slow reader gets only the newest.
     public func connectionStates() async -> AsyncStream<ConnectionState> { await client.states() }
 
     /// Closes the connection until `goOnline`.
     public func goOffline() async { await client.goOffline() }
 
-    /// Connects, now if it was waiting.
+    /// Connects; if the connection was waiting for its back-off, it connects immediately.
     public func goOnline() async { await client.goOnline() }
 
-    /// What the app may want to tell its user, from now on; beyond 256 that nobody has read, the oldest go.
+    /// Events that the app may want to show its user, from now on; beyond 256 unread events, the oldest are dropped.
     public func events() async -> AsyncStream<SyncEvent> { await client.eventStream() }
 
     // MARK: Presence
 
-    /// Says what the user is doing to those who watch the user, in a word of the app; kept over reconnections.
+    /// Sends the user's presence, a state that the app defines, to the devices that watch the user; it is sent again
+    /// after reconnections.
     ///
-    /// - Parameter data: anything that the app adds, at most 4 KiB.
+    /// - Parameter data: data that the app adds, at most 4 KiB.
     public func setPresence(_ state: String, data: Document? = nil) async {
         await client.setPresence(state, data: data)
     }
@@ -73,7 +74,7 @@ public final class Session: Sendable {
         return try await tokens.withToken { try await api.callFunction(name, arguments, token: $0) }
     }
 
-    /// Ends it on this device.
+    /// Ends the session on this device.
     func end() async {
         await client.stop()
         await client.store.close()

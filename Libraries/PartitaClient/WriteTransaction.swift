@@ -1,7 +1,7 @@
 import DocumentModel
 import SyncEngine
 
-/// What one write does: all of it or nothing, on the device and on the server.
+/// The operations of one write, applied all or nothing, on the device and on the server.
 public struct WriteTransaction: Sendable {
     private(set) var operations: [Operation] = []
 

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A JSON Web Token as a client sees it: opaque but for its expiry.
+/// A JSON Web Token as a client sees it: opaque except for its expiry.
 struct AccessToken: Hashable, Sendable {
     let text: String
-    /// Seconds since 1970.
+    /// When the token expires, in seconds since 1970.
     let expiry: Int64
 
-    /// - Returns: `nil` for what isn't a token with an expiry.
+    /// - Returns: `nil` when the text isn't a token with an expiry.
     init?(_ text: String) {
         struct Claims: Decodable { var exp: Int64 }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -14,7 +14,7 @@ struct AccessToken: Hashable, Sendable {
         var payload = String(parts[1]).replacing("-", with: "+").replacing("_", with: "/")
         payload += String(repeating: "=", count: (4 - payload.count % 4) % 4)
         guard let data = Data(base64Encoded: payload),
-            // What isn't such an object isn't a token; why doesn't matter.
+            // A payload that isn't such an object isn't a token; the error doesn't matter.
             let claims = try? JSONDecoder().decode(Claims.self, from: data)
         else { return nil }
         self.text = text

@@ -1,13 +1,13 @@
 import DocumentModel
 
-/// The backend's HTTP interface for accounts, as the clients of App Services know it.
+/// The backend's HTTP interface for accounts, as clients of App Services use it.
 struct AccountAPI: Sendable {
-    /// What a sign-in gives.
+    /// The result of a sign-in.
     struct SignIn: Sendable {
         var accessToken: String
         var refreshToken: String
         var userId: String
-        /// What the device shows at its next sign-in, so that the backend knows it again.
+        /// The id that the device sends with its next sign-in, so that the backend recognizes it.
         var deviceId: String?
     }
 
@@ -76,7 +76,7 @@ struct AccountAPI: Sendable {
     }
 
     private func refusal(_ answer: HTTPAnswer, isSession: Bool) -> PartitaError {
-        // An answer from something between us and the backend has no such object.
+        // A response of a proxy in front of the backend has no such object.
         let body = (try? ExtendedJSON.parseDocument(answer.body)) ?? Document()
         let message = body["error"]?.stringValue ?? "status \(answer.status)"
         let code: PartitaError.Code =

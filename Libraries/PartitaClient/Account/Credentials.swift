@@ -1,17 +1,17 @@
 import DocumentModel
 
-/// What a user signs in with.
+/// The credentials that a user signs in with.
 public enum Credentials: Sendable {
-    /// Without an account.
+    /// Signs in anonymously, without an account.
     case anonymous
     case emailPassword(email: String, password: String)
     case apiKey(String)
     /// A JSON Web Token of the app's own issuer.
     case customToken(String)
-    /// Whatever the app's authentication function wants.
+    /// The payload for the app's authentication function.
     case function(Document)
 
-    /// The provider's name in paths.
+    /// The provider's name in URL paths.
     var provider: String {
         switch self {
         case .anonymous: "anon-user"
@@ -22,7 +22,7 @@ public enum Credentials: Sendable {
         }
     }
 
-    /// The body of the call.
+    /// The body of the login call.
     var body: Document {
         switch self {
         case .anonymous: ["provider": "anon-user"]

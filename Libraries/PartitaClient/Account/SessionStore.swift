@@ -1,7 +1,7 @@
 import DocumentModel
 import SQLite
 
-/// A user who is signed in, as the device keeps it.
+/// The session of a signed-in user, as the device stores it.
 struct SavedSession: Sendable {
     var userId: String
     var refreshToken: String
@@ -30,7 +30,7 @@ struct SessionStore: Sendable {
         }
     }
 
-    /// The one that was saved last.
+    /// The session that was saved last.
     func current() async throws -> SavedSession? {
         let rows = try await database.query(
             "SELECT user_id, refresh_token, access_token FROM sessions ORDER BY saved_at DESC LIMIT 1")

@@ -1,6 +1,7 @@
 import DocumentModel
 
-/// The tokens of a session: gives a valid access token, and gets a new one when needed, once for all who wait for it.
+/// The tokens of a session: returns a valid access token, and fetches a new one when needed, once for all concurrent
+/// callers.
 actor SessionTokens {
     private let api: AccountAPI
     private let refreshToken: String
@@ -18,15 +19,15 @@ actor SessionTokens {
         access = AccessToken(accessToken)
     }
 
-    /// A token that is valid for a while.
+    /// Returns an access token that is valid for at least ten seconds, or a new one.
     ///
-    /// - Parameter fresh: Whether the one that is at hand won't do.
+    /// - Parameter fresh: Whether a cached token must not be used.
     /// - Throws: `PartitaError` with code `signedOut` when the session has ended.
     func accessToken(fresh: Bool) async throws -> AccessToken {
         let now = WallClock.system.now()
         if !fresh, let access, access.remaining(nowMilliseconds: now) > .seconds(10) { return access }
         if let refreshing { return try await refreshing.value }
-        // Everybody who asks meanwhile awaits this task; so does the one who started it.
+        // All callers that need a token meanwhile await this task, and so does the one that started it.
         let task = Task { try await refresh() }
         refreshing = task
         defer { refreshing = nil }
@@ -35,7 +36,7 @@ actor SessionTokens {
         return token
     }
 
-    /// Calls with a token, and once more with a fresh one when it was refused.
+    /// Calls `call` with a token, and again with a fresh one when the token was rejected.
     func withToken<T: Sendable>(_ call: @Sendable (String) async throws -> T) async throws -> T {
         do {
             return try await call(accessToken(fresh: false).text)

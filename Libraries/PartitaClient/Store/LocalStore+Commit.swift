@@ -2,17 +2,17 @@ import DocumentModel
 import SQLite
 import SyncEngine
 
-/// Which documents look different after a commit.
+/// The documents whose visible state a commit may have changed.
 enum ShownChanges: Sendable {
     case some(Set<DocumentKey>)
     case all
 }
 
 extension LocalStore {
-    /// Does what the bookkeeping says, and saves it, in one transaction.
+    /// Performs the effects of the bookkeeping, and saves it, in one transaction.
     ///
     /// - Parameters:
-    ///   - before: The bookkeeping as it is saved.
+    ///   - before: The bookkeeping that is stored now.
     ///   - now: Milliseconds since 1970.
     func commit(
         _ partition: Partition, from before: DevicePartition, to after: DevicePartition,
@@ -125,7 +125,7 @@ private struct StoreCommit {
         isEverythingChanged = true
     }
 
-    /// Computes again what is shown of a document in place of the server's.
+    /// Recomputes the view of a document that is shown in place of the server's version.
     private mutating func rebase(_ key: DocumentKey, in database: isolated SQLiteDatabase) throws {
         changed.insert(key)
         let place: [SQLiteValue] = [name, .text(key.collection), .text(key.idText)]
@@ -157,7 +157,7 @@ private struct StoreCommit {
             ])
     }
 
-    /// Saves what is different between two lists, both in the order of their versions.
+    /// Saves the differences between two lists, both in the order of their versions.
     func save(pending before: [PendingChangeset], in database: isolated SQLiteDatabase) throws {
         var old = before[...]
         for pending in after.pending {
@@ -196,8 +196,8 @@ private struct StoreCommit {
 extension PendingChangeset {
     fileprivate var revision: Revision? { if case .acknowledged(let revision) = state { revision } else { nil } }
 
-    /// Whether both look the same in the store: under one version the operations only change when it is offered again, and
-    /// then the revision is gone too.
+    /// Whether both are stored alike: the operations of a version change only when it is uploaded again, and then the revision
+    /// changes, too.
     fileprivate func isSaved(as other: PendingChangeset) -> Bool {
         revision == other.revision && isContained == other.isContained && isReofferable == other.isReofferable
             && changeset.clock == other.changeset.clock

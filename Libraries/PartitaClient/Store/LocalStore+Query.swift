@@ -4,7 +4,7 @@ import SQLite
 import SyncEngine
 
 extension LocalStore {
-    /// The server's document.
+    /// The server's document; `nil` when there is none.
     static func serverDocument(
         _ partition: Partition, _ key: DocumentKey, in database: isolated SQLiteDatabase
     ) throws -> ServerDocument? {
@@ -22,7 +22,7 @@ extension LocalStore {
         try read { try Self.serverDocument(partition, key, in: $0) }
     }
 
-    /// The document as it is shown.
+    /// The document as the app sees it.
     func shownDocument(_ partition: Partition, _ key: DocumentKey) throws -> Document? {
         let place: [SQLiteValue] = [.text(partition.text), .text(key.collection), .text(key.idText)]
         return try read { database in
@@ -38,7 +38,7 @@ extension LocalStore {
         }
     }
 
-    /// The documents of a collection that match, as they are shown, by the order of the texts of their `_id`s.
+    /// The documents of a collection that match, as the app sees them, sorted by the texts of their `_id`s.
     func shownDocuments(
         _ partition: Partition, collection: String, where filter: Filter
     ) throws -> [(key: DocumentKey, document: Document)] {

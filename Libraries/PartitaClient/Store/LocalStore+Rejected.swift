@@ -2,17 +2,17 @@ import DocumentModel
 import SQLite
 import SyncEngine
 
-/// A changeset that the server refused, kept until the app has decided what to do about it.
+/// A changeset that the server rejected, kept until the app retries or discards it.
 public struct RejectedChangeset: Sendable, Identifiable {
     /// Its number in the list.
     public var id: Int64
     /// Its partition.
     public var partition: Partition
-    /// What was refused.
+    /// The changeset that was rejected.
     public var changeset: Changeset
-    /// Why.
+    /// Why it was rejected.
     public var reason: OperationRejection
-    /// When the device heard of it, milliseconds since 1970.
+    /// When the device received the rejection, in milliseconds since 1970.
     public var rejectedAt: Int64
 }
 
@@ -34,14 +34,14 @@ extension LocalStore {
         }
     }
 
-    /// Takes a changeset off the list.
+    /// Removes a changeset from the list.
     func discardRejected(_ id: Int64) throws {
         try read { _ = try $0.execute("DELETE FROM rejected WHERE id = ?", [.integer(id)]) }
     }
 
     // MARK: Kept for a restore of the server
 
-    /// The acknowledged changesets that are kept, from after a version.
+    /// The acknowledged changesets that are kept, after a version.
     func retained(_ partition: Partition, after version: Int64) throws -> [Changeset] {
         try read { database in
             try database.query(
@@ -51,7 +51,7 @@ extension LocalStore {
         }
     }
 
-    /// Forgets those that were acknowledged before a time.
+    /// Deletes the kept changesets that were acknowledged before a time, in milliseconds since 1970.
     func forgetRetained(before time: Int64) throws {
         try read { _ = try $0.execute("DELETE FROM retained WHERE acknowledged_at < ?", [.integer(time)]) }
     }

@@ -6,12 +6,12 @@ import SyncProtocol
 
 /// A user's documents and writes on this device, in one SQLite file.
 ///
-/// Its calls are made on the database's own executor, where `SyncClient` lives too: so they are synchronous, and what changes
-/// together is one transaction. A process that is killed at any moment finds its store as of the last one.
+/// It is called on the database's own executor, on which `SyncClient` runs, too: so its calls are synchronous, and what changes
+/// together is one transaction. A process that is killed at any time finds its store in the state of the last transaction.
 struct LocalStore: Sendable {
     let database: SQLiteDatabase
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     static func open(path: String) async throws -> LocalStore {
         do {
             let database = try await SQLiteDatabase.open(path: path)
@@ -40,9 +40,10 @@ struct LocalStore: Sendable {
         try read { try $0.transaction(body) }
     }
 
-    /// The device's id and the last reading of its clock; makes an id for a new store, and forgets what is too old.
+    /// The device's id and the last reading of its clock; creates an id for a new store, and deletes kept changesets that are too
+    /// old.
     ///
-    /// - Parameter forgetBefore: Milliseconds since 1970.
+    /// - Parameter forgetBefore: The time before which they are too old, in milliseconds since 1970.
     func prepare(freshDevice: String, forgetBefore: Int64) async throws -> (device: String, clock: HybridTime) {
         let store = self
         let (device, bits) = try await database.transaction { _ in
@@ -68,7 +69,7 @@ struct LocalStore: Sendable {
 
     // MARK: Partitions
 
-    /// The bookkeeping of a partition as it was saved; that of a new one if there is none.
+    /// The stored bookkeeping of a partition; that of a new partition if there is none.
     func partition(_ partition: Partition) throws -> DevicePartition {
         try read { database in
             let pending = try Self.pending(partition, in: database)
@@ -111,9 +112,9 @@ struct LocalStore: Sendable {
     }
 }
 
-/// A changeset as it is kept: the upload frame that carries it.
+/// The stored form of a changeset: the upload frame that carries it.
 enum ChangesetText {
-    /// Versions below 1, of acknowledged changesets of a former id, stand beside the frame only.
+    /// Versions below 1, of acknowledged changesets under a former id, are only in their column, not in the frame.
     static func encode(_ changeset: Changeset, _ partition: Partition) -> [UInt8] {
         var changeset = changeset
         changeset.version = max(changeset.version, 1)

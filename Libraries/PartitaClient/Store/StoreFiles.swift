@@ -1,8 +1,8 @@
 import Foundation
 
-/// Names of files made of ids from outside.
+/// Makes file names from external ids.
 enum FileName {
-    /// Letters, digits, `-` and `_` stay; any other byte is written as `=` and two hexadecimal digits.
+    /// Letters, digits, `-` and `_` are kept; any other byte is written as `=` and two hexadecimal digits.
     static func of(_ text: String) -> String {
         var name = ""
         for byte in text.utf8 {
@@ -20,7 +20,7 @@ enum FileName {
 
 /// The files of a store.
 enum StoreFiles {
-    /// Removes a store that is closed.
+    /// Removes the files of a closed store.
     static func remove(_ path: String) throws {
         for suffix in ["", "-wal", "-shm"] where FileManager.default.fileExists(atPath: path + suffix) {
             do {

@@ -1,6 +1,6 @@
-/// The tables of a user's local store. What has documents is keyed by (partition, collection, `_id`).
+/// The tables of a user's local store. Tables of documents are keyed by (partition, collection, `_id`).
 enum StoreSchema {
-    /// From version to version; what was released is never changed.
+    /// The migrations from version to version; one that was released is never changed.
     static let migrations = [
         """
         CREATE TABLE settings(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -1,4 +1,4 @@
-/// Streams of one source. Each keeps a bounded number of the newest elements for a reader that is slow.
+/// Streams of one source. Each buffers a bounded number of the newest elements for a slow reader.
 struct Broadcast<Element: Sendable>: Sendable {
     private var continuations: [Int: AsyncStream<Element>.Continuation] = [:]
     private var next = 0
@@ -6,11 +6,11 @@ struct Broadcast<Element: Sendable>: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    /// A new stream.
+    /// Adds a stream.
     ///
     /// - Parameters:
-    ///   - first: Its first element.
-    ///   - forget: Called with the stream's number when its reader has gone.
+    ///   - first: The stream's first element.
+    ///   - forget: Called with the stream's number when its reader has ended.
     mutating func stream(
         first: Element? = nil, forget: @escaping @Sendable (Int) -> Void
     ) -> AsyncStream<Element> {

@@ -1,12 +1,12 @@
 import SyncEngine
 
-/// Where a session's connection to its gateway stands.
+/// The state of a session's connection to its gateway.
 public enum ConnectionState: Hashable, Sendable {
     /// The app wants no connection, or the gateway forbade another attempt.
     case offline
-    /// Waits before it tries again.
+    /// Waits for its back-off before it connects again.
     case waiting
-    /// Is getting a token, connecting or greeting.
+    /// Fetches a token, opens the connection, or waits for the gateway's `welcome`.
     case connecting
     case online
     /// The session has ended: the user must sign in again.

@@ -3,13 +3,13 @@ import SyncEngine
 /// A partition that the app has open.
 struct OpenPartition: Sendable {
     var bookkeeping: DevicePartition
-    /// How many handles there are.
+    /// How many open handles the partition has.
     var handles = 1
     var progress: CatchUpProgress?
-    /// Whether the gateway was asked for it on the present connection.
+    /// Whether `subscribe` was sent on the current connection.
     var isRequested = false
     var revoked: String?
-    /// Waits between attempts to open it on the gateway.
+    /// The waits between attempts to open it on the gateway.
     var backoff: Backoff
     var states = Broadcast<PartitionState>(limit: 1)
 

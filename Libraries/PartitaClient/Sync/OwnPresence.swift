@@ -1,14 +1,14 @@
 import DocumentModel
 import SyncProtocol
 
-/// What the app says about its user, and whose presence it wants to hear of.
+/// The presence that the app sets for its user, and the users whose presence it watches.
 struct OwnPresence: Sendable {
     var state: String?
     var data: Document?
-    /// How many times each user is watched.
+    /// How many streams watch each user.
     var watched: [ExactText: Int] = [:]
 
-    /// The frame that says all of it; `nil` when there is nothing to say.
+    /// The frame with the presence and the watched users; `nil` when neither was set.
     var update: DeviceFrame.PresenceUpdate? {
         if state == nil && watched.isEmpty { return nil }
         return DeviceFrame.PresenceUpdate(

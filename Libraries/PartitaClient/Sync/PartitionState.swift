@@ -1,31 +1,31 @@
 import DocumentModel
 import SyncEngine
 
-/// Where an open partition stands.
+/// The state of an open partition.
 public struct PartitionState: Hashable, Sendable {
-    /// What the user may do, as last heard.
+    /// The user's access, as the gateway last reported it.
     public var access: Access
-    /// Whether the server has said on the present connection that the user may read it.
+    /// Whether the server has confirmed on the current connection that the user may read the partition.
     public var isSubscribed: Bool
-    /// Up to where the device shows the partition.
+    /// The revision up to which the device shows the partition.
     public var checkpoint: Revision
-    /// Whether the device has shown the partition's whole state once.
+    /// Whether the device has received the partition's whole state at least once.
     public var isSynced: Bool
-    /// How far a catch-up has come; `nil` when there is none.
+    /// The progress of a catch-up; `nil` when none is running.
     public var progress: CatchUpProgress?
     /// How many of the device's changesets the server hasn't answered.
     public var unanswered: Int
-    /// Why the user may not read the partition; its data is gone then.
+    /// Why the user may not read the partition; its data is removed from the device then. Otherwise `nil`.
     public var revoked: String?
 }
 
-/// Something that the app may want to tell its user.
+/// An event that the app may want to show its user.
 public enum SyncEvent: Sendable {
-    /// A changeset was refused; it is in the partition's list of rejected ones.
+    /// A changeset was rejected; it is in the partition's list of rejected changesets.
     case rejected(Partition, version: Int64, OperationRejection)
-    /// Writes of a changeset didn't count.
+    /// Writes of a changeset had no effect.
     case lost(Partition, version: Int64, [LostWrite])
-    /// The user may not read the partition any more; its data is gone.
+    /// The user may no longer read the partition; its data was removed from the device.
     case revoked(Partition, reason: String)
     /// The gateway reported an error.
     case error(code: String, message: String)

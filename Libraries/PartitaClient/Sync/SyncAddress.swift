@@ -1,6 +1,6 @@
 import SyncProtocol
 
-/// Where an app's sync endpoint is.
+/// The path of an app's sync endpoint.
 enum SyncAddress {
     static func path(appId: String) -> String { SyncProtocolVersion.path(app: appId) }
 }

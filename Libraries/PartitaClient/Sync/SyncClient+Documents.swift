@@ -3,7 +3,7 @@ import QueryLanguage
 import SyncEngine
 import SyncProtocol
 
-/// A query whose results the app watches.
+/// A query whose results the app observes.
 struct Observation {
     let partition: Partition
     let collection: String
@@ -11,7 +11,7 @@ struct Observation {
     let continuation: AsyncStream<[Document]>.Continuation
     var matching: [DocumentKey: Document] = [:]
 
-    /// The results, by the order of the texts of their `_id`s.
+    /// The results, sorted by the texts of their `_id`s.
     var documents: [Document] { matching.sorted { $0.key < $1.key }.map(\.value) }
 }
 
@@ -58,7 +58,7 @@ extension SyncClient {
     func states(of partition: Partition) throws -> AsyncStream<PartitionState> {
         let first = try opened(partition).state
         let stream = partitions[partition]?.states.stream(first: first) { [weak self] number in
-            // The reader has gone, on whatever thread; forgetting it is all that is left to do.
+            // Called on any thread when the reader has ended; the stream is removed then.
             Task { await self?.forgetStates(number, of: partition) }
         }
         return stream ?? AsyncStream { $0.finish() }
@@ -114,7 +114,7 @@ extension SyncClient {
         return Dictionary(rows.map { ($0.key, $0.document) }, uniquingKeysWith: { $1 })
     }
 
-    /// Brings the observed queries up to date.
+    /// Updates the results of the observed queries.
     func refresh(_ partition: Partition, _ changes: ShownChanges) {
         for (number, observation) in observations where observation.partition == partition {
             do {
@@ -146,8 +146,7 @@ extension SyncClient {
     // MARK: Writing
 
     /// Commits what the app wrote, as one changeset.
-    ///
-    /// - Returns: Its version; `nil` when there was nothing to do.
+    /// - Returns: The changeset's version; `nil` when there was nothing to do.
     func write(_ partition: Partition, _ operations: [Operation]) throws -> Int64? {
         let open = try opened(partition)
         let reading = clock.tick(milliseconds: Self.milliseconds)
@@ -177,7 +176,7 @@ extension SyncClient {
         return version
     }
 
-    // MARK: What was refused
+    // MARK: Rejected changesets
 
     func rejected(_ partition: Partition) throws -> [RejectedChangeset] { try store.rejected(partition) }
 

@@ -4,7 +4,7 @@ import SyncEngine
 import SyncProtocol
 
 extension SyncClient {
-    /// Takes a frame of the present connection.
+    /// Handles a frame of the current connection.
     func take(_ frame: GatewayFrame, number: Int) throws {
         switch frame {
         case .welcome, .pong: break
@@ -75,7 +75,7 @@ extension SyncClient {
     }
 
     private func take(_ download: Download, of partition: Partition, number: Int) throws {
-        // What was under way when the partition was closed or subscribed again.
+        // Ignores downloads that were in flight when the partition was closed or subscribed again.
         guard let open = partitions[partition], open.bookkeeping.isSubscribed else { return }
         if let catchUp = download.catchUp {
             partitions[partition]?.progress = catchUp.isFinal ? nil : catchUp.progress
@@ -92,7 +92,7 @@ extension SyncClient {
         }
     }
 
-    /// One step of a partition's bookkeeping: decided, saved and told in one piece.
+    /// One step of a partition's bookkeeping: decides, saves and reports the result without suspension.
     func step(
         _ partition: Partition, _ body: (inout DevicePartition) throws -> [DevicePartition.Effect]
     ) throws {
@@ -126,7 +126,7 @@ extension SyncClient {
         send(.subscribe(partition: partition, checkpoint: open.bookkeeping.received))
     }
 
-    /// - Parameter hint: what the gateway asks for, of which an hour at most is heeded.
+    /// - Parameter hint: the wait that the gateway asks for; at most an hour of it is respected.
     private func tryLater(_ partition: Partition, atLeast hint: Duration) {
         guard let backoff = partitions[partition]?.backoff.fail() else { return }
         let wait = max(backoff, min(hint, .seconds(3600)))
@@ -134,14 +134,14 @@ extension SyncClient {
             do {
                 try await Task.sleep(for: wait)
             } catch {
-                return  // the session stops
+                return  // the session is stopping
             }
             await client.subscribe(partition)
         }
     }
 
-    /// Uploads what the window allows, one changeset in a frame: the gateway commits many together anyhow. A suspect is uploaded
-    /// while nothing else is, of any partition.
+    /// Uploads what the window allows, one changeset per frame, since the gateway groups commits by itself. A suspect is uploaded
+    /// while no other changeset of any partition is in flight.
     func flush() {
         guard connection.phase == .online, !partitions.values.contains(where: \.bookkeeping.hasSentSuspect) else {
             return
@@ -174,7 +174,7 @@ extension SyncClient {
         return true
     }
 
-    /// What doesn't fit in a frame would never arrive: it is rejected here.
+    /// Rejects a changeset that doesn't fit in a frame, since it could never be uploaded.
     private func refuse(_ changeset: Changeset, of partition: Partition) {
         let reason = OperationRejection(code: .documentTooLarge, reason: "the changeset is larger than a frame may be")
         do {
@@ -186,10 +186,10 @@ extension SyncClient {
 
     // MARK: A new id
 
-    /// Whether the device was restored from a backup or cloned, and waits until it may take a new id.
+    /// Whether the device was restored from a backup or cloned, and is waiting until it may take a new id.
     private var isForking: Bool { partitions.values.contains(where: \.bookkeeping.isForked) }
 
-    /// Takes a new id if there is need, once every open partition knows what the server has under the present one.
+    /// Takes a new id if that is needed, once every open partition knows what the server has under the current one.
     private func forkIfDue(number: Int) throws {
         guard isForking else { return }
         let isDue = partitions.values.allSatisfy { open in

@@ -5,7 +5,7 @@ import SyncProtocol
 extension SyncClient {
     func states() -> AsyncStream<ConnectionState> {
         connectionStates.stream(first: ConnectionState(connection.phase)) { [weak self] number in
-            // The reader has gone, on whatever thread; forgetting it is all that is left to do.
+            // Called on any thread when the reader has ended; the stream is removed then.
             Task { await self?.forgetConnectionStates(number) }
         }
     }

@@ -6,8 +6,8 @@ import SyncProtocol
 
 /// A session's sync: its connection, its open partitions, its local store.
 ///
-/// It lives on the store's own executor, so that a step of the bookkeeping, the transaction that saves it and what observers
-/// are told are one synchronous piece of work, with nothing in between.
+/// It runs on the store's own executor, so that a step of the bookkeeping, the transaction that saves it and the notification of
+/// observers are one synchronous piece of work, with nothing in between.
 actor SyncClient {
     nonisolated let store: LocalStore
     nonisolated var unownedExecutor: UnownedSerialExecutor { store.database.unownedExecutor }
@@ -31,7 +31,7 @@ actor SyncClient {
     private let started = ContinuousClock.now
     private var link: (any SyncConnection)?
     private var token: AccessToken?
-    /// What is under way for this session; cancelled and awaited by `stop`.
+    /// The running tasks of this session; `stop` cancels and awaits them.
     private var jobs: [Int: Task<Void, Never>] = [:]
     private var nextJob = 0
     private var timer: (deadline: Duration, task: Task<Void, Never>)?
@@ -64,7 +64,7 @@ actor SyncClient {
 
     private var now: Duration { ContinuousClock.now - started }
 
-    /// Sees to it that `tick` is called in time.
+    /// Sets the timer that calls `tick` at the connection's deadline.
     private func schedule() {
         guard !isStopped, let deadline = connection.deadline else { return }
         if let timer, timer.deadline <= deadline { return }
@@ -96,7 +96,7 @@ actor SyncClient {
 
     func goOffline() { perform(connection.goOffline()) }
 
-    /// Ends everything that the session has under way.
+    /// Closes the connection, and ends all tasks and streams of the session.
     func stop() async {
         isStopped = true
         perform(connection.goOffline())
@@ -110,7 +110,7 @@ actor SyncClient {
         for partition in partitions.keys { partitions[partition]?.states.finish() }
     }
 
-    /// Does what the connection's state machine says.
+    /// Performs the actions of the connection's state machine.
     func perform(_ actions: [DeviceConnection.Action]) {
         for action in actions {
             switch action {
@@ -145,7 +145,7 @@ actor SyncClient {
 
     func send(text: [UInt8]) { link?.send(text) }
 
-    /// Gives the connection up and tries again after a while.
+    /// Gives the connection up; `remedy` decides when to connect again.
     func reconnect(_ remedy: DeviceConnection.Remedy, number: Int) {
         perform(connection.failed(connection: number, remedy: remedy, now: now))
     }
@@ -206,7 +206,7 @@ actor SyncClient {
         do {
             try take(frame, number: number)
         } catch {
-            // The store failed: what it has is as before, and the next connection brings the frame again.
+            // The store failed: its contents are unchanged, and the gateway sends the changes again on the next connection.
             events.send(.error(code: "store", message: "\(error)"))
             reconnect(.retry, number: number)
         }
@@ -214,7 +214,7 @@ actor SyncClient {
 
     // MARK: Jobs
 
-    /// Runs something beside the actor, until it is done or the session stops.
+    /// Runs `body` in a task of its own, until it is done or the session stops.
     func run(_ body: @escaping @Sendable (SyncClient) async -> Void) {
         if isStopped { return }
         let number = nextJob

@@ -1,8 +1,9 @@
 import DocumentModel
 
-/// What was uploaded on a connection and not answered: bounded in number by the gateway, and in bytes here.
+/// The changesets that were uploaded on a connection and not answered. The gateway bounds their number, this type their
+/// bytes.
 struct UploadWindow: Sendable {
-    /// What may be under way in all; one changeset may always be.
+    /// The bytes that may be in flight in total; a single changeset may exceed them.
     private static let byteLimit = 4 << 20
 
     private struct Name: Hashable {
@@ -13,7 +14,7 @@ struct UploadWindow: Sendable {
     private var sizes: [Name: Int] = [:]
     private var byteCount = 0
 
-    /// Whether everything is answered.
+    /// Whether no changeset is unanswered.
     var isEmpty: Bool { sizes.isEmpty }
 
     func hasRoom(for count: Int) -> Bool {
@@ -28,7 +29,7 @@ struct UploadWindow: Sendable {
         byteCount -= sizes.removeValue(forKey: Name(partition: partition, version: version)) ?? 0
     }
 
-    /// The partition was closed, or what was sent will be sent again.
+    /// Forgets a partition that was closed, or whose changesets will be sent again.
     mutating func forget(_ partition: Partition) {
         for name in sizes.keys where name.partition == partition { answered(partition, name.version) }
     }

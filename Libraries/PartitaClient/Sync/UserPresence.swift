@@ -5,11 +5,11 @@ import SyncProtocol
 public struct UserPresence: Sendable {
     /// The user's id.
     public var user: String
-    /// A word of the app, or `offline`.
+    /// A state that the app defines, or `offline`.
     public var state: String
     /// When the user was last seen, milliseconds since 1970.
     public var lastSeen: Int64
-    /// What the user's app added.
+    /// The data that the user's app added.
     public var data: Document?
 
     init(_ report: GatewayFrame.PresenceReport) {

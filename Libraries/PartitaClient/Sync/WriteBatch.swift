@@ -2,10 +2,10 @@ import DocumentModel
 import QueryLanguage
 import SyncEngine
 
-/// The operations of one write, checked against what the device shows.
+/// The operations of one write, checked against the documents as the app sees them.
 struct WriteBatch {
     let bookkeeping: DevicePartition
-    /// When it is written.
+    /// The time of the write.
     let clock: HybridTime
     private(set) var operations: [Operation] = []
     private var shown: [DocumentKey: Document?] = [:]
@@ -19,8 +19,8 @@ struct WriteBatch {
     ///
     /// - Parameters:
     ///   - server: The server's document.
-    ///   - shown: The document that is shown before the write.
-    /// - Throws: `badWrite` for what can't be applied to the document as it is shown.
+    ///   - shown: The document as the app sees it before the write.
+    /// - Throws: `badWrite` for an operation that can't be applied to that document.
     mutating func add(
         _ operation: Operation, _ key: DocumentKey, server: ServerDocument?, shown before: Document?
     ) throws(PartitaError) {
@@ -58,7 +58,7 @@ struct WriteBatch {
         operations.append(stamped)
     }
 
-    /// What the server would refuse, or couldn't even read, is refused before it stands at the head of a queue.
+    /// Refuses what the server would reject or couldn't parse, before it can block the queue of uploads.
     private static func require(_ check: () throws(StorageRefusal) -> Void) throws(PartitaError) {
         do {
             try check()

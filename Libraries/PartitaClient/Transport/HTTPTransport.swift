@@ -13,7 +13,7 @@ public struct HTTPCall: Sendable {
     }
 }
 
-/// Its answer.
+/// The response to a call over HTTP.
 public struct HTTPAnswer: Sendable {
     public var status: Int
     public var body: [UInt8]
@@ -24,10 +24,10 @@ public struct HTTPAnswer: Sendable {
     }
 }
 
-/// Makes calls over HTTP: our own client on Linux, URLSession on Apple platforms.
+/// Makes calls over HTTP: with this package's client on Linux, with URLSession on Apple platforms.
 public protocol HTTPTransport: Sendable {
-    /// Makes a call. An answer with any status is an answer.
+    /// Makes a call. A response with any status is returned.
     ///
-    /// - Throws: When there is none.
+    /// - Throws: When there is no response.
     func send(_ call: HTTPCall) async throws -> HTTPAnswer
 }

@@ -2,13 +2,13 @@
     import EventLoop
     import HTTPClient
 
-    /// Calls over HTTP through our own client, on an event loop.
+    /// Calls over HTTP with this package's client, on an event loop.
     public struct LoopHTTPTransport: HTTPTransport {
         private let client: HTTPClient
 
         public init(client: HTTPClient) { self.client = client }
 
-        /// With a client of its own.
+        /// Creates a client of its own.
         /// - Parameter certificateAuthorityFile: certificates to trust instead of the system's.
         public init(loop: EventLoop, certificateAuthorityFile: String? = nil) {
             var configuration = HTTPClient.Configuration()
@@ -17,7 +17,7 @@
         }
 
         public func send(_ call: HTTPCall) async throws -> HTTPAnswer {
-            // A server that wants a length gets it, also for a POST without a body.
+            // A POST without a body has a `Content-Length`, too, since some servers require it.
             let hasBody = call.method != "GET" && call.method != "DELETE"
             let response = try await client.send(
                 HTTPClient.Request(

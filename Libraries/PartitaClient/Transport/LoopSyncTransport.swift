@@ -2,14 +2,14 @@
     import EventLoop
     import WebSocket
 
-    /// Sync connections over our own WebSocket, on an event loop.
+    /// Sync connections over this package's WebSocket, on an event loop.
     public struct LoopSyncTransport: SyncTransport {
         private let loop: EventLoop
         private let maxMessageBytes: Int
         private let certificateAuthorityFile: String?
 
         /// - Parameters:
-        ///   - maxMessageBytes: The largest frame that is taken from the gateway.
+        ///   - maxMessageBytes: The largest frame that is accepted from the gateway, in bytes.
         ///   - certificateAuthorityFile: certificates to trust instead of the system's.
         public init(loop: EventLoop, maxMessageBytes: Int = 64 << 20, certificateAuthorityFile: String? = nil) {
             self.loop = loop
@@ -35,7 +35,8 @@
         }
     }
 
-    /// A WebSocket whose frames are fetched one by one. It reads ahead up to a bound, and then leaves the rest to TCP.
+    /// A WebSocket whose frames are fetched one by one. It reads ahead up to a bound, and then stops reading, so that
+    /// TCP applies backpressure.
     final class LoopSyncConnection: SyncConnection {
         private static let readAhead = 4 << 20
 

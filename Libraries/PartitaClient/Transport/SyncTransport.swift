@@ -1,4 +1,4 @@
-/// Opens sync connections: our own WebSocket on Linux, URLSession's on Apple platforms.
+/// Opens sync connections: with this package's WebSocket on Linux, with URLSession's on Apple platforms.
 public protocol SyncTransport: Sendable {
     /// Opens a WebSocket.
     ///
@@ -10,9 +10,9 @@ public protocol SyncTransport: Sendable {
 public protocol SyncConnection: Sendable {
     /// Queues a frame. Frames are sent in the order of the calls; on a closed connection nothing happens.
     func send(_ text: [UInt8])
-    /// The next frame, in order; `nil` when the connection is closed. One caller at a time. The connection reads ahead a
-    /// bounded amount only.
+    /// The next frame, in order; `nil` when the connection is closed. Only one caller may wait at a time. The connection reads
+    /// ahead only a bounded amount.
     func receive() async -> [UInt8]?
-    /// Closes it. Frames that are queued may be lost.
+    /// Closes the connection. Queued frames may be lost.
     func close()
 }

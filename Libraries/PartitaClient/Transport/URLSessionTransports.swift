@@ -44,12 +44,12 @@
         }
     }
 
-    /// A connection through URLSession, which queues what is sent before it is open, and reads only when it is asked to.
+    /// A connection through URLSession, which queues frames that are sent before it is open, and reads only on request.
     struct URLSessionSyncConnection: SyncConnection {
         let task: URLSessionWebSocketTask
 
         func send(_ text: [UInt8]) {
-            // A failure ends the connection, which `receive` tells.
+            // A failure ends the connection, and `receive` then returns `nil`.
             task.send(.string(String(decoding: text, as: UTF8.self))) { _ in }
         }
 
