@@ -1,6 +1,6 @@
 import Metrics
 
-/// What the gateway counts.
+/// The gateway's metrics.
 enum GatewayMetrics {
     static let connections = Gauge(label: "sync_gateway_connections", help: "Devices that are connected.")
     static let refusals = MetricFamily<Counter>(

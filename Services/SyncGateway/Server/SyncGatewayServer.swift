@@ -18,7 +18,7 @@ import WebSocket
 public enum SyncGatewayServer {
     static let window = ConfigurationKey<Int>.bytes(
         "device.window", default: 1 << 20, range: (64 << 10)...(64 << 20),
-        "What may wait in a device's socket; beyond it the device catches up later.")
+        "Bytes that may wait in a device's socket; beyond them the device catches up later.")
     static let subscriptions = ConfigurationKey<Int>.int(
         "device.subscriptions", default: 100, range: 1...10_000, "Partitions that a device may have open.")
     static let deviceQuestions = questions("device", QuestionBudget.Limits.standard.device, "a device")
@@ -28,7 +28,7 @@ public enum SyncGatewayServer {
     private static func questions(_ name: String, _ limit: Int, _ who: String) -> ConfigurationKey<Int> {
         .int(
             "questions.\(name)", default: limit, range: 1...1_000_000,
-            "Partitions that \(who) may ask permissions about at once, and again per minute; those with a grant don't count."
+            "Partitions without a grant that \(who) may request from permissions at once, and as many again per minute."
         )
     }
 
@@ -45,7 +45,7 @@ public enum SyncGatewayServer {
             EngineSettings.ruleHosts.description,
         ])
 
-    /// Makes the service.
+    /// Creates the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
         let logger = context.logger
@@ -64,7 +64,7 @@ public enum SyncGatewayServer {
             logger: logger)
         let committer = GroupCommitter(store: engines.store, on: context.loops.next())
         let feed = ChangeFeed(logger: logger) { [store = engines.store] app, namespace in
-            // An app that isn't known here has no devices here.
+            // An app that isn't known here has no connected devices.
             (try? store.storage(of: app).syncs(namespace)) ?? false
         }
         let epoch = EpochWatch(store: engines.store, logger: logger)
@@ -112,7 +112,7 @@ public enum SyncGatewayServer {
         let watch = LeaseWatch(
             lease: lease, registry: GatewayRegistry(client: engines.postgres), gateway: engines.instance,
             sessions: sessions, readiness: readiness, logger: logger)
-        readiness.set(LeaseWatch.name, .notReady("permissions wasn't heard yet"))
+        readiness.set(LeaseWatch.name, .notReady("no heartbeat of permissions yet"))
         return [
             engines.service(migrations: [GatewayRegistry.migrations], servesUsers: true) {
                 [

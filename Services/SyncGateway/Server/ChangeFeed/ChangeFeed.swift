@@ -7,17 +7,17 @@ import SyncEngine
 import SyncProtocol
 import WebSocket
 
-/// Takes every change of the pool, drops by key, unparsed, what no device here has open, and gives the rest, encoded once, to the
-/// loops whose devices do.
+/// Receives every change of the pool. Changes of partitions that no device of this gateway has open are dropped by their key,
+/// unparsed; the others are encoded once and passed to the event loops of the devices that do.
 final class ChangeFeed: Sendable {
     typealias Frame = LiveFrame<FeedPayload>
 
     private let listeners = Locked<[[UInt8]: Listeners]>([:])
     private let logger: Logger
-    /// Whether devices know a collection of an app.
+    /// Whether a collection of an app is synced.
     private let syncs: @Sendable (String, ChangeEvent.Namespace) -> Bool
 
-    /// From this many bytes on a frame is worth compressing.
+    /// The size in bytes from which a frame is compressed.
     private static let compressibleBytes = 1024
 
     private struct Listeners {
@@ -30,12 +30,12 @@ final class ChangeFeed: Sendable {
         self.syncs = syncs
     }
 
-    /// From now on the shard gets the partition's frames: called when its first subscriber comes.
+    /// Starts to deliver the partition's frames to the shard; called for its first subscriber.
     func open(_ key: FeedKey, for shard: FeedShard) {
         listeners.withLock { $0[key.bytes, default: Listeners(key: key, shards: [])].shards.append(shard) }
     }
 
-    /// The shard's last subscriber has gone.
+    /// Stops the delivery; called when the shard's last subscriber has left.
     func close(_ key: FeedKey, for shard: FeedShard) {
         listeners.withLock { listeners in
             listeners[key.bytes]?.shards.removeAll { $0 === shard }
@@ -43,7 +43,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Handles what came, in its order per partition.
+    /// Handles a batch of messages, in order per partition.
     func handle(_ events: [RawEvent<DocumentChangesEvent>]) {
         var batches: [[UInt8]: (listeners: Listeners, events: [DocumentChangesEvent])] = [:]
         for event in events {
@@ -55,7 +55,7 @@ final class ChangeFeed: Sendable {
             do {
                 batches[bytes]?.events.append(try event.decoded().payload)
             } catch {
-                // Whoever has the partition open notices the gap at the next change, and reads it from Postgres.
+                // Subscriptions of the partition detect the gap at the next change, and read it from Postgres.
                 logger.error("a change can't be read", metadata: ["error": "\(error)"])
             }
         }
@@ -66,7 +66,7 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Runs of consecutive revisions, each one frame.
+    /// One frame for each run of consecutive revisions.
     private func frames(of events: [DocumentChangesEvent], in key: FeedKey) -> [Frame] {
         var frames: [Frame] = []
         var run: [ChangeEvent] = []
@@ -93,13 +93,13 @@ final class ChangeFeed: Sendable {
         return frames
     }
 
-    /// A frame that continues nothing: who isn't there yet has missed something, and catches up. For changes that are too large for
-    /// the topic, and for heads.
+    /// A frame that doesn't continue the one before: a subscription that hasn't reached its revision detects a gap, and catches up.
+    /// For changes that are too large for the topic, and for heads.
     private static func announcement(of revision: Revision) -> Frame {
         Frame(from: revision, to: revision, byteCount: 0, payload: .frame(WebSocketFrame(text: "")))
     }
 
-    /// What leaves the partition because its collection doesn't sync any more takes its revision, and no device hears of it.
+    /// A change in a collection that is no longer synced takes its revision, but isn't sent to devices.
     private func encode(
         _ changes: [ChangeEvent], from first: ChangeEvent, to last: ChangeEvent, in key: FeedKey
     ) -> Frame {

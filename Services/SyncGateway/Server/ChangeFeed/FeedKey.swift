@@ -6,6 +6,6 @@ struct FeedKey: Hashable, Sendable {
     @ExactText private(set) var app: String
     let partition: Partition
 
-    /// The message key's bytes: messages are looked up without making a string of them.
+    /// The bytes of the message key, by which messages are looked up without creating a string.
     var bytes: [UInt8] { Array(DocumentChangesEvent.key(app: app, partition: partition).utf8) }
 }

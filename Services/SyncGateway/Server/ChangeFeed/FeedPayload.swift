@@ -1,10 +1,10 @@
 import DocumentStore
 import WebSocket
 
-/// What a subscription's state machine carries without looking inside.
+/// The payload that a subscription's state machine passes on without interpreting it.
 enum FeedPayload: Sendable {
     /// A live frame, the same for every subscriber.
     case frame(WebSocketFrame)
-    /// What a catch-up read; its frame is made when its progress is known.
+    /// The result of a read for a catch-up; its frame is encoded when its progress is known.
     case chunk(CatchUp)
 }

@@ -23,7 +23,7 @@ final class FeedShard: @unchecked Sendable {
         subscribers[key, default: []].append(subscription)
     }
 
-    /// The last one takes the place of the one that goes: the cost doesn't grow with the number of subscribers.
+    /// Moves the last subscription into the free slot, so that the cost doesn't grow with the number of subscribers.
     func detach(_ subscription: PartitionSubscription, from key: FeedKey) {
         loop.assertInLoop()
         guard let slot = subscription.slot, var list = subscribers.removeValue(forKey: key) else { return }

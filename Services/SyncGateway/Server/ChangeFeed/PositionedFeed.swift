@@ -1,6 +1,6 @@
 import EventStream
 
-/// A feed that knows from where on it misses nothing.
+/// A feed that delivers everything from a known position on.
 protocol PositionedFeed: Sendable {
     func waitUntilPositioned() async throws
 }

@@ -9,10 +9,10 @@ import SyncEngine
 import SyncProtocol
 import WebSocket
 
-/// One device's connection: reads its frames, keeps its rules (`ConnectionStateMachine`), and has a subscription for each partition
-/// that is open.
+/// One device's connection: parses its frames, enforces the rules of the connection (`ConnectionStateMachine`), and has a
+/// subscription for each open partition.
 ///
-/// `@unchecked Sendable`: confined to the loop of its socket. What it waits for elsewhere runs in tasks that prefer that loop.
+/// `@unchecked Sendable`: confined to the loop of its socket. Asynchronous work runs in tasks that prefer that loop.
 final class DeviceSession: @unchecked Sendable {
     let context: GatewayContext
     let shard: FeedShard
@@ -23,20 +23,20 @@ final class DeviceSession: @unchecked Sendable {
     private var subscriptions: [Partition: PartitionSubscription] = [:]
     private var timer: LoopTimer?
     private(set) var claims: TokenClaims?
-    /// Among the user's connections, from `hello` to the end.
+    /// The session's place among the user's connections, from `hello` to the end.
     private var place: UserConnections.Place?
     /// Whether the session counts for its user's presence.
     private var isPresent = false
     private var clock = HybridClock()
-    /// What a crash report calls it.
+    /// The session's description in a crash report.
     private var workText = "session"
-    /// Whether documents are queued that the kernel hasn't taken.
+    /// Whether the socket's queue holds documents that the kernel hasn't taken.
     private var holdsData = false
     private var waitsForDrain: [() -> Void] = []
     private var drainTimer: LoopTimer?
     private let onEnd: (DeviceSession) -> Void
 
-    /// The largest frame of a device of which nobody knows yet whose it is.
+    /// The largest frame of a device before its user is known, in bytes.
     static let helloBytes = 64 << 10
 
     init(
@@ -51,7 +51,7 @@ final class DeviceSession: @unchecked Sendable {
         machine = ConnectionStateMachine(limits: context.limits, now: context.time)
     }
 
-    /// Takes the socket's events from now on.
+    /// Starts to handle the socket's events.
     func start() {
         GatewayMetrics.connections.increment()
         // The socket holds the session as long as it is open.
@@ -75,7 +75,7 @@ final class DeviceSession: @unchecked Sendable {
         scheduleCheck()
     }
 
-    // MARK: The device speaks
+    // MARK: Frames from the device
 
     private func received(_ opcode: WebSocketFrame.Opcode, _ bytes: UnsafeRawBufferPointer) {
         machine.heard(now: context.time)
@@ -146,7 +146,7 @@ final class DeviceSession: @unchecked Sendable {
                 .init(session: id, serverTime: context.wallTime, limits: .init(context.limits))))
     }
 
-    /// - Parameter keepsLease: the user counts as online until the lease runs out.
+    /// - Parameter keepsLease: whether the user counts as online until the lease expires.
     private func setPresent(_ isPresent: Bool, keepsLease: Bool = false) {
         guard let identity, isPresent != self.isPresent else { return }
         self.isPresent = isPresent
@@ -184,13 +184,13 @@ final class DeviceSession: @unchecked Sendable {
         return true
     }
 
-    /// Called when a user has been blocked or a session has ended: refuses this device if its user or session is concerned.
+    /// Called when a user was blocked or a session has ended: closes this connection if its user or session is affected.
     func shutOutChanged() {
         guard let claims, socket.isOpen else { return }
         _ = refusesShutOut(claims)
     }
 
-    /// The token's end on the clock of the state machine.
+    /// The token's expiry on the clock of the state machine.
     private func expiry(of claims: TokenClaims) -> Duration {
         context.time + .milliseconds(claims.expiresAt * 1000 - context.wallTime)
     }
@@ -215,7 +215,7 @@ final class DeviceSession: @unchecked Sendable {
         do {
             try machine.upload(upload.partition, count: upload.changesets.count, now: context.time)
         } catch .notSubscribed {
-            // It may have been closed from this side while the upload was under way.
+            // The gateway may have closed the partition while the upload was in flight.
             return fail(
                 .init(
                     code: .notSubscribed, message: ConnectionStateMachine.Refusal.notSubscribed.message,
@@ -233,31 +233,31 @@ final class DeviceSession: @unchecked Sendable {
         }
     }
 
-    /// An upload has its answer.
+    /// Sends the answer of an upload.
     func answered(_ partition: Partition, _ frame: GatewayFrame) {
         machine.answered(partition)
         send(frame)
     }
 
-    /// An upload can't be taken as things stand: its partition is closed, and the device opens it again.
+    /// An upload can't be committed now: closes its partition; the device opens it again.
     func closed(_ partition: Partition, _ report: GatewayFrame.ErrorReport) {
         machine.answered(partition)
-        guard let subscription = subscriptions[partition] else { return }  // told already
+        guard let subscription = subscriptions[partition] else { return }  // already reported
         subscription.unsubscribe()
         fail(report)
     }
 
-    /// After which time a device asks again for what can't be had now: each after another one, so that they don't all come together.
+    /// The time after which a device should retry what failed: random, so that devices don't all retry at once.
     static func pause() -> Duration { .milliseconds(Int64.random(in: 1000...5000)) }
 
-    // MARK: The gateway speaks
+    // MARK: Frames to the device
 
-    /// What the device has not taken yet, in bytes.
+    /// The bytes that wait in the socket's queue.
     var queuedBytes: Int { socket.queuedBytes }
 
     func send(_ frame: GatewayFrame) { socket.send(WebSocketFrame(.text, frame.encoded())) }
 
-    /// Sends documents: only as long as the lease holds.
+    /// Sends documents, which are flushed only while the lease is valid.
     func send(data frame: WebSocketFrame) {
         holdsData = true
         socket.send(frame)
@@ -269,11 +269,11 @@ final class DeviceSession: @unchecked Sendable {
         for subscription in subscriptions.values { subscription.drained() }
     }
 
-    /// How long a device may take what was sent to it before a revocation.
+    /// How long a device may take to receive what was queued before a revocation, in milliseconds.
     private static let drainTime: UInt64 = 1000
 
-    /// Calls back when all that was sent is with the kernel, or the connection is reset: at once where nothing waits, and soon in
-    /// any case.
+    /// Calls back when the kernel has taken everything that is queued, or the connection was reset: immediately when the queue is
+    /// empty, and after at most `drainTime`.
     func whenDrained(_ body: @escaping () -> Void) {
         guard socket.queuedBytes > 0 else { return body() }
         waitsForDrain.append(body)
@@ -290,13 +290,13 @@ final class DeviceSession: @unchecked Sendable {
         for body in waiting { body() }
     }
 
-    /// The gateway's lease has run out, or is there again.
+    /// The gateway's lease has expired, or is valid again.
     func leaseChanged() {
         if holdsData, !context.lease.isValid { return socket.terminate() }
         for subscription in subscriptions.values { subscription.rightsChanged() }
     }
 
-    /// Reports what is wrong; without a partition the connection ends with it.
+    /// Reports an error; one without a partition ends the connection.
     func fail(_ error: GatewayFrame.ErrorReport) {
         report(error)
         if error.partition == nil { socket.close(.policyViolation, reason: error.code.rawValue) }
@@ -310,7 +310,7 @@ final class DeviceSession: @unchecked Sendable {
         send(.error(report))
     }
 
-    /// The subscription is over; the partition may be opened again.
+    /// Removes a subscription that has ended; the partition may be opened again.
     func forget(_ partition: Partition) {
         machine.unsubscribe(partition)
         subscriptions[partition] = nil
@@ -339,21 +339,21 @@ final class DeviceSession: @unchecked Sendable {
 
     private func ended() {
         GatewayMetrics.connections.decrement()
-        // What the peer doesn't want any more isn't sent behind the back of a revocation.
+        // Queued documents must not be sent any more: a revocation wouldn't wait for them after this.
         if holdsData { socket.terminate() }
         timer?.close()
         timer = nil
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
         releaseWaiting()
-        // Of a gateway that stops, the device comes back, here or elsewhere: nobody has left.
+        // When the gateway stops, the device connects again, here or elsewhere: the user hasn't left.
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
         context.presence.forget(session: self)
         machine.close()
         if let place { context.connections.release(place) }
         place = nil
         onEnd(self)
-        // The callbacks hold this session.
+        // The callbacks retain this session.
         socket.onMessage = nil
         socket.onDrain = nil
         socket.onViolation = nil
@@ -363,7 +363,7 @@ final class DeviceSession: @unchecked Sendable {
 }
 
 extension ConnectionStateMachine.Refusal {
-    /// As the device is told.
+    /// The code that the device receives.
     var errorCode: SyncErrorCode {
         switch self {
         case .helloExpected: .helloExpected
@@ -381,7 +381,7 @@ extension ConnectionStateMachine.Refusal {
     var message: String {
         switch self {
         case .helloExpected: "the first frame must be hello"
-        case .alreadyOpen: "hello was said already"
+        case .alreadyOpen: "hello was sent already"
         case .tokenExpired: "the access token has expired; get a new one and send it before the next expires"
         case .userChanged: "a connection belongs to one user; open another one"
         case .tooManySubscriptions: "too many partitions are open; close one first"

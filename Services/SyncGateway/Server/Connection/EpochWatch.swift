@@ -3,10 +3,10 @@ import EventLoop
 import Lifecycle
 import Logging
 
-/// Knows the database's epoch, and ends every session when it is another one: what devices have, and what this process holds of
-/// their partitions, belongs to the former one. They connect again, and begin with their checkpoints.
+/// Tracks the database's epoch, and ends every session when it changes: the devices' state, and this process's state of their
+/// partitions, belongs to the former epoch. The devices connect again, and start from their checkpoints.
 ///
-/// Who reads from the store says what epoch it saw; besides, the database is asked every second.
+/// Readers of the store report the epoch that they saw; in addition, the database is polled every second.
 final class EpochWatch: Service {
     private struct State {
         var epoch: Int32?
@@ -23,10 +23,10 @@ final class EpochWatch: Service {
         self.logger = logger
     }
 
-    /// - Parameter body: ends the sessions; called on any thread.
+    /// - Parameter body: ends the sessions; may be called on any thread.
     func onChange(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onChange = body } }
 
-    /// The store was read in this epoch.
+    /// Reports that a read of the store saw this epoch.
     func saw(_ epoch: Int32) {
         let change: (former: Int32, tell: (@Sendable () -> Void)?)? = state.withLock { state in
             defer { state.epoch = epoch }

@@ -6,7 +6,7 @@ import Logging
 import ServiceEngines
 import SyncEngine
 
-/// What all sessions of a gateway share.
+/// The state that all sessions of a gateway share.
 final class GatewayContext: Sendable {
     let apps: AppDirectory
     let access: AccessCheck
@@ -41,7 +41,7 @@ final class GatewayContext: Sendable {
     /// Milliseconds since 1970.
     var wallTime: Int64 { clock.now() }
 
-    /// For the sessions' state machines: a clock that doesn't go back.
+    /// The time of a monotonic clock, for the sessions' state machines.
     var time: Duration {
         let now = ContinuousClock.now
         return now - Self.start

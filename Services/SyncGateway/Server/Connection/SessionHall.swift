@@ -5,14 +5,14 @@ import ServiceBootstrap
 import SyncProtocol
 import WebSocket
 
-/// Admits devices, once the feeds that they live on are in place, and sends them away when the gateway stops.
+/// Admits devices once the feeds that they depend on are positioned, and closes their connections when the gateway stops.
 final class SessionHall: Sendable {
     private let context: GatewayContext
     private let shards: [ObjectIdentifier: FeedShard]
     private let configuration: WebSocketConfiguration
     private let state = Locked(State())
 
-    /// In the service's readiness.
+    /// The component's name in the service's readiness.
     static let name = "feeds"
 
     private struct State {
@@ -20,8 +20,8 @@ final class SessionHall: Sendable {
         var sessions: [ObjectIdentifier: DeviceSession] = [:]
     }
 
-    /// - Parameter presenceTTL: a device whose network is gone must be missed within it, so it is pinged three times as often. Its
-    ///   connection stays for as long as a device may be silent: networks stall for seconds.
+    /// - Parameter presenceTTL: the time within which a device without a network must be detected; it is pinged at a third of it.
+    ///   The connection itself stays open for as long as a device may be silent, since networks stall for seconds.
     init(context: GatewayContext, feed: ChangeFeed, loops: [EventLoop], presenceTTL: Duration) {
         self.context = context
         shards = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0), FeedShard(loop: $0, feed: feed)) })
@@ -33,7 +33,7 @@ final class SessionHall: Sendable {
         self.configuration = configuration
     }
 
-    /// Answers an upgrade request.
+    /// Handles an upgrade request.
     /// - Throws: `HTTPError`: 503 while the gateway starts or stops, 400 without the subprotocol.
     func admit(_ request: HTTPRequest) throws -> HTTPResponse {
         let app = try request.parameters.require("app")
@@ -56,29 +56,29 @@ final class SessionHall: Sendable {
                 return state.isOpen
             }
             session.start()
-            if !isOpen { session.shutDown() }  // the end began between the request and here
+            if !isOpen { session.shutDown() }  // the shutdown began after the check above
         }
     }
 
-    /// The gateway's lease has run out, or is there again.
+    /// The gateway's lease has expired, or is valid again.
     func leaseChanged() { forEach { $0.leaseChanged() } }
 
     /// The database was restored.
     func epochChanged() { forEach { $0.shutDown() } }
 
-    /// Called when a user has been blocked or a session has ended: each session checks its own token again.
+    /// Called when a user was blocked or a session has ended: each session checks its own token again.
     func shutOutChanged() { forEach { $0.shutOutChanged() } }
 
-    /// Calls back with each session, on its loop.
+    /// Calls `body` for each session, on its loop.
     private func forEach(_ body: @escaping @Sendable (DeviceSession) -> Void) {
         let sessions = state.withLock { Array($0.sessions.values) }
         for (_, sessions) in Dictionary(grouping: sessions, by: { ObjectIdentifier($0.shard.loop) }) {
-            // Together: sessions end all the time, and each time all connections are looked at.
+            // One task per loop, not per session: sessions end all the time, and each end checks all connections.
             sessions.first?.shard.loop.execute { for session in sessions { body(session) } }
         }
     }
 
-    /// Opens the hall when the feeds' positions are known: what commits afterwards reaches the devices.
+    /// A service that admits devices when the feeds' positions are known: later commits then reach the devices.
     func opened(after feeds: [any PositionedFeed], readiness: Readiness) -> any Service {
         Opening(hall: self, feeds: feeds, readiness: readiness)
     }

@@ -1,21 +1,21 @@
 import DocumentModel
 import EventLoop
 
-/// How many connections each user has with this gateway, so that nobody takes all of them.
+/// Counts the connections of each user with this gateway, so that no user takes all of them.
 final class UserConnections: Sendable {
-    /// A user's claim to one connection.
+    /// One connection of a user.
     struct Place: Hashable, Sendable {
         @ExactText fileprivate var app: String
         @ExactText fileprivate var user: String
     }
 
-    /// How many a user may have.
+    /// How many connections a user may have.
     let limit: Int
     private let counts = Locked<[Place: Int]>([:])
 
     init(limit: Int) { self.limit = limit }
 
-    /// - Returns: `nil` when the user has as many as are allowed; else what `release` gives back.
+    /// - Returns: the place to pass to `release`; `nil` when the user has reached the limit.
     func take(app: String, user: String) -> Place? {
         let place = Place(app: app, user: user)
         return counts.withLock { counts in

@@ -3,18 +3,18 @@ import FunctionProtocol
 import Functions
 import HTTPServer
 
-/// What can be asked of the data API, in the shape that Atlas gave it; Atlas had the actions of the first line.
+/// The actions of the data API, in the form that Atlas defined; Atlas had those of the first line.
 enum DataAPIAction: String, CaseIterable {
     case findOne, find, insertOne, insertMany, updateOne, updateMany, replaceOne, deleteOne, deleteMany, aggregate
     case findOneAndUpdate, findOneAndReplace, findOneAndDelete, bulkWrite
     case count, countDocuments, estimatedDocumentCount, distinct
-    /// How a `find`, or with a pipeline an `aggregate`, is carried out.
+    /// The query plan of a `find`, or with a pipeline of an `aggregate`.
     case explain
 
-    /// Documents that a `find` returns where it doesn't say how many, and at the most.
+    /// The number of documents that a `find` returns by default, and at most.
     private static let limits = (usual: 1000, most: 50_000)
 
-    /// What each action must be given.
+    /// The required parameters of each action.
     private var required: [String] {
         switch self {
         case .findOne, .find, .explain, .count, .countDocuments, .estimatedDocumentCount: []
@@ -29,8 +29,8 @@ enum DataAPIAction: String, CaseIterable {
         }
     }
 
-    /// The call that a body asks for.
-    /// - Throws: `HTTPError` 400 that names what is missing or of a wrong type.
+    /// The document call that a request body describes.
+    /// - Throws: `HTTPError` 400 that names the parameter that is missing or has a wrong type.
     func call(_ body: Document) throws(HTTPError) -> DocumentCall {
         for name in ["database", "collection"] + required where body[name] == nil {
             throw HTTPError(400, code: "MissingParameter", "\(name) is missing")
@@ -54,7 +54,7 @@ enum DataAPIAction: String, CaseIterable {
         }
     }
 
-    /// The answer's body.
+    /// The response's body.
     func answer(_ value: Value) -> Document {
         switch self {
         case .findOne, .findOneAndUpdate, .findOneAndReplace, .findOneAndDelete: ["document": value]

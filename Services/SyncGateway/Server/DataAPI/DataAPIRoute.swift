@@ -7,12 +7,12 @@ import Functions
 import HTTPServer
 import ServiceEngines
 
-/// `POST /app/{app}/endpoint/data/v1/action/{action}`: documents over plain HTTP, under the data rules of who asks.
+/// `POST /app/{app}/endpoint/data/v1/action/{action}`: documents over plain HTTP, under the data rules of the caller.
 ///
-/// What it writes is written as anything else is: devices get it, triggers run.
+/// Its writes are like all others: devices receive them, triggers run.
 struct DataAPIRoute: Sendable {
     static let template = "/app/:app/endpoint/data/v1/action/:action"
-    /// As Atlas had it for a request.
+    /// The largest request body in bytes, as in Atlas.
     static let bodyLimit = 18 << 20
 
     let apps: AppDirectory
@@ -58,7 +58,7 @@ struct DataAPIRoute: Sendable {
         }
     }
 
-    /// Both formats of a body are read alike: Extended JSON is JSON.
+    /// Both formats of a body are parsed in the same way, since Extended JSON is JSON.
     private func call(
         _ request: HTTPRequest, _ action: DataAPIAction, of app: AppDefinition
     ) throws(HTTPError) -> DocumentCall {

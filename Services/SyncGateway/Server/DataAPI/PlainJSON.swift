@@ -1,8 +1,8 @@
 import DocumentModel
 import Foundation
 
-/// JSON without the marks of Extended JSON, as the data API answers where it isn't asked for types: ids are their hex digits, dates ISO 8601,
-/// decimals strings. What JSON can't say of a number is its name.
+/// JSON without the type markers of Extended JSON, which the data API returns by default: ids are hexadecimal digits, dates ISO
+/// 8601, decimals strings. Numbers that JSON can't represent are strings with their names (`NaN`).
 enum PlainJSON {
     static func encode(_ document: Document) -> [UInt8] {
         var bytes: [UInt8] = []

@@ -11,24 +11,24 @@ import SyncEngine
 import SyncProtocol
 import WebSocket
 
-/// One partition that a device has open: carries out what the subscription's state machine says.
+/// One partition that a device has open: performs the actions of the subscription's state machine.
 ///
 /// `@unchecked Sendable`: confined to the loop of its session.
 final class PartitionSubscription: @unchecked Sendable {
     let partition: Partition
-    /// Where it stands in the shard's list.
+    /// Its index in the shard's list of subscriptions.
     var slot: Int?
-    /// Held until the end, which the session's end is: a frame that is being sent may close the socket under it.
+    /// Retained until the end of the session, since sending a frame may close the socket meanwhile.
     private let session: DeviceSession
     private let path: DownloadPath
     private let checkpoint: Revision
     private var machine: SubscriptionStateMachine<FeedPayload>?
     private var following: GrantBook.Following?
     private var grantVersion: Revision?
-    /// Until when the grant holds, milliseconds since 1970; `nil`: until it is replaced.
+    /// When the grant expires, in milliseconds since 1970; `nil` when it is valid until it is replaced.
     private var grantExpiry: Int64?
     private var isEnded = false
-    /// The epoch that it began in.
+    /// The epoch in which the subscription began.
     private var epoch: Int32 = 0
 
     init(_ partition: Partition, checkpoint: Revision, session: DeviceSession) {
@@ -41,7 +41,7 @@ final class PartitionSubscription: @unchecked Sendable {
     private var key: FeedKey { FeedKey(app: session.app, partition: partition) }
     private var loop: EventLoop { session.shard.loop }
 
-    /// Finds out from where the device has to be served, then begins.
+    /// Determines the revision from which the device has to be served, then starts the state machine.
     func start() {
         let app = session.app
         run { [self, path, checkpoint, partition] in
@@ -67,11 +67,11 @@ final class PartitionSubscription: @unchecked Sendable {
 
     func drained() { perform(machine?.drained() ?? []) }
 
-    /// The gateway's lease, or the grant, has run out or is there again.
+    /// The gateway's lease, or the grant, has expired or is valid again.
     func rightsChanged() {
         let holds = path.lease.isValid && grantExpiry.map { $0 > wallTime } ?? true
         perform((holds ? machine?.resume() : machine?.suspend()) ?? [])
-        // What was sent before is out soon, or the socket is reset.
+        // What was queued before is sent soon, or the socket is reset.
         if !holds { session.whenDrained {} }
     }
 
@@ -96,7 +96,7 @@ final class PartitionSubscription: @unchecked Sendable {
                     .init(
                         code: .suspended,
                         message:
-                            "it can't be decided now whether the user may read on; the partition goes on by itself",
+                            "it can't be decided now whether the user may still read; the partition resumes by itself",
                         partition: partition))
             case .sendUnavailable:
                 session.fail(
@@ -141,7 +141,7 @@ final class PartitionSubscription: @unchecked Sendable {
         }
     }
 
-    /// The device asks again later.
+    /// Closes the partition; the device asks again later.
     private func refuse(_ exceeded: QuestionBudget.Exceeded) {
         guard !isEnded else { return }
         session.fail(
@@ -151,7 +151,7 @@ final class PartitionSubscription: @unchecked Sendable {
         end()
     }
 
-    /// What is older than what is known comes too late.
+    /// Takes a grant, unless a newer one is known.
     private func grantChanged(_ grant: Grant) {
         guard !isEnded else { return }
         if let grantVersion, grant.version < grantVersion { return }
@@ -164,12 +164,14 @@ final class PartitionSubscription: @unchecked Sendable {
         perform(machine?.granted(Access(rawValue: grant.access.rawValue) ?? .none) ?? [])
     }
 
-    /// How long before a grant expires it is asked for again, and how often when there is no answer.
+    /// How long before its expiry a grant is requested again, and the interval of the requests without an answer, in
+    /// milliseconds.
     private static let renewalLead: Int64 = 2000
 
-    /// The grant expires soon, or has expired: asks for it again, and stops when there is no answer in time.
+    /// The grant expires soon, or has expired: requests it again, and suspends the partition when there is no answer in
+    /// time.
     ///
-    /// - Parameter asked: The pairs that were asked for at this moment.
+    /// - Parameter asked: The pairs that were already requested in this round.
     func renewalDue(asked: inout Set<ExactText>) {
         guard !isEnded, let expiry = grantExpiry, expiry - Self.renewalLead <= wallTime, let claims = session.claims
         else { return }
@@ -237,10 +239,10 @@ final class PartitionSubscription: @unchecked Sendable {
         session.forget(partition)
     }
 
-    /// Does something elsewhere and comes back to the loop. A failure ends the subscription; the device asks again.
+    /// Runs asynchronous work and returns to the loop. A failure ends the subscription; the device subscribes again.
     private func run(_ work: @escaping @Sendable () async throws -> Void) {
         let session = session
-        // Short: ends with a query or an answer, and changes nothing when the session has ended meanwhile.
+        // Short: it ends with a query or an answer, and has no effect when the session has ended meanwhile.
         Task(executorPreference: loop.taskExecutor) { [self] in
             do {
                 try await work()

@@ -1,9 +1,9 @@
 import DocumentModel
 import EventLoop
 
-/// When the grants of a loop's subscriptions have to be renewed: all of them behind one timer, which runs only while there are some.
-///
-/// Loop only.
+/// Calls the subscriptions of a loop when their grants have to be renewed. All of them share one timer, which runs only while there
+/// are some.
+/// Confined to the loop.
 final class ExpiryWheel {
     /// Milliseconds in one slot.
     private static let slot: Int64 = 250
@@ -14,7 +14,7 @@ final class ExpiryWheel {
 
     init(_ loop: EventLoop) { self.loop = loop }
 
-    /// Calls the subscription at a time, late by up to a slot. Appointments aren't taken back: who is called looks whether there is
+    /// Calls the subscription at a time, late by up to one slot. Calls can't be cancelled: the subscription checks whether there is
     /// something to do.
     ///
     /// - Parameter time: milliseconds since 1970.

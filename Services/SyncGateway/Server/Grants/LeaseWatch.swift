@@ -3,7 +3,7 @@ import Lifecycle
 import Logging
 import ServiceBootstrap
 
-/// Keeps the gateway in the registry, and tells its sessions when the lease runs out and when it is there again.
+/// Keeps the gateway in the registry, and notifies its sessions when the lease expires and when it is valid again.
 struct LeaseWatch: Service, PositionedFeed {
     let lease: GrantLease
     let registry: GatewayRegistry
@@ -12,10 +12,10 @@ struct LeaseWatch: Service, PositionedFeed {
     let readiness: Readiness
     let logger: Logger
 
-    /// In the service's readiness.
+    /// The component's name in the service's readiness.
     static let name = "grants"
 
-    /// Returns when the gateway is in the registry: devices are let in afterwards, so no revocation overlooks them.
+    /// Returns when the gateway is in the registry. Devices are admitted afterwards, so no revocation misses them.
     func waitUntilPositioned() async throws {
         try await registry.enter(gateway)
         lease.registered(for: GatewayRegistry.validity)
@@ -28,7 +28,7 @@ struct LeaseWatch: Service, PositionedFeed {
                 group.addTask { await self.stayRegistered() }
             }
         }
-        // Nothing is served any more: nobody has to wait for this gateway.
+        // Nothing is served any more: revocations needn't wait for this gateway.
         lease.end()
         do {
             try await registry.leave(gateway)
@@ -45,7 +45,7 @@ struct LeaseWatch: Service, PositionedFeed {
             } catch is CancellationError {
                 return
             } catch {
-                // The next one may succeed; the lease outlasts a few that don't.
+                // The next attempt may succeed; the lease outlasts a few failed ones.
                 logger.warning("the registry of gateways can't be reached", metadata: ["error": "\(error)"])
             }
         }
@@ -69,10 +69,10 @@ struct LeaseWatch: Service, PositionedFeed {
     private func changed(to isValid: Bool) {
         if isValid {
             readiness.set(Self.name, .ready)
-            logger.notice("permissions is heard, partitions are served")
+            logger.notice("heartbeats of permissions arrive, partitions are served")
         } else {
-            readiness.set(Self.name, .notReady("permissions isn't heard on every partition of the grants"))
-            logger.warning("permissions isn't heard, partitions are suspended")
+            readiness.set(Self.name, .notReady("no heartbeats of permissions on every Kafka partition of the grants"))
+            logger.warning("heartbeats of permissions are missing, partitions are suspended")
         }
         sessions.leaseChanged()
     }

@@ -8,30 +8,30 @@ import Presence
 import SyncEngine
 import SyncProtocol
 
-/// Keeps the leases of the devices that are connected here, announces who comes, who goes and what they say, and tells devices of the
-/// users that they watch.
+/// Renews the leases of the devices that are connected here, publishes when users come and go and the presence that they set, and
+/// sends devices the presence of the users that they watch.
 ///
-/// A gateway that ends in order leaves the leases to run out: its devices connect again before that, and nobody flips.
+/// A gateway that stops gracefully lets the leases expire: its devices connect again before that, so that no user flips to offline.
 final class PresenceKeeper: Service {
     private struct Watcher {
-        /// The session's own: sessions are their loop's, and reports come elsewhere.
+        /// A copy of the session's user: sessions are confined to their loops, and reports arrive on other threads.
         let user: String
         let session: DeviceSession
     }
 
     private struct State {
         var members: [PresenceMember: Int] = [:]
-        /// Not renewed yet: they get their lease at once.
+        /// Devices whose lease wasn't written yet: they get it immediately.
         var fresh: Set<PresenceMember> = []
-        /// Renewals that Redis hasn't answered.
+        /// The number of renewals in flight to Redis.
         var renewals = 0
-        /// Those who have left meanwhile: a renewal that was under way may have given them a new lease.
+        /// Devices that have left during a renewal, which may have given them a new lease.
         var left: Set<PresenceMember> = []
         /// The sessions that watch a user, by their ids.
         var watchers: [ExactText: [ExactText: Watcher]] = [:]
-        /// The users that a session watches: its end costs no more than those.
+        /// The users that a session watches, so that its end costs no more than their number.
         var watched: [ExactText: [String]] = [:]
-        /// What devices say, by session.
+        /// The presence that devices have set, by session.
         var speeches: [ExactText: Speech] = [:]
         var isStopping = false
 
@@ -51,14 +51,14 @@ final class PresenceKeeper: Service {
         }
     }
 
-    /// A user's own words. Only the newest are kept: those before them that aren't sent yet never are.
+    /// The presence that a device has set for its user. Only the newest is kept: an older one that wasn't published yet never is.
     struct Words: Equatable {
         @ExactText var state: String
         var data: Document?
     }
 
     private struct Speech {
-        /// What everybody takes for granted of who is connected.
+        /// What was published last; a connected user is `online` by default.
         var told = Words(state: PresenceEvent.State.online.rawValue)
         var latest = Words(state: PresenceEvent.State.online.rawValue)
         var isSending = false
@@ -90,11 +90,11 @@ final class PresenceKeeper: Service {
         self.interval = interval
         self.clock = clock
         self.logger = logger
-        // One pending wake-up is as good as many.
+        // One pending wake-up is enough.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// A session's device is there.
+    /// A session's device has connected, or is heard again.
     func join(_ member: PresenceMember) {
         state.withLock { state in
             state.members[member, default: 0] += 1
@@ -103,8 +103,8 @@ final class PresenceKeeper: Service {
         wake.yield()
     }
 
-    /// A session that had joined has ended, or nothing is heard of its device.
-    /// - Parameter keepsLease: its user counts as online until the lease runs out.
+    /// A session that had joined has ended, or its device is silent.
+    /// - Parameter keepsLease: whether its user counts as online until the lease expires.
     func leave(_ member: PresenceMember, keepsLease: Bool) {
         let isLast = state.withLock { state in
             let left = (state.members[member] ?? 1) - 1
@@ -119,7 +119,7 @@ final class PresenceKeeper: Service {
         background.add { await self.end(member) }
     }
 
-    /// The session has ended: what it watched and said is over.
+    /// The session has ended: forgets what it watched and set.
     func forget(session: DeviceSession) {
         state.withLock { state in
             state.unwatch(session: session.id)
@@ -127,14 +127,14 @@ final class PresenceKeeper: Service {
         }
     }
 
-    /// The users whose presence the session's device wants to hear of from now on.
+    /// Sets the users whose presence the session's device receives from now on.
     func watch(_ users: [String]?, session: DeviceSession) {
         guard let users, let identity = session.identity else { return }
         let keys = users.prefix(1000).map { "\(identity.app)/\($0)" }
         state.withLock { $0.watch(keys, by: Watcher(user: identity.user, session: session)) }
     }
 
-    /// Tells what the session's device says of its user.
+    /// Publishes the presence that the session's device sets for its user.
     func say(_ words: Words, session: DeviceSession) {
         guard let identity = session.identity else { return }
         let begins = state.withLock { state in
@@ -157,7 +157,7 @@ final class PresenceKeeper: Service {
                         app: identity.app, user: identity.user, device: identity.device, state: .said,
                         isUserOnline: true, lastSeen: now, version: now, word: words.state, data: words.data))
             } catch {
-                logger.debug("what a user says isn't told", metadata: ["error": "\(error)"])
+                logger.debug("a user's presence wasn't published", metadata: ["error": "\(error)"])
             }
         }
     }
@@ -175,12 +175,12 @@ final class PresenceKeeper: Service {
         }
     }
 
-    /// Takes what came on the topic, and returns when it is with those who may hear of it.
+    /// Handles messages of the topic, and returns when they were passed to the sessions that may receive them.
     func handle(_ events: [RawEvent<PresenceEvent>]) async {
         var heard: [(presence: PresenceEvent, watchers: [Watcher])] = []
         for event in events {
             guard let watchers = state.withLock({ $0.watchers[event.key] }), let presence = try? event.decoded().payload
-            else { continue }  // nobody here watches the user, or a message that is none
+            else { continue }  // no session here watches the user, or the message can't be read
             heard.append((presence, Array(watchers.values)))
         }
         guard !heard.isEmpty else { return }
@@ -201,7 +201,8 @@ final class PresenceKeeper: Service {
         WatchRights.Pair(app: presence.app, watcher: watcher.user, user: presence.user)
     }
 
-    /// Who may hear of whom. While Postgres is away nobody can tell, and what there is to hear waits.
+    /// The pairs in which the watcher may receive the user's presence. While Postgres is unavailable this is unknown, and the
+    /// reports wait.
     private func allowed(_ pairs: Set<WatchRights.Pair>) async -> Set<WatchRights.Pair> {
         var backoff = RetryBackoff(Self.retries)
         while !state.withLock({ $0.isStopping }), !Task.isCancelled {
@@ -271,7 +272,7 @@ final class PresenceKeeper: Service {
             let flips = try await leases.refresh(members)
             if !flips.isEmpty { try await producer.send(flips.map { PresenceEvent($0) }).requireAll() }
         } catch {
-            // The next round tries again; a lease that is lost meanwhile is announced anew.
+            // The next round tries again; a device whose lease expires meanwhile is announced as online again.
             logger.warning("leases were not renewed", metadata: ["count": "\(members.count)", "error": "\(error)"])
         }
     }
@@ -280,9 +281,9 @@ final class PresenceKeeper: Service {
         do {
             if let flip = try await leases.leave(member) { try await producer.send(PresenceEvent(flip, why: .left)) }
         } catch {
-            logger.debug("a lease is left to run out", metadata: ["error": "\(error)"])
+            logger.debug("a lease will expire by itself", metadata: ["error": "\(error)"])
         }
-        // The device may have come back meanwhile, and lost the lease of its new connection.
+        // The device may have reconnected meanwhile, and this has removed the lease of its new connection.
         let isBack = state.withLock { state in
             guard state.members[member] != nil else { return false }
             state.fresh.insert(member)

@@ -2,22 +2,22 @@ import AppRegistry
 import DocumentModel
 import Postgres
 
-/// Whose presence a user may hear of: of those with whom the user shares a partition that both may read, or of everybody where the app
-/// says so (`presence.watch` of `partita.json`).
+/// Whose presence a user may receive: that of users with whom the user shares a partition that both may read, or that of all users
+/// if the app is configured so (`presence.watch` of `partita.json`).
 ///
-/// It is asked for each report, and not when the watching begins: a partition may be shared later, and shared no more.
+/// It is checked for each report, and not when watching begins: users may start or stop sharing a partition later.
 struct WatchRights: Sendable {
     let client: PostgresClient
     let apps: AppDirectory
 
-    /// Who wants to hear of whom.
+    /// A user who watches another one.
     struct Pair: Hashable, Sendable {
         @ExactText var app: String
         @ExactText var watcher: String
         @ExactText var user: String
     }
 
-    /// Those of the pairs in which the watcher may hear of the user.
+    /// The pairs in which the watcher may receive the user's presence.
     func allowed(_ pairs: Set<Pair>) async throws -> Set<Pair> {
         var allowed: Set<Pair> = [], asked: [Pair] = []
         for pair in pairs {
@@ -35,8 +35,8 @@ struct WatchRights: Sendable {
         return allowed
     }
 
-    /// The watcher's grant has to hold now; that of who is watched may have run out, since it is renewed only while somebody of that
-    /// user is connected, and going offline is to be heard of as well.
+    /// The watcher's grant has to be valid now; that of the watched user may have expired, since it is renewed only while a device
+    /// of that user is connected, and going offline has to be reported, too.
     private static let sharing = """
         select k.place from unnest($1::text[], $2::text[], $3::text[]) with ordinality k(app, watcher, user_id, place)
         where exists (

@@ -4,12 +4,12 @@ import Logging
 import SyncEngine
 import SyncProtocol
 
-/// A changeset on its way to its answer.
+/// Commits one changeset and sends its answer.
 struct UploadRun {
     let upload: Upload
     let session: DeviceSession
 
-    /// Begins. Changesets that are started one after the other are committed in that order.
+    /// Starts the commit. Changesets are committed in the order in which they are started.
     func start(on loop: EventLoop) {
         let begin = ContinuousClock.now
         let path = session.context.uploads, app = session.app
@@ -20,7 +20,7 @@ struct UploadRun {
                 GatewayMetrics.uploadSeconds.record(ContinuousClock.now - begin)
                 answer(result)
             } catch let error as DocumentStoreError where error.code == .unavailable {
-                // Of this changeset alone; the store has said why.
+                // Only this changeset failed; the store has logged the reason.
                 refuse(error.message)
             } catch {
                 // Of a database that takes nothing each device hears again and again.
@@ -33,8 +33,8 @@ struct UploadRun {
         }
     }
 
-    /// The changeset has no answer, and so those behind it in its partition have none. The device opens the partition again after a
-    /// pause, and sends them anew; what is open beside it goes on.
+    /// The changeset gets no answer, and so the later ones in its partition get none. The device opens the partition again after a
+    /// pause, and sends them again; its other partitions aren't affected.
     private func refuse(_ message: String) {
         session.closed(
             upload.partition,
