@@ -1,6 +1,6 @@
 import Metrics
 
-/// What the trigger workers count.
+/// The metrics of the trigger workers.
 enum TriggerMetrics {
     static let runs = MetricFamily<Counter>(
         label: "trigger_worker_runs_total", help: "Runs of triggers' functions, by outcome.", dimensions: ["outcome"])
@@ -11,5 +11,5 @@ enum TriggerMetrics {
         label: "trigger_worker_presence_expirations_total", help: "Devices whose presence lease ran out.")
     static let presenceWithoutDocument = Counter(
         label: "trigger_worker_presence_without_document_total",
-        help: "Flips of users that have no document which the app's presence could be written to.")
+        help: "Presence flips of users that have no document to write them to.")
 }

@@ -14,18 +14,18 @@ import ServiceEngines
 public enum TriggerWorkersServer {
     static let hosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 8, range: 2...256,
-        "Processes that run functions, at most; half of them for one app's calls, and for its triggers.")
+        "Most processes that run functions; one app's calls may use half of them, and so may its triggers.")
 
     /// The service's main program.
     public static let main = ServiceMain(
-        name: "trigger-workers", summary: "Runs triggers and functions, and flips absent users offline.",
+        name: "trigger-workers", summary: "Runs triggers and functions, and marks absent users as offline.",
         defaultPort: 8083,
         keys: EngineSettings.keysWithRedis + EngineSettings.secretKeys + EngineSettings.functionKeys
             + EngineSettings.egressKeys + [
                 hosts.description, EngineSettings.ruleHosts.description, EngineSettings.presenceTTL.description,
             ])
 
-    /// Makes the service.
+    /// Creates the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let engines = try ServiceEngines(context, usesRedis: true, usesSecrets: true)
         let logger = context.logger

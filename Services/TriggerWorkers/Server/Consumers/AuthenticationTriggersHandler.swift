@@ -5,7 +5,7 @@ import EventStream
 import EventTopics
 import Logging
 
-/// Runs authentication triggers, the events of one user in their order.
+/// Runs authentication triggers, those for the events of one user in order.
 struct AuthenticationTriggersHandler: EventHandler {
     let apps: AppDirectory
     let runner: TriggerRunner

@@ -8,8 +8,8 @@ import FunctionProtocol
 import Logging
 import QueryLanguage
 
-/// Runs database triggers, and writes the presence of users who get a document: the events of one document in their order, those of
-/// different documents beside each other.
+/// Runs database triggers, and writes the presence of users who get a document: for the events of one document in order, for those
+/// of different documents concurrently.
 struct DatabaseTriggersHandler: ChangeHandler {
     let apps: AppDirectory
     let runner: TriggerRunner
@@ -17,7 +17,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
     let logger: Logger
 
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
-        // A trigger sees every event since it was deployed, also the one right behind it.
+        // A trigger sees every event since it was deployed, including the one right after it.
         try await self.apps.refresh()
         var concerned = ConcernedCollections()
         for app in apps.map(\.text) {
@@ -43,7 +43,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
     }
 
     func handle(_ events: [ReceivedEvent<DocumentChangesEvent>]) async throws {
-        // What a sweep brings didn't come by `concern`.
+        // Events from a sweep are delivered without a call of `concern`.
         try await apps.refresh()
         for event in events {
             guard case .change(let change) = event.payload, let app = apps.app(change.app) else { continue }
@@ -56,7 +56,7 @@ struct DatabaseTriggersHandler: ChangeHandler {
                     guard let argument = try condition.argument(for: change) else { continue }
                     event = TriggerEvent(id: change.id, argument: argument, time: change.wallTime)
                 } catch {
-                    // It would fail each time.
+                    // It would fail on every attempt.
                     event = TriggerEvent(id: change.id, argument: change.encoded(), time: change.wallTime)
                     try await runner.refuse(trigger, of: app, on: event, because: error)
                     continue
@@ -78,15 +78,15 @@ struct DatabaseTriggersHandler: ChangeHandler {
 
 extension TriggerDefinition.Database {
     func concerns(_ change: ChangeEvent) -> Bool {
-        // The half of a move that leaves its old partition is no event of its own: the other half carries `movedFrom`.
+        // The deletion of a moved document from its old partition is not an event of its own: the insertion has `movedFrom`.
         if change.operationType == .delete, change.movedFrom != nil { return false }
-        // What was imported happened elsewhere, long ago.
+        // Imported changes happened elsewhere and long ago.
         if change.origin == .dump { return false }
         return operationTypes.contains(change.operationType) && change.namespace.database.hasSameBytes(as: database)
             && (collection.map(change.namespace.collection.hasSameBytes) ?? true)
     }
 
-    /// The function's argument; `nil` when the trigger's `match` doesn't.
+    /// The function's argument; `nil` when the trigger's `match` doesn't match the event.
     func argument(for change: ChangeEvent) throws(QueryError) -> Document? {
         var event = change.encoded()
         if let match, try !match.evaluate(event, now: change.wallTime) { return nil }

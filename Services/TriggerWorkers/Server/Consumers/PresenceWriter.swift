@@ -8,7 +8,7 @@ struct PresenceWriter: EventHandler {
     let logger: Logger
 
     func handle(_ events: [ReceivedEvent<PresenceEvent>]) async throws {
-        // One lane is one user: the newest flip says it all.
+        // A lane has the events of one user: only the newest flip matters.
         let newest = events.map(\.payload).filter { $0.state != .said }.max { $0.version < $1.version }
         if let newest { try await flips.write(newest) }
     }

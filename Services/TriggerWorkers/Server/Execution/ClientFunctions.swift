@@ -7,7 +7,8 @@ import Functions
 import HTTPServer
 import ServiceEngines
 
-/// Runs functions that clients call: as the system where they say so, else under the data rules of the user that they act for.
+/// Runs functions that clients call: as the system if the function is configured so, otherwise under the data rules of the user for
+/// whom it runs.
 struct ClientFunctions: Sendable {
     let store: DocumentStore
     let turns: DocumentTurns
@@ -89,7 +90,7 @@ struct ClientFunctions: Sendable {
         return try result.get()
     }
 
-    /// A user that a function always runs as. Only `auth` knows the accounts: what there is of this one is its id and custom data.
+    /// The user that a function always runs as. Only `auth` knows the accounts, so this one has only its id and custom data.
     private func user(_ id: String, of app: AppDefinition) async throws -> RuleUser {
         var user = RuleUser(id: id)
         if let place = app.customUserData, place.isEnabled {

@@ -2,7 +2,7 @@ import DocumentModel
 import FunctionProtocol
 import HTTPClient
 
-/// What functions ask for beside documents: HTTP requests.
+/// Performs the effects of functions other than document calls: HTTP requests.
 struct OutsideEffects: Sendable {
     let http: HTTPClient
 

@@ -4,10 +4,11 @@ import FunctionProtocol
 import Functions
 import Postgres
 
-/// What the document calls of a trigger's run on one event gave.
+/// The results of the document calls of a trigger's run for one event.
 ///
-/// A write commits together with its entry and those of the reads before it. A run that starts again is answered from the journal up to
-/// where it had come, so nothing is written twice; a run whose calls differ from the journal is not deterministic, and is dead-lettered.
+/// A write commits together with its entry and those of the reads before it. A run that starts again is answered from the journal
+/// up to where the earlier run had come, so nothing is written twice; a run whose calls differ from the journal is not
+/// deterministic, and its event is dead-lettered.
 final class RunJournal: Sendable {
     private struct Entry {
         let digest: String
@@ -27,10 +28,10 @@ final class RunJournal: Sendable {
     private let event: String
     private let state: Locked<State>
 
-    /// Another worker, which took this one for dead, runs the same event and has made this write: it must not be made twice.
+    /// Another worker, which considered this one dead, runs the same event and has made this write: it must not be made twice.
     struct Overtaken: Error {}
 
-    /// Reads what an earlier run left.
+    /// Reads the entries of an earlier run.
     init(app: String, trigger: String, event: String, client: PostgresClient) async throws {
         self.app = app
         self.trigger = trigger
@@ -45,12 +46,12 @@ final class RunJournal: Sendable {
         self.state = Locked(state)
     }
 
-    /// Why the run can't be believed; `nil` when it asked what the run before it asked.
+    /// How the run differs from the earlier one; `nil` when it made the same calls.
     var divergence: String? { state.withLock { $0.divergence } }
 
     var isOvertaken: Bool { state.withLock { $0.isOvertaken } }
 
-    /// The recorded answer; `nil` when the run has come further than the one before.
+    /// The recorded answer; `nil` when the run has come further than the earlier one.
     func answer(to effect: FunctionEffect) -> Result<Value, EffectFailure>? {
         state.withLock { state in
             guard let entry = state.recorded[effect.ordinal] else { return nil }
@@ -63,8 +64,8 @@ final class RunJournal: Sendable {
         }
     }
 
-    /// A call was carried out. What is read in a transaction is kept until that commits; its beginning and end are not kept, since
-    /// a run that begins anew needs them again.
+    /// Records a call that was performed. Reads in a transaction are kept until it commits; its start and end are not recorded,
+    /// since a run that starts again has to perform them again.
     func performed(_ effect: FunctionEffect, _ result: Value) {
         switch effect.action {
         case "startTransaction", "abortTransaction", "endSession": break
@@ -109,7 +110,7 @@ final class RunJournal: Sendable {
 }
 
 extension FunctionEffect {
-    /// Tells one call from another: what it asks, as text.
+    /// Distinguishes calls: the action, with a hash of the service, the action and the arguments.
     var digest: String {
         let hash = Fingerprint("\(service) \(action) \(ExtendedJSON.print(arguments))".utf8)
         return "\(action):\(String(hash.value, radix: 16))"

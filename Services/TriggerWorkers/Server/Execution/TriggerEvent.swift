@@ -1,14 +1,14 @@
 import DocumentModel
 
-/// Something that a trigger's function is run for.
+/// An event for which a trigger's function runs.
 struct TriggerEvent: Sendable {
-    /// The same at every delivery.
+    /// The event's id, the same at every delivery.
     let id: String
     /// The function's argument.
     let argument: Document
-    /// Milliseconds since 1970: where the run's clock stands.
+    /// The time of the run's clock, in milliseconds since 1970.
     let time: Int64
 
-    /// Seeds the run's random numbers.
+    /// The seed of the run's random numbers.
     var seed: Int64 { Int64(bitPattern: Fingerprint(id.utf8).value) & 0x7fff_ffff }
 }

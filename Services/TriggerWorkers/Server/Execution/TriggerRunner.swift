@@ -10,7 +10,8 @@ import Logging
 import Postgres
 import QueryLanguage
 
-/// Runs a trigger's function on an event: at least once, with its writes exactly once, and aside when it fails for good.
+/// Runs a trigger's function on an event: at least once, with its writes exactly once. Dead-letters the event when the function
+/// fails permanently.
 struct TriggerRunner: Sendable {
     let client: PostgresClient
     let store: DocumentStore
@@ -36,7 +37,7 @@ struct TriggerRunner: Sendable {
         self.logger = logger
     }
 
-    /// How often a function that throws is tried, at these distances.
+    /// The waits between the attempts to run a function that throws.
     private static let retries: [Duration] = [.milliseconds(50), .milliseconds(250)]
 
     /// Returns when the event needs no further run: the run is done, was done before, or is dead-lettered.
@@ -53,7 +54,7 @@ struct TriggerRunner: Sendable {
                 TriggerMetrics.runs["done"].increment()
                 return
             } catch let failure as FunctionFailure {
-                // A host may be lost by another's doing; a function that loses each one must not be tried for ever.
+                // A host may be lost for another reason; a function that crashes each host must not be tried for ever.
                 let mayPass = failure.code == .functionExecutionError || failure.code == .hostLost
                 if attempt <= Self.retries.count, mayPass {
                     TriggerMetrics.runs["retried"].increment()
@@ -72,7 +73,7 @@ struct TriggerRunner: Sendable {
         }
     }
 
-    /// Puts an event aside whose trigger's `match` or `project` fails on it.
+    /// Dead-letters an event for which the trigger's `match` or `project` fails.
     func refuse(
         _ trigger: TriggerDefinition, of app: DeployedApp, on event: TriggerEvent, because error: QueryError
     ) async throws {
@@ -126,7 +127,7 @@ struct TriggerRunner: Sendable {
             await documents.finish()
             if journal.isOvertaken { throw RunJournal.Overtaken() }
             if let divergence = journal.divergence { throw Divergence(message: divergence) }
-            // What failed is the database, not the function: the event comes again.
+            // The database failed, not the function: the event is delivered again.
             if let outage = await documents.outage { throw outage }
             throw error
         }
@@ -134,7 +135,7 @@ struct TriggerRunner: Sendable {
         if let divergence = journal.divergence { throw Divergence(message: divergence) }
     }
 
-    /// The event is handled: its journal is no longer needed.
+    /// Marks the event as handled, and deletes its journal.
     private func finish(_ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent)
         async throws
     {
@@ -164,7 +165,8 @@ struct TriggerRunner: Sendable {
         let failure = TriggerFailure(
             app: app.id, trigger: trigger.name, failedEvent: event.id, event: event.argument, error: error,
             attempts: Int32(clamping: attempts), time: WallClock.system.now())
-        // The topic first: if the row fails, the event comes again, and its readers see the same letter twice.
+        // The topic first: if the row can't be written, the event is delivered again, and the topic's readers receive the same dead
+        // letter twice.
         try await events.send(failure)
         try await client.withTransaction { transaction in
             guard try await handled.claim(eventID: id, in: transaction) else { return }

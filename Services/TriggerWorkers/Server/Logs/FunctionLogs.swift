@@ -5,8 +5,8 @@ import Logging
 import Metrics
 import Postgres
 
-/// Keeps what functions write to their console in Postgres, for `partita logs`. In batches, beside the runs; when it can't keep up,
-/// lines are dropped and counted.
+/// Stores what functions write to their console in Postgres, for `partita logs`. It writes batches, without delaying the runs; when
+/// it can't keep up, lines are dropped and counted.
 final class FunctionLogs: Service {
     struct Line: Sendable {
         var app: String
@@ -27,7 +27,7 @@ final class FunctionLogs: Service {
             self.line = line
         }
 
-        /// - Parameter function: the one that was called; the line may be another's that it called.
+        /// - Parameter function: the function that was called; used when the line doesn't name the function that wrote it.
         init(_ line: ConsoleLine, app: String, function: String, trigger: String? = nil) {
             self.init(
                 app: app, function: line.function ?? function, trigger: trigger, level: line.level,
@@ -48,7 +48,7 @@ final class FunctionLogs: Service {
     init(client: PostgresClient, logger: Logger) {
         self.client = client
         self.logger = logger
-        // One pending wake-up is as good as many.
+        // One pending wake-up is enough.
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -63,7 +63,7 @@ final class FunctionLogs: Service {
 
     func run() async throws {
         await withGracefulShutdownHandler {
-            // What comes while a batch is written is the next one.
+            // Lines that are added while a batch is written go to the next one.
             for await _ in wakes {
                 while let batch = takeBatch() { await write(batch) }
             }
@@ -79,7 +79,7 @@ final class FunctionLogs: Service {
         }
     }
 
-    /// Each line gets a time of its own, so that they stay in their order: a clock may tell two lines the same microsecond.
+    /// Each line gets a different time, so that they stay in order: two lines may be written in the same microsecond.
     private func write(_ batch: [Line]) async {
         do {
             try await client.execute(

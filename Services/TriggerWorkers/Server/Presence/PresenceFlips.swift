@@ -6,17 +6,18 @@ import EventTopics
 import Postgres
 import ServiceEngines
 
-/// Writes flips to the app's presence field. Which flip is in it is counted in the same transaction, so that an older one writes nothing.
+/// Writes flips to the app's presence field. The version of the written flip is recorded in the same transaction, so that an older
+/// flip writes nothing.
 ///
-/// A user may have no document, for now or for ever: the flip is noted then, and written when a document of the user's comes. Nobody
-/// waits for it.
+/// A user may have no document, temporarily or permanently: the flip is recorded then, and written when the user gets a document.
+/// It doesn't block other flips.
 struct PresenceFlips: Sendable {
     let apps: AppDirectory
     let store: DocumentStore
     let client: PostgresClient
     let shutOut: ShutOutTable
 
-    /// What is to be written.
+    /// A flip to write.
     private struct Flip {
         let app: String
         let user: String
@@ -25,7 +26,7 @@ struct PresenceFlips: Sendable {
         let device: String?
         let lastSeen: Int64
 
-        /// Counts the flip, or notes it; gives a row unless a newer one was.
+        /// Records the flip, as written or unwritten; returns a row unless a newer one was recorded.
         func upsert(isUnwritten: Bool) -> PostgresStatement {
             PostgresStatement(
                 """
@@ -42,7 +43,7 @@ struct PresenceFlips: Sendable {
                 ])
         }
 
-        /// Counts the flip that was noted; gives a row if it is still to be written.
+        /// Marks a recorded flip as written; returns a row if it was still unwritten.
         var settlement: PostgresStatement {
             PostgresStatement(
                 """
@@ -55,7 +56,7 @@ struct PresenceFlips: Sendable {
     private struct Stale: Error {}
     private struct NoDocument: Error {}
 
-    /// Writes a flip, or notes it.
+    /// Writes a flip, or records it when the user has no document.
     /// - Throws: what Postgres throws.
     func write(_ event: PresenceEvent) async throws {
         guard let field = apps.app(event.app)?.definition.presence else { return }
@@ -63,15 +64,15 @@ struct PresenceFlips: Sendable {
             app: event.app, user: event.user, version: event.version, device: event.isUserOnline ? event.device : nil,
             lastSeen: event.lastSeen)
         if try await write(flip, to: field, counting: flip.upsert(isUnwritten: false)) { return }
-        // With a deleted account the document went as well.
+        // The document of a deleted account was deleted as well.
         if try await shutOut.isDeleted(flip.user, app: flip.app) { return }
         TriggerMetrics.presenceWithoutDocument.increment()
         guard try await !client.query(flip.upsert(isUnwritten: true)).isEmpty else { return }
-        // A document that came meanwhile was seen before there was a note.
+        // The change of a document that was created meanwhile may have been handled before the flip was recorded.
         _ = try await write(flip, to: field, counting: flip.settlement)
     }
 
-    /// Writes what was noted for the user whose document this change has made.
+    /// Writes the recorded flip of the user whose document this change has created.
     func write(forDocumentOf change: ChangeEvent) async throws {
         guard let field = apps.app(change.app)?.definition.presence, field.isMade(by: change),
             let document = change.fullDocument, let user = document.value(at: Path(field.userField))?.stringValue
@@ -87,7 +88,7 @@ struct PresenceFlips: Sendable {
         }
     }
 
-    /// - Parameter statement: gives a row when the flip is to be written.
+    /// - Parameter statement: returns a row when the flip is to be written.
     /// - Returns: `false` when there is no document.
     private func write(_ flip: Flip, to field: PresenceField, counting statement: PostgresStatement) async throws
         -> Bool
@@ -116,7 +117,7 @@ struct PresenceFlips: Sendable {
 }
 
 extension PresenceField {
-    /// Whether a change may have given a user a document: it was inserted, or says now whose it is.
+    /// Whether a change may have given a user a document: it was inserted or replaced, or its user field was changed.
     fileprivate func isMade(by change: ChangeEvent) -> Bool {
         guard change.namespace.database.hasSameBytes(as: database),
             change.namespace.collection.hasSameBytes(as: collection)

@@ -5,10 +5,11 @@ import Logging
 import Postgres
 import Presence
 
-/// Takes users offline who went while Redis was away and has forgotten them: their leases can't run out any more, and nobody else would
-/// notice.
+/// Marks users as offline who left while Redis was unavailable and lost their leases: those can't expire any more, so nothing else
+/// would detect that these users have left.
 ///
-/// Devices that are still connected have new leases within the leases' time, so it waits that long. One worker does it at a time.
+/// Devices that are still connected have new leases within the leases' lifetime, so it waits that long. Only one worker does this
+/// at a time.
 struct PresenceRepair: Service {
     let leases: PresenceLeases
     let ttl: Duration
@@ -23,17 +24,17 @@ struct PresenceRepair: Service {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             while !Task.isCancelled {
                 do {
-                    // Who ends in the middle leaves it to the next one.
+                    // If this worker ends in between, another one takes over.
                     if try await leases.claimForgotten(claimTime: ttl + .seconds(60)) {
-                        // No event tells that the last of those who are still there has a new lease; only its time does.
+                        // No event reports that all connected devices have new leases, so this waits for the leases' lifetime.
                         try await Task.sleep(for: ttl)
                         try await repair()
                         try await leases.remember()
                     }
                 } catch {
-                    logger.debug("who is online can't be looked through", metadata: ["error": "\(error)"])
+                    logger.debug("users recorded as online can't be checked now", metadata: ["error": "\(error)"])
                 }
-                // Nor does Redis tell that it has forgotten: a restart looks like a connection that was cut.
+                // Redis doesn't report that it has lost its data, either: a restart looks like a lost connection.
                 try await Task.sleep(for: Self.interval)
             }
         }

@@ -4,8 +4,8 @@ import Lifecycle
 import Logging
 import Presence
 
-/// Flips devices offline whose lease has run out. Several may run: each claims what it takes, and what it doesn't finish is claimed by
-/// the next.
+/// Flips devices to offline whose lease has expired. Several workers may run: each claims the leases that it handles, and those
+/// that it doesn't finish are claimed by another one.
 struct PresenceWatcher: Service {
     let leases: PresenceLeases
     let events: EventProducer
@@ -22,11 +22,11 @@ struct PresenceWatcher: Service {
         }
     }
 
-    /// - Returns: after which time there may be more.
+    /// - Returns: the time after which there may be more.
     private func takeBatch() async -> Duration {
         do {
             let (flips, next) = try await leases.claimExpired(limit: Self.batch, claimTime: .seconds(10))
-            // Redis' milliseconds are whole ones, and ours not the same ones.
+            // Redis counts whole milliseconds, and its clock differs from this one.
             if flips.isEmpty { return next + .milliseconds(5) }
             try await events.send(flips.map { PresenceEvent(expired: $0) }).requireAll()
             try await leases.confirm(flips.map(\.member))
@@ -40,7 +40,7 @@ struct PresenceWatcher: Service {
 }
 
 extension PresenceEvent {
-    /// A device is gone that didn't say so.
+    /// The event of a device whose lease expired without a disconnection.
     init(expired flip: PresenceFlip) {
         self.init(
             app: flip.member.app, user: flip.member.user, device: flip.member.device, state: .offline, why: .expired,

@@ -4,8 +4,8 @@ import DocumentModel
 import Lifecycle
 import Logging
 
-/// Runs scheduled triggers at their moments (UTC), each beside the others. The worker that takes a moment runs it; what a worker leaves
-/// behind when it ends is run by another, with the journal of what had been done.
+/// Runs scheduled triggers at their scheduled times (UTC), concurrently. The worker that takes a scheduled time runs the trigger; a
+/// run that a worker leaves unfinished when it ends is repeated by another one, with the journal of what had been done.
 struct ScheduledTriggers: Service {
     let apps: AppDirectory
     let table: ScheduleTable
@@ -26,7 +26,7 @@ struct ScheduledTriggers: Service {
         }
     }
 
-    /// The moments that are this worker's to run.
+    /// The scheduled times that this worker has claimed and has to run.
     private func due(now: Int64) async -> [ScheduleTable.Moment] {
         var moments: [ScheduleTable.Moment] = []
         do {
@@ -55,7 +55,7 @@ struct ScheduledTriggers: Service {
                     }
                 }
                 defer { group.cancelAll() }
-                // A trigger that is gone, or switched off meanwhile, has nothing to run.
+                // Nothing is run for a trigger that was removed or disabled meanwhile.
                 if let app = apps.app(moment.app), let trigger = app.definition.trigger(moment.trigger),
                     !trigger.isDisabled
                 {
@@ -67,9 +67,9 @@ struct ScheduledTriggers: Service {
                 try await table.finish(moment)
             }
         } catch {
-            // The claim ends by itself: this worker or another one runs it then.
+            // The claim expires by itself: this worker or another one repeats the run then.
             logger.warning(
-                "a schedule waits", metadata: ["trigger.name": "\(moment.trigger)", "error": "\(error)"])
+                "a scheduled run is delayed", metadata: ["trigger.name": "\(moment.trigger)", "error": "\(error)"])
         }
     }
 }

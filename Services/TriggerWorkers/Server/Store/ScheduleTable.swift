@@ -2,12 +2,12 @@ import AppDefinition
 import DocumentModel
 import Postgres
 
-/// The moments of scheduled triggers, in Postgres: which were taken, and which of those are not done.
+/// The scheduled times of triggers, in Postgres: which were taken, and which of those are not done.
 ///
-/// Taking a moment and noting that it is to be run is one statement, and the note stays until the run is done. It belongs to a worker
-/// as long as that one renews its claim; a worker that ends in between leaves it to the others.
+/// Taking a scheduled time and recording its run as open is one statement, and the row stays until the run is done. The run belongs
+/// to a worker as long as that worker renews its claim; if the worker ends in between, another one claims it.
 struct ScheduleTable: Sendable {
-    /// A moment at which a trigger is due, in milliseconds since 1970.
+    /// A scheduled time of a trigger, in milliseconds since 1970.
     struct Moment: Hashable, Sendable {
         @ExactText private(set) var app: String
         @ExactText private(set) var trigger: String
@@ -16,18 +16,18 @@ struct ScheduleTable: Sendable {
         fileprivate var key: [PostgresValue] { [.text(app), .text(trigger), .int(at)] }
     }
 
-    /// How long a claim holds without being renewed.
+    /// How long a claim is valid without being renewed.
     static let claim = Duration.seconds(6)
 
     let client: PostgresClient
 
     private static let claimEnd = "clock_timestamp() + interval '\(claim.components.seconds) seconds'"
 
-    /// Takes the last moment that is due and that nobody has taken; of several that were missed, the last one only.
-    /// - Returns: the moment, claimed for the caller; `nil` when none is due, or another worker was faster.
+    /// Takes the last scheduled time that is due and that no worker has taken; of several missed ones, only the last.
+    /// - Returns: the scheduled time, claimed for the caller; `nil` when none is due, or another worker was faster.
     func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Moment?
     {
-        // The first sight of a trigger is where its schedule begins.
+        // A schedule begins when a worker sees its trigger for the first time.
         let rows = try await client.query(
             """
             insert into partita.trigger_schedules as s (app, trigger, taken) values ($1, $2, to_timestamp($3::double precision / 1000))
@@ -51,7 +51,7 @@ struct ScheduleTable: Sendable {
         return won == 1 ? moment : nil
     }
 
-    /// Claims the moments that other workers took and didn't finish.
+    /// Claims the scheduled times that other workers took and didn't finish.
     func adopt() async throws -> [Moment] {
         try await client.query(
             """
@@ -66,7 +66,7 @@ struct ScheduleTable: Sendable {
         ).decode((String, String, Int64).self).map { Moment(app: $0, trigger: $1, at: $2) }
     }
 
-    /// Renews the claim on a moment that is being run.
+    /// Renews the claim on a scheduled time whose run is in progress.
     func renew(_ moment: Moment) async throws {
         try await client.execute(
             """
@@ -75,7 +75,7 @@ struct ScheduleTable: Sendable {
             """, moment.key)
     }
 
-    /// The moment's run is done, or nothing is there any more to be run.
+    /// Removes a scheduled time whose run is done, or whose trigger no longer exists.
     func finish(_ moment: Moment) async throws {
         try await client.execute(
             "delete from partita.trigger_moments where app = $1 and trigger = $2 and moment = $3", moment.key)

@@ -3,18 +3,20 @@ import Lifecycle
 import Logging
 import Postgres
 
-/// Forgets hourly what the trigger workers' tables no longer need, so that they don't grow for ever. Several workers may do it at once.
+/// Deletes every hour what the trigger workers' tables no longer need, so that they don't grow for ever. Several workers may do
+/// this at once.
 struct TriggerRetention: Service {
     let client: PostgresClient
     let logger: Logger
-    /// How many lines of functions are kept of each app, the latest: users write them by calling what fails.
+    /// How many log lines of functions are kept for each app, the latest ones. They are bounded because users can cause them, by
+    /// calling functions that fail.
     var linesOfApp = 100_000
     let handled = HandledEvents(consumer: "trigger-workers")
 
     private static let interval = Duration.seconds(3600)
-    /// How long lines of functions are kept.
+    /// How long log lines of functions are kept.
     private static let logs = "7 days"
-    /// Longer than a change is kept (`HistoryRetention`): after that an event can't come again.
+    /// Longer than a change is kept (`HistoryRetention`): after that an event can't be delivered again.
     private static let events = Duration.seconds(31 * 86_400)
 
     func run() async throws {
@@ -24,14 +26,14 @@ struct TriggerRetention: Service {
                 do {
                     try await sweep()
                 } catch {
-                    logger.warning("what is old stays for now", metadata: ["error": "\(error)"])
+                    logger.warning("old rows weren't deleted", metadata: ["error": "\(error)"])
                 }
                 try await Task.sleep(for: Self.interval)
             }
         }
     }
 
-    /// Deletes what is too old.
+    /// Deletes rows that are too old or too many.
     func sweep() async throws {
         try await client.execute(
             "delete from partita.function_logs where at < now() - $1::interval", [.text(Self.logs)])
