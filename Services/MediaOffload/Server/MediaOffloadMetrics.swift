@@ -1,6 +1,6 @@
 import Metrics
 
-/// What media offload counts.
+/// The metrics of media offload.
 enum MediaOffloadMetrics {
     static let offloaded = Counter(
         label: "media_offloaded_total", help: "Binaries that were moved out of documents.")
@@ -12,7 +12,7 @@ enum MediaOffloadMetrics {
     static let offloadSeconds = Timer(
         label: "media_offload_seconds", help: "Time from the reading of a document to its link.")
     static let resentJobs = Counter(
-        label: "media_resent_jobs_total", help: "Jobs that were sent again since they had not been done for long.")
+        label: "media_resent_jobs_total", help: "Jobs that were sent again because they had been open for long.")
     static let droppedJobs = Counter(
         label: "media_dropped_jobs_total", help: "Jobs that can't be done; the binary stays in its document.")
     static let storageFailures = Counter(

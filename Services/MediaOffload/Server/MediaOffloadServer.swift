@@ -19,19 +19,19 @@ public enum MediaOffloadServer {
         "The URL under which devices reach this service: links in documents begin with it.")
     static let linkLifetime = ConfigurationKey<Duration>.duration(
         "media.link-lifetime", default: .seconds(300), range: .seconds(5)...(.seconds(86_400)),
-        "How long the object store's URL opens to which a link redirects.")
+        "How long the object store's URL to which a link redirects is valid.")
     static let concurrency = ConfigurationKey<Int>.int(
         "media.concurrency", default: 4, range: 1...64, "Documents whose media are moved at the same time.")
 
     /// The service's main program.
     public static let main = ServiceMain(
-        name: "media-offload", summary: "Moves binaries out of documents into the object store, and opens them again.",
+        name: "media-offload", summary: "Moves binaries out of documents into the object store, and serves them.",
         defaultPort: 8084,
         keys: EngineSettings.keys + [
             directory.description, publicURL.description, linkLifetime.description, concurrency.description,
         ] + S3Settings.keys)
 
-    /// Makes the service.
+    /// Creates the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let storage: any ObjectStorage
         if let settings = S3Settings(context.configuration) {
@@ -57,7 +57,8 @@ public enum MediaOffloadServer {
         let grants = GrantBook(
             client: engines.postgres, producer: engines.events, instance: engines.instance,
             budget: QuestionBudget(.standard), logger: logger)
-        // Read for a question's answer only: permissions sends a sign of life on each of its partitions all the time.
+        // Read only while a question is unanswered: permissions sends heartbeats on each Kafka partition of this topic
+        // all the time.
         let answers = OnDemandTail<GrantsEvent>(pool: engines.pool, kafka: engines.reading, logger: logger) {
             grants.handle($0)
         }
@@ -68,7 +69,7 @@ public enum MediaOffloadServer {
         context.http.cors = CORSPolicy(apps: engines.apps)
         context.router.get(MediaRoute.template) { try await route.handle($0) }
         context.readiness.add("object-store") { try await storage.check() }
-        // It may be there and take nothing, as a full disk does.
+        // The store may be reachable but fail all writes, for example with a full disk.
         context.readiness.add("object-store-writes", isRequired: false) { try breaker.checkFailures() }
         return [
             engines.service(migrations: [MediaOffloadMigrations.all], servesUsers: true) {

@@ -6,7 +6,8 @@ import EventStream
 import EventTopics
 import Logging
 
-/// Makes jobs of changes: a binary to be moved, a link that is gone. Does no more, so that changes never wait for the object store.
+/// Creates jobs from changes: for a binary to be moved, or a link that was removed. It does nothing else, so that changes never
+/// wait for the object store.
 struct ChangesHandler: ChangeHandler {
     let apps: AppDirectory
     let table: JobTable
@@ -39,12 +40,12 @@ struct ChangesHandler: ChangeHandler {
             }
         }
         guard !jobs.isEmpty else { return }
-        // First in Postgres: a job that the broker forgets is sent again.
+        // First in Postgres, so that a job that the broker loses is sent again.
         try await table.add(jobs)
         try await self.events.send(jobs).requireAll()
     }
 
-    /// A new app is loaded within seconds; one that isn't then is deployed no more.
+    /// A new app is loaded within seconds; an app that isn't loaded by then is no longer deployed.
     func decide(
         _ error: any Error, on event: ReceivedEvent<DocumentChangesEvent>, attempts: Int
     ) async -> FailureDecision {
@@ -59,9 +60,9 @@ struct ChangesHandler: ChangeHandler {
 }
 
 extension MediaJob {
-    /// What a change makes necessary in one field.
+    /// The jobs that a change requires for one field.
     static func jobs(for change: ChangeEvent, _ field: MediaField) -> [MediaJob] {
-        // The half of a move that leaves its old partition: the document lives on.
+        // The deletion of a moved document from its old partition: the document still exists.
         if change.operationType == .delete, change.movedFrom != nil { return [] }
         let place = MediaPlace(
             app: change.app, namespace: change.namespace, documentKey: change.documentKey, path: field.field)

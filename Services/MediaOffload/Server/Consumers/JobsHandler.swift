@@ -4,7 +4,7 @@ import EventStream
 import EventTopics
 import Logging
 
-/// Does the jobs of `media-jobs`: those of one document one after the other, those of different documents beside each other.
+/// Performs the jobs of `media-jobs`: those of one document one after the other, those of different documents concurrently.
 struct JobsHandler: EventHandler {
     let apps: AppDirectory
     let table: JobTable
@@ -13,14 +13,15 @@ struct JobsHandler: EventHandler {
     let logger: Logger
 
     func handle(_ events: [ReceivedEvent<MediaJob>]) async throws {
-        // Waiting here, and not for the next attempt, keeps the log short in an outage; not for long, since partitions may go to others.
+        // Waiting here instead of failing the attempt keeps the log short in an outage. The wait is short, since a rebalance may
+        // move the Kafka partitions.
         try await breaker.admit(patience: .seconds(3))
         var settled: Set<MediaPlace> = []
         for job in events.map(\.payload) where settled.insert(job.place).inserted {
             guard let app = apps.app(job.app) else {
                 throw MediaOffloadError(code: .unknownApp, message: "the app \(job.app) isn't loaded")
             }
-            // A field that is no media field any more keeps its link, and the link its bytes.
+            // A field that is no longer a media field keeps its link, and the link keeps its bytes.
             guard
                 let field = app.definition.media.first(where: {
                     $0.namespace == job.namespace && $0.field.hasSameBytes(as: job.path)
@@ -31,10 +32,10 @@ struct JobsHandler: EventHandler {
         try await table.done(events.map(\.payload))
     }
 
-    /// Whatever may pass is tried again for as long as it takes: the photo waits in its document.
+    /// Transient failures are retried for as long as it takes: the photo waits in its document.
     func decide(_ error: any Error, on event: ReceivedEvent<MediaJob>, attempts: Int) async -> FailureDecision {
         switch error {
-        // Why it failed was said of the one that asked.
+        // The call that failed has logged why.
         case let error as ObjectStorageError where error.code == .leftAlone: .wait
         case is ObjectStorageError: .retry
         case let error as MediaOffloadError: error.code == .superseded || attempts < 8 ? .retry : .deadLetter
@@ -50,7 +51,7 @@ struct JobsHandler: EventHandler {
             return logger.error("a job can't be read", metadata: ["error": "\(letter.error)"])
         }
         if letter.error is MediaOffloadError {
-            logger.notice("a job is of no deployed app", metadata: ["app": "\(job.app)"])
+            logger.notice("the app of a job isn't deployed", metadata: ["app": "\(job.app)"])
         } else {
             logger.error(
                 "a job can't be done, the binary stays in its document",

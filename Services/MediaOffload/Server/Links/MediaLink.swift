@@ -1,7 +1,7 @@
 import DocumentModel
 import Foundation
 
-/// What a link in a document leads to: the bytes of a digest that this document refers to.
+/// A link in a document: it refers to bytes by their digest, on behalf of this document.
 struct MediaLink: Hashable, Sendable {
     @ExactText var app: String
     var namespace: ChangeEvent.Namespace
@@ -17,7 +17,7 @@ struct MediaLink: Hashable, Sendable {
         self.digest = digest
     }
 
-    /// Reads a link of any public URL, since that may change while documents keep their links; `nil` for any other text.
+    /// Parses a link with any public URL, since that may change while documents keep their links; `nil` for any other text.
     init?(_ text: String) {
         guard let start = text.range(of: "/v1/apps/") else { return nil }
         let parts = text[start.upperBound...].split(separator: "/", omittingEmptySubsequences: false)
@@ -27,7 +27,7 @@ struct MediaLink: Hashable, Sendable {
             app: parts[0], namespace: .init(database: parts[2], collection: parts[3]), id: parts[4], digest: parts[5])
     }
 
-    /// The link as it stands in documents.
+    /// The link's text in documents.
     /// - Parameter base: the service's public URL, without a slash at the end.
     func url(base: String) -> String {
         let parts = [app, "media", namespace.database, namespace.collection, id, digest]

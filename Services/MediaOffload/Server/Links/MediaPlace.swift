@@ -1,7 +1,7 @@
 import AppDefinition
 import DocumentModel
 
-/// A media field of one document: what jobs, references and links are about.
+/// A media field of one document, to which jobs, references and links refer.
 struct MediaPlace: Hashable, Sendable {
     @ExactText var app: String
     var namespace: ChangeEvent.Namespace
@@ -13,7 +13,7 @@ struct MediaPlace: Hashable, Sendable {
     /// The text of the `_id`.
     var id: String { documentKey.idText ?? "" }
 
-    /// The digest that a link leads to, if it is this document's own; what else clients write there is nobody's business.
+    /// The digest that a link refers to, if the link belongs to this document; other values that clients write there are ignored.
     func digest(of link: Value?) -> String? {
         guard let link = link?.stringValue.flatMap({ MediaLink($0) }), link.app.hasSameBytes(as: app),
             link.namespace == namespace,
@@ -26,7 +26,7 @@ struct MediaPlace: Hashable, Sendable {
 extension MediaField {
     var namespace: ChangeEvent.Namespace { .init(database: database, collection: collection) }
 
-    /// The binary that is to be moved out of the document; `nil` when there is none, or a small one.
+    /// The binary that has to be moved out of the document; `nil` when there is none, or it is too small.
     func binary(in document: Document?) -> Binary? {
         guard let binary = document?.value(at: Path(field))?.binaryValue, binary.bytes.count >= max(minimumBytes, 1)
         else { return nil }

@@ -25,7 +25,7 @@ struct FileObjectStorage: ObjectStorage {
         let path = path(key)
         return try await onDisk {
             guard access(path, F_OK) == 0 else {
-                // Without the directory nothing can be said about what is in it.
+                // Without the directory it is unknown whether the object exists.
                 if errno == ENOENT, access(directory, F_OK) == 0 { return nil }
                 throw Self.error("read", path)
             }
@@ -46,7 +46,7 @@ struct FileObjectStorage: ObjectStorage {
 
     func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? { nil }
 
-    /// Keys are ours (ids of apps, hexadecimal digits and slashes), never a client's text.
+    /// Keys are made by this service (ids of apps, hexadecimal digits and slashes), never from a client's text.
     private func path(_ key: String) -> String { "\(directory)/\(key)" }
 
     private static func makeDirectory(_ path: String) throws {
@@ -57,7 +57,8 @@ struct FileObjectStorage: ObjectStorage {
         }
     }
 
-    /// To a file beside it, synced, then renamed: a reader sees all of it or nothing, also after a crash.
+    /// Writes to a temporary file in the same directory, syncs it, then renames it: a reader sees the whole file or
+    /// none, also after a crash.
     private static func writeDurably(_ bytes: [UInt8], to path: String) throws {
         let temporary = path + ".\(UUID().uuidString).part"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -78,7 +79,7 @@ struct FileObjectStorage: ObjectStorage {
         try syncDirectory((path as NSString).deletingLastPathComponent)
     }
 
-    /// A name is durable only when its directory is.
+    /// A file's name is durable only when its directory was synced.
     private static func syncDirectory(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw error("open", path) }
@@ -96,6 +97,6 @@ struct FileObjectStorage: ObjectStorage {
         }
     }
 
-    /// The disk blocks; Swift's own threads must not.
+    /// File operations block, which threads of Swift's concurrency pool must not do.
     private static let queue = DispatchQueue(label: "media.files", attributes: .concurrent)
 }

@@ -1,24 +1,25 @@
 import HTTPServer
 
-/// Where the bytes of media are kept. A key is written with the same bytes only, however often.
+/// A store for the bytes of media. A key may be written several times, but always with the same bytes.
 protocol ObjectStorage: Sendable {
-    /// Makes what is missing (bucket, directory), and tells whether objects can be kept at the moment.
+    /// Creates the bucket or directory if it is missing.
+    /// - Throws: ``ObjectStorageError`` when objects can't be stored at the moment.
     func check() async throws
-    /// Keeps the bytes under the key. Durable when it returns.
+    /// Stores the bytes under the key; they are durable when it returns.
     func put(_ key: String, _ bytes: [UInt8], contentType: String) async throws
     /// - Returns: `nil` when there is no such object.
     func get(_ key: String) async throws -> [UInt8]?
-    /// Removing what isn't there is no error.
+    /// Removes an object; a missing object is not an error.
     func delete(_ key: String) async throws
-    /// A URL that opens the object for `lifetime` without any other right, or `nil` when the storage has none and the service must
-    /// send the bytes itself.
+    /// A URL with which the object can be read for `lifetime` without further authorization; `nil` when the storage doesn't support
+    /// that and the service must send the bytes itself.
     func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String?
 }
 
-/// Something is wrong with the object store. It passes: the same work is right again later.
+/// A failure of the object store. It is transient: the same call may be retried later.
 struct ObjectStorageError: Error, Sendable, CustomStringConvertible {
-    /// `status`: it answered with an error; `unreachable`: it didn't answer; `disk`: a file could not be written or read; `leftAlone`: it
-    /// wasn't asked, since it failed just now.
+    /// `status`: the store answered with an error; `unreachable`: it didn't answer; `disk`: a file could not be written or read;
+    /// `leftAlone`: it wasn't called, since it has just failed.
     enum Code: String, Sendable { case status, unreachable, disk, leftAlone }
 
     let code: Code

@@ -10,13 +10,13 @@ struct S3ObjectStorage: ObjectStorage {
     let signature: S3Signature
     private let host: String
 
-    /// - Parameter endpoint: `http://` or `https://`, a host, a port where it isn't the scheme's.
+    /// - Parameter endpoint: `http://` or `https://`, a host, and a port unless it is the scheme's default.
     init(client: HTTPClient, endpoint: String, bucket: String, signature: S3Signature) {
         self.client = client
         self.endpoint = endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint
         self.bucket = bucket
         self.signature = signature
-        // What the client sends as `Host`, which is signed.
+        // The value of the `Host` header, which is signed.
         host = self.endpoint.split(separator: "/", maxSplits: 2).last.map(String.init) ?? ""
     }
 
@@ -54,7 +54,7 @@ struct S3ObjectStorage: ObjectStorage {
         return "\(endpoint)\(S3Signature.encode(path, keeping: "/"))?\(query)"
     }
 
-    /// Somebody else may make it at the same time.
+    /// Creates the bucket; another instance may create it at the same time.
     private func makeBucket() async throws {
         let isDefault = signature.region == "us-east-1"
         let place =

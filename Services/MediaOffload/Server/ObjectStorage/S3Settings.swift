@@ -8,7 +8,7 @@ struct S3Settings: Sendable {
         "The object store, `https://host[:port]`; without it objects are files."
     ).optional
     static let bucket = ConfigurationKey<String>.string(
-        "s3.bucket", default: "partita", "The bucket, made if it is missing.")
+        "s3.bucket", default: "partita", "The bucket, created if it is missing.")
     static let region = ConfigurationKey<String>.string(
         "s3.region", default: "us-east-1", "The region that requests are signed for.")
     static let accessKey = ConfigurationKey<String>.string(
@@ -24,7 +24,7 @@ struct S3Settings: Sendable {
     let bucket: String
     let signature: S3Signature
 
-    /// `nil` when none is configured.
+    /// `nil` when no object store is configured.
     init?(_ configuration: Configuration) {
         guard let endpoint = configuration[Self.endpoint] else { return nil }
         self.endpoint = endpoint

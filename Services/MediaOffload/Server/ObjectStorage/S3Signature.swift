@@ -2,19 +2,19 @@ import Foundation
 
 /// Signatures of the S3 protocol, AWS Signature Version 4 (docs.aws.amazon.com, "Signature Version 4 signing process").
 ///
-/// Ours, and not libcurl's: libcurl 7.88 signs a query that isn't sorted wrongly, never sends `x-amz-content-sha256`, and has no
-/// presigned URLs.
+/// libcurl's own signatures aren't used: libcurl 7.88 signs an unsorted query incorrectly, never sends `x-amz-content-sha256`, and
+/// has no presigned URLs.
 struct S3Signature: Sendable {
     let accessKey: String
     let secretKey: String
     let region: String
 
-    /// A moment as the protocol writes it: `20130524T000000Z`.
+    /// A time in the protocol's format: `20130524T000000Z`.
     struct Instant: Sendable {
         let text: String
         var day: Substring { text.prefix(8) }
 
-        /// A moment that came as text.
+        /// A time that is already in this format.
         init(text: String) { self.text = text }
 
         init(_ date: Date) {
@@ -29,7 +29,7 @@ struct S3Signature: Sendable {
     }
 
     /// The headers that a request needs to be accepted: `Authorization`, `x-amz-date`, `x-amz-content-sha256`, and `host`.
-    /// - Parameter headers: those that are to be signed as well, lower-case names.
+    /// - Parameter headers: further headers to sign, with lower-case names.
     func headers(
         method: String, host: String, path: String, query: [(String, String)] = [], headers: [(String, String)] = [],
         bodyDigest: String, at instant: Instant
@@ -44,7 +44,7 @@ struct S3Signature: Sendable {
         return headers + added + [("authorization", authorization)]
     }
 
-    /// The query of a URL that allows `method` on `path` for a time.
+    /// The query of a URL that allows `method` on `path` for a limited time.
     /// - Parameter seconds: 1 to 604,800, the protocol's own limit.
     func presignedQuery(method: String, host: String, path: String, seconds: Int, at instant: Instant) -> String {
         let query = [
@@ -79,7 +79,7 @@ struct S3Signature: Sendable {
         query.map { (encode($0.0), encode($0.1)) }.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
     }
 
-    /// Percent-encoding as the protocol wants it: all but the unreserved characters of RFC 3986.
+    /// Percent-encoding as the protocol requires it: of all characters but the unreserved ones of RFC 3986.
     static func encode(_ text: String, keeping kept: String = "") -> String {
         var result = ""
         for byte in text.utf8 {

@@ -1,11 +1,11 @@
 import EventLoop
 
-/// Keeps work away from an object store that fails: who would need it asks `admit` first, so that an outage of hours costs a test
-/// now and then, and not every waiting photo read from Postgres again and again.
+/// A circuit breaker in front of the object store: jobs call `admit` before they start, so that in an outage of hours only a probe
+/// is sent from time to time, instead of reading every waiting photo from Postgres again and again.
 final class StorageBreaker: ObjectStorage {
     private struct State {
         var failures = 0
-        /// Until then nobody is admitted; then one, and others later, as long as none has succeeded.
+        /// Until then no caller is admitted; after it one caller at a time, at growing intervals, until a call succeeds.
         var closedUntil: ContinuousClock.Instant?
         var last: (error: ObjectStorageError, at: ContinuousClock.Instant)?
     }
@@ -22,21 +22,21 @@ final class StorageBreaker: ObjectStorage {
         self.limit = limit
     }
 
-    /// Returns when it is worth trying.
+    /// Returns when the store may be called.
     /// - Parameter patience: How long to wait for that, at most.
-    /// - Throws: ``ObjectStorageError`` when it isn't even then; `CancellationError`.
+    /// - Throws: ``ObjectStorageError`` when it may not be called by then; `CancellationError`.
     func admit(patience: Duration = .zero) async throws {
         let end = ContinuousClock.now + patience
         while let next = nextAdmission() {
             guard next < end else {
                 throw ObjectStorageError(
-                    code: .leftAlone, message: "it failed just now, and is left alone for a while")
+                    code: .leftAlone, message: "it has just failed, and isn't called for a while")
             }
             try await Task.sleep(until: next)
         }
     }
 
-    /// `nil` when the caller is admitted now.
+    /// When the next caller is admitted; `nil` when this caller is admitted now.
     private func nextAdmission() -> ContinuousClock.Instant? {
         let now = ContinuousClock.now
         return state.withLock { state in
@@ -47,7 +47,7 @@ final class StorageBreaker: ObjectStorage {
         }
     }
 
-    /// - Throws: what it failed with within this time, unless something has succeeded since.
+    /// - Throws: the last failure within this time, unless a call has succeeded since.
     func checkFailures(within time: Duration = .seconds(15)) throws(ObjectStorageError) {
         if let last = state.withLock({ $0.last }), last.at + time > .now { throw last.error }
     }

@@ -1,4 +1,5 @@
-/// The media type of bytes, told by how they begin: what a client says of them isn't trusted, since browsers act on it.
+/// The media type of bytes, determined from their first bytes: a type that a client declares isn't trusted, since browsers act on
+/// it.
 enum ContentType {
     static let unknown = "application/octet-stream"
 

@@ -6,10 +6,10 @@ import EventTopics
 import Logging
 import Metrics
 
-/// Brings one media field of a document in order: the binary into the object store and a link in its place, and out of the store what
-/// the document no longer refers to.
+/// Processes one media field of a document: moves its binary into the object store and writes a link in its place, and removes the
+/// objects from the store that the document no longer refers to.
 ///
-/// It uses the current document, and not what a job says, so a job that comes twice, late, or after a newer one does no harm. The
+/// It uses the current document, not the state in the job, so a job that arrives twice, late, or after a newer one is harmless. The
 /// document has the picture or the link at any time.
 struct MediaMover: Sendable {
     let store: DocumentStore
@@ -20,7 +20,7 @@ struct MediaMover: Sendable {
     let publicURL: String
     let logger: Logger
 
-    /// How often a document is looked at again that others keep writing.
+    /// The number of attempts for a document that concurrent writers keep changing.
     private static let attempts = 5
 
     func settle(_ field: MediaField, for job: MediaJob) async throws {
@@ -55,7 +55,7 @@ struct MediaMover: Sendable {
         var filter: Document = ["_id": job.documentKey, field.field: .binary(binary)]
         var set: Document = [field.linkField: .string(link.url(base: publicURL))]
         if let thumbnail = try await thumbnail(of: binary, for: document, field), let path = field.thumbnailField {
-            // One that came meanwhile is somebody's own.
+            // A thumbnail that was written meanwhile isn't overwritten.
             filter[path] = .null
             set[path] = .binary(Binary(thumbnail))
         }
@@ -64,13 +64,13 @@ struct MediaMover: Sendable {
         ) { transaction in
             try await table.link(digest, object, for: job, in: transaction)
         }
-        guard result.modifiedCount > 0 else { return }  // written meanwhile: the next look sees what it is now
+        guard result.modifiedCount > 0 else { return }  // written meanwhile: the next attempt reads it again
         MediaOffloadMetrics.offloaded.increment()
         MediaOffloadMetrics.offloadedBytes.increment(by: binary.bytes.count)
         MediaOffloadMetrics.offloadSeconds.record(ContinuousClock.now - start)
     }
 
-    /// `nil` when the document has one, wants none, or none can be made.
+    /// `nil` when the document already has one, none is configured, or none can be made.
     private func thumbnail(of binary: Binary, for document: Document, _ field: MediaField) async throws -> [UInt8]? {
         guard let path = field.thumbnailField, document.value(at: Path(path))?.isNull ?? true else { return nil }
         let thumbnail = try await Thumbnailer(size: field.thumbnailPixels).thumbnail(of: binary.bytes)

@@ -10,8 +10,8 @@ import HTTPServer
 import Metrics
 import ServiceEngines
 
-/// `GET /v1/apps/{app}/media/{database}/{collection}/{id}/{digest}`: opens what a link in a document leads to, for who may read the
-/// document.
+/// `GET /v1/apps/{app}/media/{database}/{collection}/{id}/{digest}`: serves the object of a link in a document to users who may
+/// read the document.
 struct MediaRoute: Sendable {
     static let template = "/v1/apps/:app/media/:database/:collection/:id/:digest"
 
@@ -22,7 +22,7 @@ struct MediaRoute: Sendable {
     let grants: GrantBook
     let answers: OnDemandTail<GrantsEvent>
     let storage: any ObjectStorage
-    /// How long a redirect's URL opens.
+    /// How long a redirect's URL is valid.
     let lifetime: Duration
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -48,7 +48,7 @@ struct MediaRoute: Sendable {
             id: try request.parameters.require("id"), digest: try request.parameters.require("digest"))
         // An `img` element has to put the token into the URL.
         let user = try request.caller(of: link.app, access: access, parameter: "baas_at")
-        // What isn't there and what the user may not know of aren't told apart.
+        // The response doesn't distinguish what doesn't exist from what the user may not know about.
         guard let partition = try await partition(of: link), !partition.isInternal,
             try await mayRead(partition, app: link.app, user: user),
             let object = try await table.object(of: link)
@@ -74,11 +74,11 @@ struct MediaRoute: Sendable {
             ], body: bytes)
     }
 
-    /// Permissions is asked where nothing is decided, as when the user has never opened the partition with a device.
+    /// Asks permissions when there is no grant, for example when the user has never opened the partition with a device.
     /// - Throws: `HTTPError` 429 `TooManyRequests`, 503 `ServiceUnavailable`.
     private func mayRead(_ partition: Partition, app: String, user: RuleUser) async throws -> Bool {
         do {
-            // A link has no device: all that a user opens count as one.
+            // A link has no device: all links that a user opens count as those of one device.
             let grant = try await grants.resolve(
                 app: app, user: user.id, device: "", partition: partition, claims: user.claims,
                 answers: answers)
@@ -100,7 +100,7 @@ struct MediaRoute: Sendable {
         let fields = app.definition.media.filter { $0.namespace == link.namespace }
         guard MediaLink.isDigest(link.digest), !fields.isEmpty, let id = Value(idText: link.id) else { return nil }
         let key = try store.storage(of: link.app).partitionKey(of: link.namespace)
-        // Not the whole document: it may still have another binary.
+        // Not the whole document, since it may still have another binary.
         var projection = Document()
         for path in fields.map(\.linkField) + (key.map { [$0] } ?? []) { projection[path] = 1 }
         let document = try await store.collection(
@@ -112,7 +112,7 @@ struct MediaRoute: Sendable {
                 return place.digest(of: field.link(in: document)) == link.digest
             })
         else { return nil }
-        // Without a value it is in an internal partition, which nobody is granted.
+        // Without a value it is in an internal partition, to which no user has access.
         return key.flatMap { document[$0] }.flatMap { Partition(value: $0) } ?? Partition(text: "i:")
     }
 

@@ -6,7 +6,7 @@ import Postgres
 struct JobTable: Sendable {
     let client: PostgresClient
 
-    /// Keeps jobs. A newer one about the same place takes the older one's row: whoever does it looks at the document as it is then.
+    /// Stores jobs. A newer job for the same place replaces the older one, since a job uses the document's current state anyway.
     func add(_ jobs: [MediaJob]) async throws {
         _ = try await client.pipeline(
             jobs.map { job in
@@ -30,7 +30,7 @@ struct JobTable: Sendable {
             "delete from partita.media_jobs where job_id = any($1::text[])", [.textArray(jobs.map(\.eventID))])
     }
 
-    /// Jobs that nobody has done for long; each time they are asked for, they are left alone for as long again.
+    /// Jobs that have been open for long. After each call, the returned jobs are not returned again before their age has doubled.
     func overdue(limit: Int) async throws -> [MediaJob] {
         let rows = try await client.query(
             """

@@ -2,11 +2,12 @@ import DocumentModel
 import EventTopics
 import Postgres
 
-/// `partita.media_objects`, `partita.media_references` and `partita.media_garbage`: which bytes are in the store, and for whom.
+/// `partita.media_objects`, `partita.media_references` and `partita.media_garbage`: which bytes are in the store, and which
+/// documents refer to them.
 struct MediaTable: Sendable {
     let client: PostgresClient
 
-    /// Bytes as they are in the store, or will be.
+    /// Bytes that are in the store, or will be.
     struct Object: Sendable {
         /// The key in the store.
         var key: String
@@ -16,7 +17,7 @@ struct MediaTable: Sendable {
 
     // MARK: Offloading
 
-    /// Takes hold of bytes for a place: from now on nobody removes them. They are to be stored if they aren't.
+    /// Reserves bytes for a place: from now on they aren't removed. The caller has to store them if they aren't stored yet.
     func reserve(_ digest: String, size: Int, contentType: String, for job: MediaJob) async throws -> Object {
         let fresh = "\(job.app)/\(digest.prefix(2))/\(digest)-\(ObjectId().hexString)"
         let rows = try await client.pipeline([
@@ -39,14 +40,14 @@ struct MediaTable: Sendable {
         return Object(key: key, contentType: type, isStored: isStored)
     }
 
-    /// The store has the bytes.
+    /// Records that the store has the bytes.
     func stored(_ object: Object) async throws {
         try await client.execute(
             "update partita.media_objects set is_stored = true where object = $1", [.text(object.key)])
     }
 
-    /// In the transaction that writes the link: makes sure that what it leads to is there and stays.
-    /// - Throws: `superseded` when somebody has removed the object meanwhile; then nothing must be committed.
+    /// Called in the transaction that writes the link: ensures that its object exists and isn't removed.
+    /// - Throws: `superseded` when the object was removed meanwhile; then nothing must be committed.
     func link(
         _ digest: String, _ object: Object, for job: MediaJob, in transaction: PostgresTransaction
     ) async throws {
@@ -69,8 +70,8 @@ struct MediaTable: Sendable {
 
     // MARK: Removing
 
-    /// Forgets what a place refers to but for one digest. Objects that nothing refers to any more become garbage.
-    /// - Parameter digest: What the document's link leads to now.
+    /// Deletes the references of a place except for one digest. Objects without any other reference become garbage.
+    /// - Parameter digest: The digest that the document's link refers to now; `nil` when it has no link.
     func keep(only digest: String?, for job: MediaJob) async throws {
         let place = job.place.parameters
         try await client.withTransaction { transaction in
@@ -82,8 +83,8 @@ struct MediaTable: Sendable {
                 returning digest
                 """, place + [PostgresValue(digest)]
             ).decode(String.self)
-            // One after the other in their order, so that two that remove don't wait for each other. The lock comes before the look
-            // at the references: who takes hold of the object at the same moment is seen, or waits and makes a new one.
+            // In a fixed order, so that two concurrent removals can't deadlock. The lock is taken before the references are read: a
+            // concurrent reservation of the object is either seen, or waits and creates a new object.
             for digest in forgotten.sorted() {
                 _ = try await transaction.query(
                     "select from partita.media_objects where app = $1 and digest = $2 for update",
@@ -103,7 +104,7 @@ struct MediaTable: Sendable {
         }
     }
 
-    /// Objects that are to be removed from the store on behalf of a place.
+    /// The objects to remove from the store on behalf of a place.
     func garbage(of place: MediaPlace) async throws -> [(key: String, event: MediaEvent)] {
         let rows = try await client.query(
             """
@@ -122,7 +123,7 @@ struct MediaTable: Sendable {
 
     // MARK: Announcing
 
-    /// Links of a place that `media-events` may not know yet.
+    /// The links of a place that may not have been published to `media-events` yet.
     func unannounced(of place: MediaPlace) async throws -> [MediaEvent] {
         let rows = try await client.query(
             """
@@ -160,7 +161,8 @@ struct MediaTable: Sendable {
 
     // MARK: Opening
 
-    /// The object that a link leads to, if the document refers to it by ours and not by a client's hand.
+    /// The object that a link refers to, if this service has recorded the document's reference; a link that a client made up has
+    /// none.
     func object(of link: MediaLink) async throws -> Object? {
         let rows = try await client.query(
             """

@@ -1,7 +1,8 @@
 import ChildProcesses
 import Foundation
 
-/// Makes small pictures of large ones with `vipsthumbnail`, in a child process with limits: a hostile picture kills the child only.
+/// Makes small pictures of large ones with `vipsthumbnail`, in a child process with limits: a hostile picture can crash only the
+/// child.
 struct Thumbnailer: Sendable {
     /// The longer side of a thumbnail, in pixels.
     let size: Int
@@ -13,13 +14,13 @@ struct Thumbnailer: Sendable {
         self.timeout = timeout
     }
 
-    /// Seconds of CPU time, 1 GiB of memory, 64 MiB of output.
+    /// 10 seconds of CPU time, 1 GiB of memory, 64 MiB of output.
     private static let restrictions = ChildProcess.Restrictions(
         forbidsNewPrivileges: true,
         limits: [.cpuTime: 10, .addressSpace: 1 << 30, .fileSize: 64 << 20, .coreSize: 0, .descriptors: 256])
 
-    /// A JPEG thumbnail, without the original's metadata (a photo's place is nobody's business); `nil` when the bytes are no
-    /// picture that can be read within the limits.
+    /// A JPEG thumbnail, without the original's metadata, which may contain the place where a photo was taken; `nil` when the bytes
+    /// aren't a picture that can be read within the limits.
     func thumbnail(of picture: [UInt8]) async throws -> [UInt8]? {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("thumbnail-\(UUID().uuidString)")
             .path
@@ -29,7 +30,7 @@ struct Thumbnailer: Sendable {
         guard FileManager.default.createFile(atPath: input, contents: Data(picture)) else {
             throw ObjectStorageError(code: .disk, message: "can't write \(input)")
         }
-        // The picture is a stranger's: no password and no key is in its reader's environment.
+        // The picture is untrusted: the environment of the process that parses it has no passwords or keys.
         let child = try ChildProcess.spawn(
             "vipsthumbnail", [input, "--size", "\(size)x\(size)", "-o", "\(output)[Q=75,strip]"],
             environment: ChildProcess.plainEnvironment(), output: .discard, restrictions: Self.restrictions)
