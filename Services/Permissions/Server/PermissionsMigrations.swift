@@ -1,6 +1,6 @@
 import Postgres
 
-/// The tables that permissions owns, beside `partita.grants`, which the document store creates and permissions writes.
+/// The tables that permissions owns, besides `partita.grants`, which the document store creates and permissions writes.
 enum PermissionsMigrations {
     static let all = Migrations(
         owner: "permissions",

@@ -12,23 +12,23 @@ import ServiceEngines
 public enum PermissionsServer {
     static let hosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 4, range: 2...64,
-        "Processes that run rule functions, at most; half of them for one app.")
+        "Most processes that run rule functions; one app may use half of them.")
     static let heartbeat = ConfigurationKey<Duration>.duration(
         "heartbeat.interval", default: .seconds(1), range: .milliseconds(50)...(.seconds(60)),
-        "How often gateways are told that permissions is alive.")
+        "How often heartbeats are sent to the gateways.")
     static let lease = ConfigurationKey<Duration>.duration(
         "lease.duration", default: .seconds(5), range: .milliseconds(500)...(.seconds(300)),
-        "How long gateways serve after they last heard that permissions is alive; the same for all instances.")
+        "How long gateways serve after the last heartbeat; the same for all instances.")
 
     /// The service's main program.
     public static let main = ServiceMain(
-        name: "permissions", summary: "Decides who may open which partition, and takes it away again.",
+        name: "permissions", summary: "Decides who may open which partition, and revokes access.",
         defaultPort: 8081,
         keys: EngineSettings.keys + EngineSettings.secretKeys + EngineSettings.functionKeys + [
             hosts.description, heartbeat.description, lease.description,
         ])
 
-    /// Makes the service.
+    /// Creates the service.
     public static func make(_ context: inout ServiceContext) throws -> [any Service] {
         let engines = try ServiceEngines(context, usesSecrets: true)
         let logger = context.logger
@@ -55,7 +55,7 @@ public enum PermissionsServer {
         let rules = RuleFollower(
             decider: decider, grants: GrantTable(client: engines.postgres), apps: engines.apps, logger: logger)
         engines.apps.onChange { change in
-            // New rules, new answers.
+            // New rules may give other answers.
             if case .deployed(let app) = change { rules.follow(app.id) }
         }
         return [

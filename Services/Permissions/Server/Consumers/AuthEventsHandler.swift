@@ -2,7 +2,7 @@ import EventStream
 import EventTopics
 import Logging
 
-/// Takes everything away from a user whose account is deleted or disabled, until it is enabled again.
+/// Revokes all grants of a user whose account was deleted or disabled, until it is enabled again.
 struct AuthEventsHandler: EventHandler {
     let decider: Decider
     let logger: Logger
@@ -12,7 +12,7 @@ struct AuthEventsHandler: EventHandler {
             let (app, user) = (event.payload.app, event.payload.userID)
             switch event.payload.kind {
             case .userDeleted, .userDisabled: try await decider.shutOut(app: app, user: user)
-            // Who is enabled again gets what the rules say when somebody asks.
+            // The rules are evaluated again for an enabled user at the next question.
             case .userEnabled, .userCreated, .signedIn, .signedOut, .identityLinked, .sessionRevoked: break
             }
         }

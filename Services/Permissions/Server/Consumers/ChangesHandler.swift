@@ -4,7 +4,8 @@ import EventStream
 import EventTopics
 import Logging
 
-/// Decides again where a change concerns what a decision depends on. A change that comes twice is decided twice, to the same end.
+/// Decides again when a change affects a dependency of a decision. A change that is delivered twice is decided twice, with the same
+/// result.
 struct ChangesHandler: ChangeHandler {
     let decider: Decider
     let dependencies: DependencyTable

@@ -2,7 +2,7 @@ import EventStream
 import EventTopics
 import Logging
 
-/// Notes which gateways have stopped.
+/// Records which gateways have stopped serving a revoked pair.
 struct FenceAcksHandler: EventHandler {
     let fences: FenceTable
     let receipts: ReceiptWriter

@@ -2,13 +2,14 @@ import DocumentModel
 import EventStream
 import EventTopics
 
-/// Answers `permission-requests`, of apps and of their users in turn. A question that has waited too long is dropped: who asked has asked again by then.
+/// Answers `permission-requests`; apps, and the users of an app, take turns. A question that has waited too long is dropped: the
+/// gateway has asked again by then.
 struct RequestsHandler: EventHandler {
     let decider: Decider
     let clock: WallClock
     private static let patience: Int64 = 30_000
 
-    /// An app's rules may hang, and a user may ask about a thousand partitions: neither holds up others.
+    /// An app's rules may hang, and a user may ask about a thousand partitions: neither delays other apps or users.
     func share(of event: ReceivedEvent<PermissionRequest>) -> String { event.payload.app }
     func member(of event: ReceivedEvent<PermissionRequest>) -> String? { event.payload.user }
 

@@ -7,11 +7,11 @@ import FunctionProtocol
 import Logging
 import Postgres
 
-/// Decides, so that no change is missed: commits what the answer depends on, asks, and only when the answer depended on nothing else
-/// commits it. A change between is seen by whoever matches the change with the dependencies, who decides again.
+/// Makes decisions so that no change is missed: it commits what the answer depends on, evaluates the rules, and commits the answer
+/// only if it depended on nothing else. `ChangesHandler` matches a change in between with these dependencies, and decides again.
 ///
-/// A question that is told no where there was no right before leaves nothing: no row, and no key in the topic. Such an answer isn't followed
-/// when documents change; who was told no asks again.
+/// A denied question without a previous grant leaves nothing behind: no row, and no key in the topic. Such an answer isn't decided
+/// again when documents change; the denied user has to ask again.
 struct Decider: Sendable {
     let client: PostgresClient
     let apps: AppDirectory
@@ -29,17 +29,18 @@ struct Decider: Sendable {
         self.logger = logger
     }
 
-    /// A rule whose dependencies are others each time can't be watched.
+    /// The number of attempts: a rule whose dependencies differ each time can't be watched.
     private static let rounds = 5
-    /// How many hosts a rule may lose.
+    /// How many hosts a rule may crash before it is considered failed.
     private static let losses = 2
 
-    /// Answers a question, and remembers who asked; unless the answer is no, which leaves nothing behind.
+    /// Answers a question, and stores the user's claims; a denial leaves nothing behind.
     func decide(_ subject: Subject, claims: Document) async throws {
         var expected: Set<Dependency> = []
         let grant = try await grants.grant(of: subject)
         if grant.map({ $0.access == Grant.Access.none }) ?? true {
-            // Asked before anything is written. What is told no here needs no watching: nobody is served by it.
+            // The rules are evaluated before anything is written. A denial here needn't be watched, since nothing is served because
+            // of it.
             let first = try await verdict(on: subject, claims: claims)
             guard first.access != .none else { return try await deny(subject, first) }
             expected = first.dependencies
@@ -47,7 +48,7 @@ struct Decider: Sendable {
         try await settle(subject, claims: claims, asksAnew: true, expected: expected)
     }
 
-    /// Decides again, because something that the answer depends on has changed.
+    /// Decides again because a dependency of the answer has changed.
     func decideAgain(_ subject: Subject) async throws {
         guard let claims = try await grants.claims(of: subject) else { return }
         try await settle(subject, claims: claims, asksAnew: false, expected: [])
@@ -55,18 +56,19 @@ struct Decider: Sendable {
 
     /// Revokes all grants of a user whom auth has blocked: access tokens can outlive accounts.
     func shutOut(app: String, user: String) async throws {
-        // A decision that didn't know it yet has written its subject before.
+        // A concurrent decision that didn't see the block has already written its subject.
         for subject in try await grants.subjects(app: app, user: user) {
             try await revoke(subject, reason: GrantTable.shutOutReason)
         }
         try await grants.forgetClaims(app: app, user: user)
     }
 
-    /// Decides, with the dependencies committed before the rules are asked.
+    /// Decides, with the dependencies committed before the rules are evaluated.
     ///
     /// - Parameters:
-    ///   - asksAnew: somebody asks; otherwise there was an answer, and where there is none any more nobody needs one.
-    ///   - expected: what the rules have looked at just now.
+    ///   - asksAnew: `true` for a question; `false` when an existing answer is decided again, which does nothing if that answer was
+    ///     removed.
+    ///   - expected: the dependencies that a preceding evaluation of the rules had.
     private func settle(
         _ subject: Subject, claims: Document, asksAnew: Bool, expected: Set<Dependency>
     ) async throws {
@@ -82,7 +84,7 @@ struct Decider: Sendable {
             } else if let life {
                 basis = .nothing(life: life)
             } else {
-                // Whoever is about to give the first answer finds its subject gone, and begins again.
+                // A concurrent decision that is about to give the first answer finds its subject removed, and starts again.
                 _ = try await grants.forget(subject)
                 return
             }
@@ -98,26 +100,27 @@ struct Decider: Sendable {
                 continue
             }
             if case .nothing = basis, verdict.access == .none {
-                // It was allowed just before. Another decision may have given it meanwhile, and is to be followed.
+                // The preceding evaluation allowed it. Another decision may have granted it meanwhile; then this one is based on
+                // that grant.
                 guard try await grants.forget(subject) else { continue }
                 return try await deny(subject, verdict)
             }
-            // Nobody waits for the answer that stands already.
+            // An answer that stays the same needn't be published, since no gateway waits for it.
             if !asksAnew, let standing, standing.says(verdict), try await grants.confirm(verdict, on: subject, standing)
             {
                 return
             }
-            // Another decision may have been made meanwhile, on newer documents.
+            // Another decision may have been committed meanwhile, based on newer documents.
             guard let grant = try await grants.commit(verdict, on: subject, basis: basis) else { continue }
             relay.publish(grant)
             PermissionsMetrics.decisions[grant.access.rawValue].increment()
             PermissionsMetrics.decisionSeconds.record(ContinuousClock.now - start)
             return
         }
-        try await revoke(subject, reason: "the rule looks at other documents each time")
+        try await revoke(subject, reason: "the rule reads other documents each time")
     }
 
-    /// What the rules say; no where they fail.
+    /// Evaluates the rules; a failure denies access.
     private func verdict(on subject: Subject, claims: Document) async throws -> Verdict {
         guard let app = apps.app(subject.app) else {
             return Verdict(access: .none, reason: "the app is not deployed", dependencies: [])
@@ -132,13 +135,13 @@ struct Decider: Sendable {
                 verdict.rules = app.version
                 return verdict
             } catch let failure where !Self.mayPass(failure) {
-                // One host may be lost by another's doing; a rule that loses each is at fault.
+                // One host may be lost for another reason; a rule that crashes each host is at fault.
                 if Self.isHostLost(failure), losses < Self.losses {
                     losses += 1
                     continue
                 }
                 logger.warning(
-                    "a rule failed, the answer is no",
+                    "a rule failed, access is denied",
                     metadata: [
                         "partition.id": "\(subject.partition)", "user.id": "\(subject.user)", "error": "\(failure)",
                     ])
@@ -150,7 +153,7 @@ struct Decider: Sendable {
         }
     }
 
-    /// Takes back what there is, and tells those who wait for a first answer no.
+    /// Revokes the existing grant, or denies a question that waits for a first answer.
     private func revoke(_ subject: Subject, reason: String) async throws {
         let verdict = Verdict(
             access: .none, reason: reason, dependencies: [], rules: apps.app(subject.app)?.version)
@@ -162,13 +165,13 @@ struct Decider: Sendable {
         }
     }
 
-    /// Answers no by the topic alone.
+    /// Denies a question on the topic, without a row.
     private func deny(_ subject: Subject, _ verdict: Verdict) async throws {
         try await relay.deny(try await grants.denial(verdict, of: subject))
         PermissionsMetrics.decisions[Grant.Access.none.rawValue].increment()
     }
 
-    /// Whether trying again later may help: an engine that is away, or the end of the process, says nothing about a rule.
+    /// Whether the failure is transient: an unavailable engine, or the end of the process, says nothing about a rule.
     private static func mayPass(_ error: any Error) -> Bool {
         error is PostgresError || error is CancellationError || error is RuleEvaluator.Interrupted
             || (error as? DocumentStoreError)?.code == .unavailable
@@ -178,7 +181,8 @@ struct Decider: Sendable {
 }
 
 extension Grant {
-    /// Whether a verdict says nothing that isn't in force already. What gives nothing, or holds for seconds only, is always said again.
+    /// Whether a verdict is the same as this grant. A denial, or a verdict that is valid only for seconds, is always committed and
+    /// published again.
     fileprivate func says(_ verdict: Verdict) -> Bool {
         access != .none && access == verdict.access && expires == nil && !verdict.isUntracked
             && reason.hasSameBytes(as: verdict.reason)

@@ -4,17 +4,17 @@ import Lifecycle
 import Logging
 import Postgres
 
-/// Removes what nobody needs any more: grants that give nothing, once their revocation has its receipt, and what is left of questions whose
-/// decision ended with its process.
+/// Removes rows that are no longer needed: grants without access, once their revocation has its receipt, and the subjects of
+/// questions whose process ended during the decision.
 struct GrantCleaner: Service {
     let client: PostgresClient
     let relay: GrantRelay
     let logger: Logger
 
-    /// How old it is by then.
+    /// How old such a row has to be.
     static let age = Duration.seconds(600)
     private static let interval = Duration.seconds(10)
-    /// Rows at a time.
+    /// The number of rows per query.
     private static let batch = 500
 
     func run() async throws {
@@ -30,7 +30,7 @@ struct GrantCleaner: Service {
         }
     }
 
-    /// - Returns: how many there were, at most a batch.
+    /// - Returns: the number of removed rows, at most a batch.
     func clean(olderThan age: Duration) async throws -> Int {
         let rows = try await client.query(
             """
@@ -56,7 +56,7 @@ struct GrantCleaner: Service {
             let (app, user, partition, isGrant) = try row.decode((String, String, String, Bool).self)
             let subject = Subject(app: app, user: user, partition: Partition(text: partition))
             if isGrant {
-                // From the topic first: what is gone from the table isn't found again.
+                // From the topic first: a row that was deleted from the table isn't found again.
                 try await relay.remove([subject])
                 try await grants.removeNone(subject, olderThan: age)
             }

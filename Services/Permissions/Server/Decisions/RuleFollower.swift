@@ -4,8 +4,9 @@ import EventLoop
 import Lifecycle
 import Logging
 
-/// Has the answers of an app follow its rules: those that an older version gave are decided again, in the background, until none is
-/// left. A start finds none unless something was deployed meanwhile, so it is as fast with many grants as with few.
+/// Keeps the answers of an app up to date with its rules: answers of another version are decided again, in the background, until
+/// none is left. After a start there are none unless something was deployed meanwhile, so a start is as fast with many grants as
+/// with few.
 final class RuleFollower: Service {
     private let decider: Decider
     private let grants: GrantTable
@@ -14,7 +15,7 @@ final class RuleFollower: Service {
     private let deployed: AsyncStream<String>
     private let input: AsyncStream<String>.Continuation
 
-    /// Apps that are followed now, and those among them that were deployed once more meanwhile.
+    /// Apps whose answers are being decided again, and those among them that were deployed again meanwhile.
     private struct State {
         var running: Set<ExactText> = []
         var again: Set<ExactText> = []
@@ -33,7 +34,7 @@ final class RuleFollower: Service {
         (deployed, input) = AsyncStream.makeStream()
     }
 
-    /// Says that an app has a version that wasn't known to this process.
+    /// Called when an app has a version that this process didn't know.
     func follow(_ app: String) { input.yield(app) }
 
     /// Works until graceful shutdown or cancellation.
@@ -41,7 +42,7 @@ final class RuleFollower: Service {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             await withDiscardingTaskGroup { group in
                 for await app in self.deployed where self.begins(app) {
-                    // Cancelled with the group; the next start decides what is left.
+                    // Cancelled with the group; after the next start the rest is decided.
                     group.addTask { try? await self.decideAgain(app) }
                 }
             }
@@ -56,7 +57,7 @@ final class RuleFollower: Service {
         }
     }
 
-    /// - Returns: whether the app was deployed once more meanwhile.
+    /// - Returns: whether the app was deployed again meanwhile.
     private func continues(_ app: String) -> Bool {
         state.withLock { state in
             if state.again.remove(ExactText(app)) != nil { return true }
@@ -69,13 +70,13 @@ final class RuleFollower: Service {
     private func decideAgain(_ app: String) async throws {
         repeat {
             var backoff = RetryBackoff(RetrySchedule(first: .seconds(1), limit: .seconds(30)))
-            // No event says that an engine or a host is back.
+            // No event reports that an engine or a host is available again.
             while await !decideOnce(app) { try await Task.sleep(for: backoff.next()) }
             PermissionsMetrics.rulePasses.increment()
         } while continues(app)
     }
 
-    /// - Returns: whether all answers follow the rules now.
+    /// - Returns: whether all answers are up to date with the rules now.
     private func decideOnce(_ app: String) async -> Bool {
         guard let version = apps.app(app)?.version else { return true }
         var decided = 0
@@ -91,7 +92,7 @@ final class RuleFollower: Service {
             }
         } catch {
             logger.warning(
-                "answers don't follow the new rules yet", metadata: ["app.id": "\(app)", "error": "\(error)"])
+                "answers aren't decided for the new rules yet", metadata: ["app.id": "\(app)", "error": "\(error)"])
             return false
         }
         if decided > 0 {
@@ -102,7 +103,7 @@ final class RuleFollower: Service {
         return failed == 0
     }
 
-    /// Decides again.
+    /// Decides subjects again.
     /// - Returns: how many decisions failed.
     private func failures(of subjects: [Subject]) async -> Int {
         await withTaskGroup(of: Bool.self) { group in

@@ -2,16 +2,16 @@ import DocumentModel
 import Functions
 import QueryLanguage
 
-/// A question to the document store that a decision depends on: a change of a document that matches, before or after, may change
-/// the answer.
+/// A query to the document store that a decision depends on: a change of a document that matches it, before or after the change,
+/// may change the answer.
 struct Dependency: Hashable, Sendable {
     @ExactText private(set) var database: String
     @ExactText private(set) var collection: String
-    /// The key text of the one `_id` that the filter asks for, if it does.
+    /// The key text of the `_id` if the filter selects a single one.
     let id: String?
-    /// By what it is found where any document may match; `nil` if by nothing but the collection.
+    /// The equality by which the dependency is found when any document may match; `nil` if only the collection is known.
     let anchor: DependencyAnchor?
-    /// Canonical Extended JSON.
+    /// The filter as canonical Extended JSON.
     @ExactText private(set) var filter: String
 
     init(_ call: DocumentCall) throws {
@@ -23,13 +23,13 @@ struct Dependency: Hashable, Sendable {
         self.database = database
         self.collection = collection
         let id = filter.equalities.first { $0.path.description == "_id" }?.value.idText
-        // No document's `_id` holds U+0000, and no row of this can.
+        // No document's `_id` contains U+0000, and Postgres couldn't store it.
         self.id = id?.utf8.contains(0) == true ? nil : id
         anchor = self.id == nil ? DependencyAnchor(filter) : nil
         self.filter = ExtendedJSON.print(filter.document)
     }
 
-    /// As it is stored.
+    /// A dependency as it is stored.
     init(database: String, collection: String, id: String?, filter: String) {
         self.database = database
         self.collection = collection
@@ -38,7 +38,7 @@ struct Dependency: Hashable, Sendable {
         anchor = nil
     }
 
-    /// What is the same question: how it is found follows from the rest.
+    /// The anchor isn't compared, since it follows from the filter.
     static func == (a: Dependency, b: Dependency) -> Bool {
         a._database == b._database && a._collection == b._collection && a._filter == b._filter
             && a.id.map { ExactText($0) } == b.id.map { ExactText($0) }
@@ -49,8 +49,8 @@ struct Dependency: Hashable, Sendable {
         hasher.combine(_filter)
     }
 
-    /// Whether a change is about a document that matched before it or matches after it. A filter that can't be read matches, and
-    /// so does one that asks for the present, which isn't that of the decision any more: asking once more is harmless.
+    /// Whether a changed document matched before the change or matches after it. A filter that can't be parsed counts as matching,
+    /// and so does one with `$$NOW`, whose value has changed since the decision: deciding once more is harmless.
     func concerns(_ change: ChangeEvent) -> Bool {
         if let id, change.documentKey.idText.map(id.hasSameBytes) != true { return false }
         guard !filter.contains("$$NOW"), let document = try? ExtendedJSON.parseDocument(filter),

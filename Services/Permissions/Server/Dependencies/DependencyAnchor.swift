@@ -1,11 +1,11 @@
 import DocumentModel
 import QueryLanguage
 
-/// One equality of a filter, by which its dependency is found: a document that matches the filter has the value at the path.
+/// An equality of a filter, by which its dependency is found: a document that matches the filter has this value at this path.
 struct DependencyAnchor: Hashable, Sendable {
     /// The dotted path.
     @ExactText private(set) var field: String
-    /// A hash of the value: what has the same one is matched with the whole filter anyway.
+    /// A hash of the value: documents with the same hash are matched with the whole filter anyway.
     let value: Int64
 
     private init(field: String, value: Value) {
@@ -13,11 +13,12 @@ struct DependencyAnchor: Hashable, Sendable {
         self.value = Self.hash(value)
     }
 
-    /// The first equality that says something: not of `_id`, which is found by itself, nor of what documents without the field have.
+    /// The first selective equality: not one of `_id`, which has its own column, nor one with a value that documents without the
+    /// field match.
     init?(_ filter: Filter) {
         for (path, value) in filter.equalities {
             let field = path.description
-            // A component that is a number may be an index of an array as well.
+            // A component that is a number may also be an index of an array.
             if field == "_id"
                 || field.splitAtBytes(".").contains(where: { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
             {
@@ -30,7 +31,7 @@ struct DependencyAnchor: Hashable, Sendable {
         return nil
     }
 
-    /// Those that a document has at some paths, as a filter would find them: through arrays, and in them.
+    /// The anchors that a document has at some paths, found like a filter does: through arrays, and in them.
     static func all(in document: Document, fields: [String]) -> Set<DependencyAnchor> {
         var anchors: Set<DependencyAnchor> = []
         for field in fields {
@@ -43,7 +44,7 @@ struct DependencyAnchor: Hashable, Sendable {
 
     private static func collect(_ value: Value, _ path: ArraySlice<String>, _ found: (Value) -> Void) {
         if let elements = value.arrayValue {
-            // An array within an array isn't looked through.
+            // Filters don't descend into an array within an array.
             for element in elements where element.arrayValue == nil { collect(element, path, found) }
             return
         }
@@ -63,7 +64,7 @@ struct DependencyAnchor: Hashable, Sendable {
         }
     }
 
-    /// Over the canonical text.
+    /// The hash of the canonical text.
     private static func hash(_ value: Value) -> Int64 {
         Int64(bitPattern: Fingerprint(ExtendedJSON.print(value, mode: .canonical).utf8).value)
     }

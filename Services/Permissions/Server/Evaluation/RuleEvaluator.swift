@@ -8,17 +8,17 @@ import FunctionProtocol
 import Functions
 import Logging
 
-/// Asks the app's rules, functions included, who may open a partition.
+/// Evaluates the app's rules, including their functions, on who may open a partition.
 struct RuleEvaluator: Sendable {
     let store: DocumentStore
     let functions: FunctionHostPool
     let logger: Logger
-    /// A rule that takes longer says no.
+    /// The limits of a rule function; exceeding them denies access.
     var limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
 
-    /// - Parameter claims: what the access token says of the user.
-    /// - Throws: what kept it from an answer: the document store being away, a function that failed. An answer that can't be had is
-    ///   no "no" to be kept.
+    /// - Parameter claims: the access token's claims about the user.
+    /// - Throws: the reason why there is no answer: the document store is unavailable, or a function failed. A missing answer must
+    ///   not be stored as a denial.
     func verdict(on subject: Subject, claims: Document, app: DeployedApp) async throws -> Verdict {
         guard let sync = app.definition.sync, sync.isEnabled else {
             return Verdict(access: .none, reason: "the app doesn't sync", dependencies: [])
@@ -61,7 +61,7 @@ struct RuleEvaluator: Sendable {
                             EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
                     }
                     let result = await effects.perform(effect)
-                    // Without a number it is no answer of the store's, but its absence.
+                    // A failure without a code isn't an answer of the store: the store is unavailable.
                     if case .failure(let failure) = result, failure.code == nil { recorder.meetOutage() }
                     return result
                 },
@@ -82,10 +82,10 @@ struct RuleEvaluator: Sendable {
         }
     }
 
-    /// The document store was away while a rule function asked it.
+    /// The document store was unavailable while a rule function called it.
     struct Interrupted: Error {}
 
-    /// What the functions of one verdict looked at.
+    /// Records what the functions of one verdict read.
     private final class Recorder: Sendable {
         private let state = Locked((dependencies: Set<Dependency>(), isUntracked: false, isInterrupted: false))
 
@@ -98,7 +98,7 @@ struct RuleEvaluator: Sendable {
             let dependency = try Dependency(call)
             state.withLock { state in
                 state.dependencies.insert(dependency)
-                if call.asksForPresent { state.isUntracked = true }  // no change tells when it is over
+                if call.asksForPresent { state.isUntracked = true }  // no change reports its end
             }
         }
 

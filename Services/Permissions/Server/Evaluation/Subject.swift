@@ -1,13 +1,13 @@
 import DocumentModel
 import EventTopics
 
-/// Who wants to open what: what a decision is about.
+/// The subject of a decision: a user and the partition that the user wants to open.
 struct Subject: Hashable, Sendable {
     @ExactText var app: String
     /// The user's id.
     @ExactText var user: String
     let partition: Partition
 
-    /// The key of its requests and grants.
+    /// The message key of the subject's requests and grants.
     var key: String { GrantsEvent.key(app: app, user: user, partition: partition) }
 }

@@ -1,13 +1,14 @@
 import EventTopics
 
-/// What the app's rules say about a subject, and what they looked at to say it.
+/// The result of the app's rules for a subject, and what it depends on.
 struct Verdict: Sendable {
     var access: Grant.Access
-    /// Why, for people.
+    /// The reason, for people.
     var reason: String
     var dependencies: Set<Dependency>
-    /// The answer depended on something that can't be watched (an HTTP request): it holds for seconds only.
+    /// Whether the answer depended on something that can't be watched, such as an HTTP request or the current time: it
+    /// is valid for seconds only.
     var isUntracked = false
-    /// The version of the app whose rules said so; `nil` when no rule was asked.
+    /// The version of the app whose rules were applied; `nil` when the app isn't deployed.
     var rules: Int64?
 }

@@ -6,25 +6,26 @@ import Foundation
 import Lifecycle
 import Logging
 
-/// Sends a sign of life on every Kafka partition of `permission-grants`: a gateway that doesn't see them stops serving by itself.
+/// Sends heartbeats on every Kafka partition of `permission-grants`: a gateway that doesn't receive them stops serving by itself.
 struct GrantHeartbeats: Service {
     let producer: EventProducer
     let interval: Duration
-    /// How long a gateway may serve by one.
+    /// How long a gateway may serve after a heartbeat.
     let validity: Duration
     let logger: Logger
     private let underWay = Locked(UnderWay())
 
     private struct UnderWay {
-        /// One to every partition.
+        /// Whether a batch with a heartbeat for every partition is in flight.
         var isWhole = false
-        /// Those that got one of their own: behind it a second one would say nothing, and come late.
+        /// Partitions with a separate heartbeat in flight: a second one behind it would add nothing, and arrive late.
         var partitions: Set<Int32> = []
 
-        /// To which partitions to send together now.
+        /// The batches of partitions to send heartbeats to now.
         mutating func begin() -> [[Int32]] {
             let all = 0..<Int32(GrantsEvent.topic.contract.partitions)
-            // Together they cost the producer what one does. When one of them hangs, the others go on by themselves.
+            // A batch costs the producer as much as a single message. When a batch hangs, further heartbeats are sent separately
+            // for each partition.
             if !isWhole, partitions.isEmpty {
                 isWhole = true
                 return [Array(all)]

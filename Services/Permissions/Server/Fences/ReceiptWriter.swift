@@ -5,21 +5,21 @@ import Grants
 import Lifecycle
 import Logging
 
-/// Publishes the receipt of a revocation, once every gateway has stopped serving the pair: because it said so, or because its lease has run
-/// out.
+/// Publishes the receipt of a revocation, once every gateway has stopped serving the pair: because it has acknowledged the
+/// revocation, or because its lease has expired.
 struct ReceiptWriter: Service {
     let fences: FenceTable
     let gateways: GatewayRegistry
     let producer: EventProducer
     /// How long a heartbeat is valid.
     let leaseTime: Duration
-    /// Set when the topic has a revocation.
+    /// Set when a revocation was published.
     let alarm: Alarm
     let logger: Logger
 
     /// By how much the clocks of two machines may differ.
     static let clockMargin = Duration.seconds(1)
-    /// How late those are found whose process has died.
+    /// How long it takes at most to find revocations whose process has ended.
     private static let interval = Duration.seconds(5)
     private static let cleaningInterval = Duration.seconds(60)
 
@@ -58,14 +58,14 @@ struct ReceiptWriter: Service {
         }
     }
 
-    /// Those that are due. One that is written twice is the same event.
+    /// Publishes the receipts that are due. A receipt that is published twice is the same event.
     func writeReceipts() async throws {
         for receipt in try await fences.completed(leaseTime: lapseTime) {
             try await producer.send(receipt)
             try await fences.close(receipt)
             if !receipt.lapsed.isEmpty {
                 logger.warning(
-                    "gateways didn't answer a revocation, their leases have run out",
+                    "gateways didn't acknowledge a revocation, their leases have expired",
                     metadata: ["partition.id": "\(receipt.partition)", "gateways": "\(receipt.lapsed)"])
             }
         }

@@ -18,8 +18,8 @@ struct DependencyTable: Sendable {
             })
     }
 
-    /// Adds what a decision turned out to depend on, as long as it is known who asked. Committed when it returns, and so before what it is
-    /// about is read again.
+    /// Adds dependencies of a decision, if its subject still exists. They are committed when this returns, before the documents are
+    /// read again.
     func add(_ dependencies: Set<Dependency>, of subject: Subject) async throws {
         let list = Array(dependencies)
         try await client.execute(
@@ -40,7 +40,7 @@ struct DependencyTable: Sendable {
             ])
     }
 
-    /// A decision that may change with some changes: with those that its dependency's filter is about.
+    /// A decision that may be affected by some changes through one of its dependencies.
     struct Candidate: Sendable {
         let subject: Subject
         let dependency: Dependency
@@ -64,8 +64,8 @@ struct DependencyTable: Sendable {
         return Set(candidates.filter(\.isConcerned).map(\.subject))
     }
 
-    /// Decisions whose dependencies are about the `_id` of a changed document, or have a value that it has, before or after, in the field
-    /// by which they are found.
+    /// Decisions with a dependency that selects the `_id` of a changed document, or whose anchor has a value that the document has
+    /// in that field, before or after the change.
     func candidates(for changes: [ChangeEvent], app: String) async throws -> [Candidate] {
         var candidates: [Candidate] = []
         for (namespace, changes) in Dictionary(grouping: changes, by: \.namespace) {

@@ -14,8 +14,8 @@ struct FenceTable: Sendable {
             pair(grant) + [.int(Int64(grant.version.epoch)), .int(grant.version.number)])
     }
 
-    /// The topic has these grants: from now on gateways stop by them, and heartbeats come behind them. A revocation that was replaced by a
-    /// right before the topic had it never happened.
+    /// Records that these grants were published: from now on gateways receive them, and later heartbeats follow them in the topic.
+    /// A revocation that was replaced by a grant before it was published is dropped.
     func published(_ grants: [Grant]) async throws {
         for grant in grants where grant.access != .none && grant.version.number > 1 {
             try await client.execute(
@@ -37,7 +37,7 @@ struct FenceTable: Sendable {
         }
     }
 
-    /// A gateway has stopped.
+    /// Records that a gateway has stopped serving a pair.
     func answered(_ ack: FenceAck) async throws {
         try await client.execute(
             """
@@ -50,8 +50,8 @@ struct FenceTable: Sendable {
             ])
     }
 
-    /// The receipts of revocations to which every gateway has answered, or that were published so long ago that the leases of the others
-    /// have run out.
+    /// The receipts of revocations that every gateway has acknowledged, or that were published so long ago that the leases of the
+    /// others have expired.
     func completed(leaseTime: Duration) async throws -> [RevocationReceipt] {
         let rows = try await client.query(
             """
@@ -71,18 +71,18 @@ struct FenceTable: Sendable {
         }
     }
 
-    /// In which time the leases of those run out who haven't answered to the oldest revocation; `nil` when all are answered.
+    /// The time until the leases expire of the gateways that haven't acknowledged the oldest revocation; `nil` when there is none.
     func nextLapse(leaseTime: Duration) async throws -> Duration? {
         let rows = try await client.query(
             """
             select extract(epoch from min(published_at) + make_interval(secs => $1) - clock_timestamp())::float8
             from partita.fences where published_at is not null
             """, [.double(leaseTime / .seconds(1))])
-        // Rounded up, so that it has run out then.
+        // Rounded up, so that the leases have expired by then.
         return try rows.first?.decode(0, as: Double?.self).map { .seconds(max($0, 0)) + .milliseconds(5) }
     }
 
-    /// The topic has the receipt.
+    /// Removes a revocation whose receipt was published.
     func close(_ receipt: RevocationReceipt) async throws {
         try await client.execute(
             """

@@ -2,38 +2,38 @@ import DocumentModel
 import EventTopics
 import Postgres
 
-/// `partita.grants`: the decisions as they stand.
+/// `partita.grants`: the current decisions.
 struct GrantTable: Sendable {
     let client: PostgresClient
 
-    /// Seconds that an answer holds which depended on something that can't be watched.
+    /// For how many seconds an answer is valid that depended on something that can't be watched.
     static let untrackedLifetime = 5
 
     /// The reason that is recorded when a blocked user is denied all access.
     static let shutOutReason = "the account is deleted or disabled"
 
-    /// On what a decision was made.
+    /// The grant on which a decision is based.
     enum Basis {
-        /// Any grant there is.
+        /// Any existing grant.
         case whatever
         /// The grant of this version.
         case version(Revision)
-        /// No grant; the question began this life of its subject.
+        /// No grant; the question has created, or found, its subject with this `life`.
         case nothing(life: Int64)
     }
 
-    /// Commits a decision, under the partition's lock: an upload that is being committed comes before it as a whole, or is checked
-    /// against it. The row of the outbox makes sure that the topic gets it. A blocked user gets nothing, whatever was decided.
+    /// Commits a decision, under the partition's lock: a concurrent upload is either committed as a whole before it, or checked
+    /// against it. The row in the outbox ensures that it is published. A blocked user gets no access, whatever was decided.
     ///
-    /// - Parameter basis: what must still be so.
-    /// - Returns: `nil` when it isn't: another decision has come before this one, which is to be made again.
+    /// - Parameter basis: the grant that must still be current.
+    /// - Returns: `nil` when it isn't: another decision was committed first, and this one has to be made again.
     func commit(_ verdict: Verdict, on subject: Subject, basis: Basis) async throws -> Grant? {
         let pair = Self.pair(subject)
         return try await client.withTransaction { transaction in
             _ = try await transaction.query(
                 "select from partita.partitions where app = $1 and partition = $2 for update", Array(pair.prefix(2)))
             guard try await Self.holds(basis, of: pair, in: transaction) else { return nil }
-            // Numbers of versions never come again, also not when a grant that took everything away was removed.
+            // Version numbers are never reused, even after a grant without access was removed.
             let rows = try await transaction.query(
                 """
                 with before as (select access from partita.grants where app = $1 and partition = $2 and user_id = $3)
@@ -68,15 +68,16 @@ struct GrantTable: Sendable {
         }
     }
 
-    /// Notes under which rules a pair's answer was decided.
+    /// Records with which version of the rules a pair's answer was decided.
     private static let decided = """
         update partita.grant_subjects set is_decided = true, rules = coalesce($4, rules)
         where app = $1 and partition = $2 and user_id = $3
         """
 
-    /// Commits a decision that is what the grant says already: it gets a new version, so that a decision on older documents comes too
-    /// late, and nothing is published, since for those who live by the grant nothing changes.
-    /// - Returns: whether the grant still stood; otherwise nothing was written, and the decision is to be committed like any other.
+    /// Commits a decision that equals the current grant: the grant gets a new version, so that a concurrent decision on older
+    /// documents is discarded, and nothing is published, since nothing changes for gateways and devices.
+    /// - Returns: whether the grant was still current; otherwise nothing was written, and the decision has to be committed like any
+    ///   other.
     func confirm(_ verdict: Verdict, on subject: Subject, _ grant: Grant) async throws -> Bool {
         let pair = Self.pair(subject)
         return try await client.withTransaction { transaction in
@@ -95,7 +96,8 @@ struct GrantTable: Sendable {
         }
     }
 
-    /// Locks what the decision was made on, as long as it is there.
+    /// Locks the decision's basis.
+    /// - Returns: whether it is still current.
     private static func holds(
         _ basis: Basis, of pair: [PostgresValue], in transaction: PostgresTransaction
     ) async throws -> Bool {
@@ -116,7 +118,7 @@ struct GrantTable: Sendable {
         return !rows.isEmpty
     }
 
-    /// Locks a subject, which comes before its grant in the order of locks, and behind its partition.
+    /// Locks a subject. In the order of locks it comes before its grant and after its partition.
     private static func lockSubject(_ pair: [PostgresValue], in transaction: PostgresTransaction) async throws {
         _ = try await transaction.query(
             "select from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3 for no key update",
@@ -133,10 +135,11 @@ struct GrantTable: Sendable {
         ).first.map { try Self.grant($0, of: subject) }
     }
 
-    // MARK: Who asked
+    // MARK: Subjects
 
-    /// Remembers who asks.
-    /// - Returns: the life of the subject, which ends when it is forgotten: what was committed for it is there as long as it lives.
+    /// Stores the claims of a user who asks.
+    /// - Returns: the subject's `life`, a number that changes when the subject is forgotten and created again: as long as it is the
+    ///   same, the dependencies that were committed for it exist.
     func begin(_ subject: Subject, claims: Document) async throws -> Int64 {
         let rows = try await client.query(
             """
@@ -147,7 +150,7 @@ struct GrantTable: Sendable {
         return try rows.decode(Int64.self).first ?? 0
     }
 
-    /// What the access token said of who asked; `nil` when nobody did.
+    /// The claims of the access token with which the user asked; `nil` when there is no such question.
     func claims(of subject: Subject) async throws -> Document? {
         let rows = try await client.query(
             "select claims from partita.grant_subjects where app = $1 and partition = $2 and user_id = $3",
@@ -155,12 +158,13 @@ struct GrantTable: Sendable {
         return try rows.decode(String.self).first.map { try ExtendedJSON.parseDocument($0) }
     }
 
-    /// Removes who asked and what the answer depended on, where there is no grant.
-    /// - Returns: whether there is none.
+    /// Removes a subject and its dependencies if there is no grant.
+    /// - Returns: whether there was no grant, so that they were removed.
     func forget(_ subject: Subject) async throws -> Bool {
         let pair = Self.pair(subject), mine = "app = $1 and partition = $2 and user_id = $3"
         return try await client.withTransaction { transaction in
-            // Who commits a first grant, or adds dependencies, holds the subject; what they committed is seen after this.
+            // A transaction that commits a first grant, or adds dependencies, locks the subject; after this lock its changes are
+            // visible.
             _ = try await transaction.query("select from partita.grant_subjects where \(mine) for update", pair)
             guard try await transaction.query("select from partita.grants where \(mine)", pair).isEmpty else {
                 return false
@@ -171,7 +175,7 @@ struct GrantTable: Sendable {
         }
     }
 
-    /// Removes a grant that gives nothing, unless it was decided again or its revocation is still to be carried out.
+    /// Removes a grant without access, unless it was decided again or its revocation has no receipt yet.
     func removeNone(_ subject: Subject, olderThan age: Duration) async throws {
         try await client.execute(
             """
@@ -190,7 +194,7 @@ struct GrantTable: Sendable {
         ).isEmpty
     }
 
-    /// An answer for those who ask now, older than any grant of the epoch.
+    /// The denial of a question, with a version that is older than any grant of the epoch.
     func denial(_ verdict: Verdict, of subject: Subject) async throws -> Grant {
         let epoch = try await client.query("select partita.current_epoch()").decode(Int32.self).first ?? 0
         let now = WallClock.system.now()
@@ -200,7 +204,7 @@ struct GrantTable: Sendable {
             expires: verdict.isUntracked ? now + Int64(Self.untrackedLifetime) * 1000 : nil, time: now)
     }
 
-    /// The partitions of a user who has an answer or waits for one.
+    /// The subjects of a user, with an answer or waiting for one.
     func subjects(app: String, user: String) async throws -> [Subject] {
         let rows = try await client.query(
             """
@@ -210,11 +214,11 @@ struct GrantTable: Sendable {
         return try Self.subjects(rows, of: app)
     }
 
-    /// Those whose answer was decided with another version of the app's rules, or before a restore, after which the topic may hold
-    /// answers that the database doesn't know. In an order that stays the same.
+    /// The subjects whose answer was decided with another version of the app's rules, or before a restore, after which the topic
+    /// may have answers that the database doesn't have. The order is stable.
     /// - Parameters:
-    ///   - subject: Only those behind it; `nil` for the first ones.
-    ///   - limit: At most so many; fewer means that there are no more.
+    ///   - subject: The subject after which to start; `nil` for the first page.
+    ///   - limit: The largest number of subjects; fewer means that there are no more.
     func subjects(app: String, otherThan rules: Int64, after subject: Subject?, limit: Int) async throws -> [Subject] {
         let rows = try await client.query(
             """
@@ -238,7 +242,7 @@ struct GrantTable: Sendable {
         }
     }
 
-    /// Forgets what is known of a user who is gone, so that later changes don't ask in the user's name.
+    /// Deletes the claims of a blocked user, so that later changes don't cause decisions for the user.
     func forgetClaims(app: String, user: String) async throws {
         try await client.execute(
             "delete from partita.grant_subjects where app = $1 and user_id = $2", [.text(app), .text(user)])
@@ -246,7 +250,7 @@ struct GrantTable: Sendable {
 
     // MARK: The outbox
 
-    /// Grants that the topic may not have.
+    /// Grants that may not have been published to the topic.
     func unpublished(limit: Int) async throws -> [Grant] {
         let rows = try await client.query(
             """
@@ -265,7 +269,7 @@ struct GrantTable: Sendable {
         }
     }
 
-    /// The topic has these versions; a later one stays in the outbox.
+    /// Removes published versions from the outbox; a later version stays there.
     func published(_ grants: [Grant]) async throws {
         try await client.execute(
             """
@@ -281,7 +285,7 @@ struct GrantTable: Sendable {
             ])
     }
 
-    /// Puts a grant that gives something in the outbox, since the topic may have lost it.
+    /// Puts a grant with access into the outbox again, since it may have been removed from the topic.
     func publishAgain(_ subject: Subject) async throws {
         try await client.execute(
             """
