@@ -1,7 +1,7 @@
 import FunctionHost
 import Glibc
 
-/// `function-host MEMORY_LIMIT`: speaks with its parent on descriptor 3; the limit is in bytes.
+/// `function-host MEMORY_LIMIT`: communicates with its parent on descriptor 3; the limit is in bytes.
 @main
 enum Main {
     private static let usage = """
@@ -26,7 +26,7 @@ enum Main {
         }
     }
 
-    /// What the words behind the first say; `nil` when they say nothing that is known.
+    /// The options after the first argument; `nil` when one is unknown or malformed.
     private static func confinement(_ words: [String]) -> Confinement? {
         var confinement = Confinement()
         var rest = words.dropFirst()

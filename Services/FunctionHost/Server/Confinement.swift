@@ -1,10 +1,10 @@
 import Cconfine
 import Glibc
 
-/// What the host gives up before it runs an app's script, so that a script that breaks out of the engine finds nothing: no files, no
-/// network, no other process, no rights of root.
+/// The rights that the host drops before it runs an app's script, so that a script that breaks out of the engine has no access to
+/// files, the network, other processes, or root privileges.
 public struct Confinement: Sendable {
-    /// Whom it becomes; `nil` stays who it is. For root only.
+    /// The account that the host switches to; `nil` keeps the current one. Requires root.
     public var account: (user: UInt32, group: UInt32)?
     /// Whether system calls are filtered.
     public var filtersCalls: Bool
@@ -14,13 +14,13 @@ public struct Confinement: Sendable {
         self.filtersCalls = filtersCalls
     }
 
-    /// Before the engine starts, which has threads.
-    /// - Parameter descriptors: how many are kept.
+    /// The first part, before the engine starts its threads.
+    /// - Parameter descriptors: how many descriptors are kept open.
     func begin(descriptors: Int32) throws(ConfinementError) {
-        // Where it may write no files, an attempt fails; it needn't end the process.
+        // An attempt to write a file should fail, and not end the process.
         signal(SIGXFSZ, SIG_IGN)
         try check(cconfine_descriptors(descriptors), "descriptors can't be closed")
-        // An order of preference, which some kernels and containers don't take.
+        // Only a preference, which some kernels and containers don't accept.
         _ = cconfine_memory_priority()
         if let account {
             try check(
@@ -29,16 +29,16 @@ public struct Confinement: Sendable {
         }
     }
 
-    /// After the engine has opened what it needs.
+    /// The second part, after the engine has opened the files that it needs.
     func complete() throws(ConfinementError) {
         guard filtersCalls else { return }
         try check(
             cconfine_system_calls(),
-            "the kernel takes no filter of system calls (functions.filter-calls=false runs functions without one)")
+            "the kernel accepts no filter of system calls (functions.filter-calls=false runs functions without one)")
     }
 
-    /// Confines this process and tries what must fail, for administrators and tests.
-    /// - Returns: a line for each attempt: its name, and why it was refused or that it was `allowed`.
+    /// Confines this process and tries forbidden operations, for administrators and tests.
+    /// - Returns: a line for each attempt: its name, and the error with which it was refused, or `allowed`.
     public func attempts() throws(ConfinementError) -> [String] {
         try begin(descriptors: 4)
         try complete()
@@ -56,7 +56,7 @@ public struct Confinement: Sendable {
     }
 }
 
-/// The host can't give up what it must not have. It runs nothing then.
+/// The host can't drop a right that it must not have. It runs no script then.
 public struct ConfinementError: Error, CustomStringConvertible {
     let message: String
     public var description: String { message }

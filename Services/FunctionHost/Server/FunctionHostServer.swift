@@ -2,10 +2,10 @@ import DocumentModel
 import FunctionProtocol
 import JavaScript
 
-/// The host's one thread: reads requests, runs JavaScript, and between two steps of a call waits for answers and timers.
+/// The host's only thread: it reads requests, runs JavaScript, and between two steps of a call waits for answers and timers.
 ///
-/// It has one call at a time, each in a context of its own that is prepared while the host is idle. A call that was ended by a
-/// limit ends the host too; so does the end of the parent's socket.
+/// It runs one call at a time, each in a separate context that is prepared while the host is idle. A call that was ended by a limit
+/// ends the host, too; so does the end of the parent's socket.
 public final class FunctionHostServer {
     private let connection: HostConnection
     private let machine: JavaScriptVirtualMachine
@@ -16,8 +16,8 @@ public final class FunctionHostServer {
 
     /// - Parameters:
     ///   - descriptor: the socket to the parent.
-    ///   - memoryLimit: bytes of resident memory beyond which a script is ended.
-    ///   - confinement: what this process gives up: in part now, the rest before it takes a request.
+    ///   - memoryLimit: the resident memory in bytes beyond which a script is ended.
+    ///   - confinement: the rights that this process drops: some now, the others before it accepts requests.
     /// - Throws: `ConfinementError`.
     public init(descriptor: Int32, memoryLimit: Int, confinement: Confinement) throws {
         try confinement.begin(descriptors: descriptor + 1)
@@ -27,7 +27,7 @@ public final class FunctionHostServer {
     }
 
     /// Returns when the parent has closed the socket, or when the machine is used up.
-    /// - Throws: `FunctionProtocolError` when the parent speaks another protocol; `JavaScriptError` when the engine doesn't start;
+    /// - Throws: `FunctionProtocolError` when the parent uses another protocol; `JavaScriptError` when the engine doesn't start;
     ///   `ConfinementError`.
     public func serve() throws {
         spare = try makeContext()
@@ -44,8 +44,8 @@ public final class FunctionHostServer {
         }
     }
 
-    /// The engine reads the time zone, and the cryptographic library its configuration, at their first use: too late when files can't be
-    /// opened any more.
+    /// The engine reads the time zone, and the cryptographic library its configuration, when they are first used, which is too late
+    /// after the confinement: files can't be opened any more.
     private func openWhatIsOpenedLate() throws(JavaScriptError) {
         try JavaScriptContext(machine).evaluate("new Date().toString()", name: "time zone")
         _ = HostCrypto.call(["hash", "sha256", ""])
@@ -85,7 +85,7 @@ public final class FunctionHostServer {
             .done(
                 call: run.call.id, result, cpuTime: run.cpuTime,
                 memory: Int64(JavaScriptVirtualMachine.residentBytes)))
-        // A source that is no JavaScript fails again, and is told, at the next call.
+        // A source that isn't valid JavaScript fails again at the next call, which reports it.
         if !machine.isUsedUp { spare = try? makeContext() }
     }
 
@@ -109,7 +109,7 @@ public final class FunctionHostServer {
         }
     }
 
-    /// Each function has a `context` of its own, that knows whom it acts for. Lines stay the source's.
+    /// Each function gets its own `context`, which determines for whom it acts. Line numbers remain those of the source.
     private static func compile(_ source: FunctionBundle.Source, in context: JavaScriptContext) throws(JavaScriptError)
     {
         try context.compile(
@@ -119,7 +119,7 @@ public final class FunctionHostServer {
 }
 
 extension FunctionFailure {
-    /// What a client sees of an error of the engine.
+    /// The failure that a client receives for an error of the engine.
     init(_ error: JavaScriptError) {
         let code: Code =
             switch error.code {

@@ -2,16 +2,16 @@ import DocumentModel
 import FunctionProtocol
 import JavaScript
 
-/// One call on its way: its context, its timers, the effects that it waits for.
+/// One call in progress: its context, its timers, and the effects that it waits for.
 final class FunctionRun {
-    /// Bytes of console output that are kept of a call; what comes after is dropped, and said to be.
+    /// The largest console output of a call in bytes; further output is dropped, with a message that says so.
     private static let maximumLogBytes = 256 << 10
-    /// Bytes of a result, and of one effect's arguments: as App Services had it.
+    /// The largest result, and the largest arguments of one effect, in bytes, as in App Services.
     private static let maximumResultBytes = 16 << 20
 
     let call: FunctionCall
     private(set) var result: Result<Value, FunctionFailure>?
-    /// The app's functions.
+    /// The names of the app's functions.
     private let sources: Set<ExactText>
     private let context: JavaScriptContext?
     private let connection: HostConnection?
@@ -28,7 +28,7 @@ final class FunctionRun {
         preparation = context.cpuTime
     }
 
-    /// A call that ended before it began.
+    /// A call that failed before it started.
     init(call: FunctionCall, failure: FunctionFailure) {
         self.call = call
         sources = []
@@ -38,7 +38,7 @@ final class FunctionRun {
         result = .failure(failure)
     }
 
-    /// Seconds of CPU time that went into the context before the call.
+    /// The CPU time in seconds that the context's preparation took before the call.
     private let preparation: Double
 
     var cpuTime: Double { (context?.cpuTime ?? 0) - preparation }
@@ -81,7 +81,7 @@ final class FunctionRun {
         if result == nil { result = .failure(FunctionFailure(code: code, message: message, function: call.function)) }
     }
 
-    /// The functions that the prelude finds as globals; they reach the run that is under way.
+    /// Defines the global functions that the prelude uses; they operate on the current run.
     static func defineHostFunctions(in context: JavaScriptContext, _ current: @escaping () -> FunctionRun?) {
         context.define("__crypto") { HostCrypto.call($0) }
         context.define("__effect") {
@@ -124,8 +124,8 @@ final class FunctionRun {
         }
     }
 
-    /// The failure with the place in the app's source where it came up, or, where only the engine or the prelude is to be seen, with
-    /// the function that was called.
+    /// The failure with the place in the app's source where it occurred, or with the called function when the stack has only frames
+    /// of the engine or the prelude.
     private func placed(_ failure: FunctionFailure) -> FunctionFailure {
         var failure = failure
         failure.message = Self.cut(failure.message)
@@ -136,7 +136,7 @@ final class FunctionRun {
         return failure
     }
 
-    /// An error's text goes into answers, logs and topics: it has a length that those can bear.
+    /// Truncates an error's text, since it goes into responses, logs and topics.
     private static func cut(_ text: String) -> String {
         text.utf8.count <= maximumFailureBytes
             ? text : String(decoding: text.utf8.prefix(maximumFailureBytes), as: UTF8.self) + "…"
@@ -164,7 +164,7 @@ final class FunctionRun {
             result = .success(
                 text.isEmpty ? .undefined : try ExtendedJSON.parse(text, limits: .init(maximumDepth: 210)))
         } catch {
-            fail(.functionExecutionError, "the result is no Extended JSON: \(error)")
+            fail(.functionExecutionError, "the result isn't Extended JSON: \(error)")
         }
     }
 

@@ -2,7 +2,7 @@ import DocumentModel
 import FunctionProtocol
 import Glibc
 
-/// The socket to the parent, with calls that block: this process has nothing else to do.
+/// The socket to the parent, with blocking calls, since this process has nothing else to do.
 final class HostConnection {
     enum Event {
         case request(HostRequest)
@@ -17,7 +17,7 @@ final class HostConnection {
         self.descriptor = descriptor
     }
 
-    /// The next request, waiting for it until `deadline` at most.
+    /// Waits for the next request, at most until `deadline`.
     func next(until deadline: ContinuousClock.Instant?) throws -> Event {
         while true {
             if let document = try frames.next() { return .request(try HostRequest(document)) }

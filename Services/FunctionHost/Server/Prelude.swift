@@ -1,7 +1,7 @@
-/// The JavaScript that every context starts with. It runs in one closure, and leaves behind what App Services' functions had as
-/// globals, and `__run`, `__answer` and `__fire`, which the host calls.
+/// The JavaScript that every context starts with. It runs in one closure, and defines the globals of App Services' functions, and
+/// `__run`, `__answer` and `__fire`, which the host calls.
 enum Prelude {
-    /// What stacks call it: no function of an app has such a name.
+    /// Its source name in stacks, which no function of an app has.
     static let name = "(partita)"
 
     static let source: String = {

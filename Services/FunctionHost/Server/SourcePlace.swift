@@ -1,12 +1,12 @@
 import DocumentModel
 
-/// Where in an app's functions something happened.
+/// A position in the source of one of an app's functions.
 struct SourcePlace {
     let function: String
     let line: Int
 
     /// The innermost frame of a stack that is in one of the app's sources; `nil` when there is none.
-    /// - Parameter stack: as JavaScriptCore writes it, a line for each frame: `name@source:line:column`.
+    /// - Parameter stack: the stack in JavaScriptCore's format, a line for each frame: `name@source:line:column`.
     init?(stack: String, sources: Set<ExactText>) {
         for frame in stack.split(separator: "\n") {
             let place = frame.split(separator: "@").last?.split(separator: ":") ?? []

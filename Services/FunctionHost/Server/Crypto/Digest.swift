@@ -2,7 +2,7 @@ import Ccrypto
 
 /// A hash function.
 struct Digest {
-    /// Of the library; it lives as long as the process.
+    /// The library's hash function, which exists as long as the process.
     let function: OpaquePointer
 
     /// - Parameter name: `md5`, `sha1`, `sha256`, `sha384`, `sha512`.

@@ -3,7 +3,7 @@ struct ECDSASignature {
     private let r: [UInt8]
     private let s: [UInt8]
 
-    /// From DER: a sequence of two integers.
+    /// Parses DER: a sequence of two integers.
     init?(der: [UInt8]) {
         var rest = der[...]
         guard let sequence = Self.element(0x30, &rest), rest.isEmpty else { return nil }
@@ -13,14 +13,14 @@ struct ECDSASignature {
         self.s = Array(s.drop { $0 == 0 })
     }
 
-    /// From the two numbers one after the other.
+    /// Splits two concatenated numbers of `bytes` bytes each.
     init?(joined: [UInt8], bytes: Int) {
         guard bytes > 0, joined.count == 2 * bytes else { return nil }
         r = Array(joined.prefix(bytes).drop { $0 == 0 })
         s = Array(joined.suffix(bytes).drop { $0 == 0 })
     }
 
-    /// The two numbers one after the other; `nil` when they have more bytes.
+    /// The two numbers concatenated, each of `bytes` bytes; `nil` when one is longer.
     func joined(bytes: Int) -> [UInt8]? {
         guard r.count <= bytes, s.count <= bytes else { return nil }
         return [r, s].flatMap { [UInt8](repeating: 0, count: bytes - $0.count) + $0 }
@@ -38,7 +38,7 @@ struct ECDSASignature {
         count < 0x80 ? [tag, UInt8(count)] : [tag, 0x81, UInt8(truncatingIfNeeded: count)]
     }
 
-    /// Takes an element of this tag off the front.
+    /// Removes an element with this tag from the front and returns its contents.
     private static func element(_ tag: UInt8, _ rest: inout ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         guard rest.popFirst() == tag, let first = rest.popFirst() else { return nil }
         var count = Int(first)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// What `utils.crypto` and `utils.jwt` are made of: operations on bytes, which the prelude passes as Base64.
+/// The operations on bytes behind `utils.crypto` and `utils.jwt`. The prelude passes bytes as Base64.
 enum HostCrypto {
-    /// What a script did wrong.
+    /// An error caused by a script's arguments.
     struct Failure: Error {
         let message: String
         init(_ message: String) { self.message = message }
     }
 
-    /// Carries out an operation: its name, then its arguments.
-    /// - Returns: the result behind a `+`, or what is wrong behind a `-`.
+    /// Performs an operation, given as its name and its arguments.
+    /// - Returns: the result after a `+`, or the error message after a `-`.
     static func call(_ words: [String]) -> String {
         do throws(Failure) {
             return "+" + Data(try perform(words)).base64EncodedString()

@@ -5,8 +5,8 @@ enum SealedBox {
     private static let nonceBytes = 12
     private static let tagBytes = 16
 
-    /// - Parameter salt: makes two boxes of one message differ. The nonce is derived from it together with key and message: even where
-    ///   it repeats, as in a run that begins anew, no two messages share a nonce.
+    /// - Parameter salt: makes two boxes of one message differ. The nonce is derived from it, the key and the message: even when
+    ///   the salt repeats, as in a run that starts again, no two messages share a nonce.
     static func seal(_ message: [UInt8], key: [UInt8], salt: [UInt8]) throws(HostCrypto.Failure) -> [UInt8] {
         let cipher = try cipher(key)
         let nonce = Array(try Digest("sha256").hmac(salt + message, key: key).prefix(nonceBytes))
@@ -27,7 +27,7 @@ enum SealedBox {
     static func open(_ box: [UInt8], key: [UInt8]) throws(HostCrypto.Failure) -> [UInt8] {
         let cipher = try cipher(key)
         guard box.count >= nonceBytes + tagBytes, let context = EVP_CIPHER_CTX_new() else {
-            throw HostCrypto.Failure("the message is no encrypted one")
+            throw HostCrypto.Failure("the message isn't encrypted")
         }
         defer { EVP_CIPHER_CTX_free(context) }
         let nonce = Array(box.prefix(nonceBytes))
@@ -41,7 +41,7 @@ enum SealedBox {
             EVP_DecryptUpdate(context, &message, &count, sealed, Int32(sealed.count)) == 1,
             EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tagBytes), &tag) == 1,
             EVP_DecryptFinal_ex(context, &end, &rest) == 1
-        else { throw HostCrypto.Failure("the key or the message is another one than when it was encrypted") }
+        else { throw HostCrypto.Failure("the key or the message isn't the one from the encryption") }
         return Array(message.prefix(Int(count)))
     }
 

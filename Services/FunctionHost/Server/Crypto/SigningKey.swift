@@ -3,15 +3,15 @@ import Foundation
 
 /// An RSA or elliptic curve key in PEM.
 final class SigningKey {
-    /// How a signature is made.
+    /// A signature scheme.
     enum Scheme: String {
         /// RSASSA-PKCS1-v1_5.
         case pkcs1v15
         /// RSASSA-PSS, with as much salt as fits.
         case pss
-        /// RSASSA-PSS, with as much salt as the hash has bytes, as JOSE demands.
+        /// RSASSA-PSS, with a salt as long as the hash, as JOSE requires.
         case josePSS = "jose-pss"
-        /// ECDSA, the two numbers one after the other, as JOSE demands.
+        /// ECDSA, with the two numbers concatenated, as JOSE requires.
         case ecdsa
 
         init(_ name: String) throws(HostCrypto.Failure) {
@@ -25,7 +25,7 @@ final class SigningKey {
     private let key: OpaquePointer
 
     init(pem: [UInt8], isPrivate: Bool) throws(HostCrypto.Failure) {
-        // The old form of public keys (`BEGIN RSA PUBLIC KEY`) is none that the general reader knows.
+        // The general parser doesn't support the old format of public keys (`BEGIN RSA PUBLIC KEY`).
         let isOld = !isPrivate && String(decoding: pem, as: UTF8.self).contains("BEGIN RSA PUBLIC KEY")
         let found = isOld ? Self.oldPublicKey(pem) : Self.read(pem, isPrivate: isPrivate)
         guard let found else {
@@ -37,7 +37,7 @@ final class SigningKey {
     deinit { EVP_PKEY_free(key) }
 
     private static func read(_ pem: [UInt8], isPrivate: Bool) -> OpaquePointer? {
-        // The reader reads from these bytes until it is freed, so they are held until then.
+        // The BIO reads from these bytes until it is freed, so they are kept alive until then.
         pem.withUnsafeBytes { bytes in
             guard let source = BIO_new_mem_buf(bytes.baseAddress, Int32(bytes.count)) else { return nil }
             defer { BIO_free(source) }
@@ -98,7 +98,7 @@ final class SigningKey {
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
-    /// Bytes of each of an ECDSA signature's numbers.
+    /// The size in bytes of each number of an ECDSA signature.
     private var numberBytes: Int { (Int(EVP_PKEY_get_bits(key)) + 7) / 8 }
 
     private func prepare(
@@ -106,7 +106,7 @@ final class SigningKey {
     ) throws(HostCrypto.Failure) {
         let isCurve = EVP_PKEY_get_base_id(key) == EVP_PKEY_EC
         guard isCurve == (scheme == .ecdsa) else {
-            throw HostCrypto.Failure("the key is of another kind than the signature's scheme")
+            throw HostCrypto.Failure("the key's type doesn't match the signature scheme")
         }
         switch scheme {
         case .ecdsa, .pkcs1v15: return

@@ -1,6 +1,6 @@
-// `BSON` and `EJSON`: the types that JavaScript lacks, and their way to and from canonical Extended JSON. Numbers follow the
-// Node.js driver: integers come as numbers while they are exact; a whole number of 32 bits goes back as an int, any other as
-// a double.
+// `BSON` and `EJSON`: the types that JavaScript lacks, and their conversion to and from canonical Extended JSON. Numbers follow the
+// Node.js driver: integers are read as numbers if they are exact; a whole number of 32 bits is written as an int, any other number
+// as a double.
 const hex = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
 const fromHex = text => Uint8Array.from(text.match(/../g) ?? [], pair => parseInt(pair, 16));
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -32,7 +32,7 @@ const fromUTF8 = bytes => {
 };
 const randomBytes = count => Uint8Array.from({ length: count }, () => Math.floor(Math.random() * 256));
 
-// Constructors that also work without `new`, as the apps in the field write them.
+// Constructors that also work without `new`, as existing apps use them.
 function define(name, construct, methods, statics = {}) {
   function type(...parts) {
     const self = new.target ? this : Object.create(type.prototype);
@@ -115,7 +115,7 @@ const Long = define("Long", (self, low, high) => {
   toEJSON() { return { $numberLong: String(this.value) }; },
 }, { fromNumber: value => new Long(value), fromString: value => new Long(value), fromBigInt: value => new Long(value) });
 const Decimal128 = define("Decimal128", (self, text) => hidden(self, "value", String(text)), {
-  // Behind a text that stands for other bits than the number's stand those.
+  // When the text stands for other bits than the number's, the number's bits follow it after a colon.
   toString() { return this.value.split(":", 1)[0]; }, toJSON() { return this.toString(); },
   toEJSON() { return { $numberDecimal: this.value }; },
 }, { fromString: text => new Decimal128(text) });
@@ -127,7 +127,7 @@ const BSONRegExp = define("BSONRegExp", (self, pattern, options = "") => { self.
 });
 const MinKey = define("MinKey", () => {}, { toEJSON() { return { $minKey: 1 }; } });
 const MaxKey = define("MaxKey", () => {}, { toEJSON() { return { $maxKey: 1 }; } });
-// Deprecated types that no function has a use for: kept as they came.
+// Deprecated types that functions don't use: their values are kept unchanged.
 const Opaque = define("Opaque", (self, raw) => hidden(self, "raw", raw), { toEJSON() { return this.raw; } });
 
 const BSON = {
@@ -137,7 +137,7 @@ const BSON = {
 const readers = {
   $oid: v => new ObjectId(v), $numberInt: v => Number(v), $numberDouble: v => Number(v), $numberDecimal: v => new Decimal128(v),
   $numberLong: v => Number.isSafeInteger(Number(v)) ? Number(v) : new Long(v),
-  // BSON has later and earlier times than JavaScript: those stay what they are.
+  // BSON has later and earlier times than JavaScript: those are kept unchanged.
   $date: (v, whole) => {
     const date = new Date(typeof v === "object" ? Number(v.$numberLong) : v);
     return Number.isNaN(date.getTime()) ? new Opaque(whole) : date;

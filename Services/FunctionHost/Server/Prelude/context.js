@@ -1,10 +1,11 @@
-// `context`: what a function sees of its app. Whatever leaves JavaScript is an effect: a promise here, a frame to the parent.
+// `context`: the app as a function sees it. Everything outside of JavaScript is an effect: a promise here, and a frame to the
+// parent.
 let ordinal = 0;
 const pending = new Map();
-// What a function asks of the outside, in its name.
+// The effects of a function, with its name.
 const asking = name => (service, action, args) => new Promise((resolve, reject) => {
   const text = JSON.stringify(toEJSON(args));
-  // Of the call: when the answer comes, the function isn't on the stack.
+  // The stack of the call: when the answer arrives, the function isn't on the stack.
   pending.set(ordinal, { resolve, reject, stack: new Error().stack });
   host.effect(String(ordinal++), service, action, text, name);
 });
@@ -52,7 +53,7 @@ async function settled(value, depth = 0) {
   return Object.fromEntries(keys.map((key, index) => [key, parts[index]]));
 }
 
-// What App Services had and this doesn't says so, instead of being "not a function".
+// Methods of App Services that aren't supported throw an error that says so, instead of "not a function".
 const missing = (target, path, names) => {
   for (const name of names) target[name] = () => { throw new Error(`${path}.${name} is not supported`); };
   return target;
@@ -119,14 +120,14 @@ const mongodb = (effect, service) => ({
     ["aggregate", "runCommand", "listCollections", "createCollection"]),
   startSession: () => startSession(effect, service),
 });
-// `then` must be missing, or `await` would take such an object for a promise.
+// `then` must be undefined, or `await` would treat such an object as a promise.
 const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
 const remote = (effect, service) =>
   byName(api => region => byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
 const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
   [method, request => effect("http", method, typeof request === "string" ? { url: request } : request)]));
 
-// The context of one function: one that always runs as the system does so also when another one calls it.
+// The context of one function. A function that always runs as the system also does so when another function calls it.
 function makeContext(given, function_) {
   const effect = asking(function_), http = makeHTTP(effect);
   const isSystem = given.runningAsSystem === true || (given.systemFunctions ?? []).includes(function_);

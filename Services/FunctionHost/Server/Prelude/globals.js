@@ -1,5 +1,5 @@
 const host = { effect: __effect, log: __log, done: __done, failed: __failed, setTimer: __setTimer, clearTimer: __clearTimer, crypto: __crypto };
-// What a function does goes through its context.
+// Functions use these only through their context.
 for (const name of ["__effect", "__log", "__done", "__failed", "__setTimer", "__clearTimer", "__crypto"]) delete globalThis[name];
 const loaded = new Map();
 let given = {};
@@ -38,7 +38,8 @@ function seedRandom(seed) {
     return ((t ^ t >>> 14) >>> 0) / 4294967296;
   };
 }
-// A run that must be repeatable has a clock that counts readings, a thousand to the millisecond, so that a loop that waits for it ends.
+// The clock of a repeatable run advances with its readings, by a millisecond per thousand, so that a loop that waits for a time
+// ends.
 function freezeClock(start) {
   let readings = 0;
   const now = () => start + Math.floor(readings++ / 1000), RealDate = Date;

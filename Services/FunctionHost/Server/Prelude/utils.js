@@ -1,4 +1,4 @@
-// `utils.crypto` and `utils.jwt`, on the host's operations.
+// `utils.crypto` and `utils.jwt`, implemented with the host's operations.
 function operate(...words) {
   const answer = host.crypto(...words);
   if (!answer?.startsWith("+")) throw new Error(answer?.slice(1) ?? "cryptography is not supported");
@@ -62,7 +62,7 @@ const jwt = {
     const read = text => { try { return JSON.parse(fromUTF8(fromBase64(text))); } catch { throw new Error("the token is malformed"); } };
     const header = read(parts[0]), { family, hash } = methodOf(header.alg);
     if (accepted && !accepted.includes(header.alg)) throw new Error(`the signing method '${header.alg}' is not accepted`);
-    // A public key is no secret: whoever knows it could sign with it as one.
+    // A public key isn't secret: anyone who knows it could sign a token with it if it were accepted as a secret.
     if (family === "HS" && /-----BEGIN/.test(String(key))) throw new Error("a public key can't verify a token with a secret's method");
     const text = coded(parts[0] + "." + parts[1]), signature = fromBase64(parts[2]);
     const isValid = family === "HS" ? sameBytes(operate("hmac", hash, text, coded(key)), signature)
