@@ -8,7 +8,7 @@ import QueryLanguage
 struct CallFailure: Error, CustomStringConvertible {
     private let failure: EffectFailure
 
-    /// - Returns: `nil` for an error that is no refusal of the store's.
+    /// - Returns: `nil` for an error that isn't a refusal of the store.
     init?(_ error: any Error) {
         switch error {
         case let error as DocumentStoreError where error.code == .unavailable: return nil
@@ -22,7 +22,7 @@ struct CallFailure: Error, CustomStringConvertible {
         failure.code.map { "\(failure.name) (\($0)): \(failure.message)" } ?? "\(failure.name): \(failure.message)"
     }
 
-    /// What the tool says of an error.
+    /// The tool's message for an error.
     static func text(_ error: any Error) -> String {
         CallFailure(error)?.description ?? (error as? DocumentStoreError)?.message ?? "\(error)"
     }

@@ -1,7 +1,7 @@
 import DocumentModel
 import Glibc
 
-/// What the tool answers, on standard output, each line at once: who reads it through a pipe waits for it as well.
+/// The tool's results on standard output. Each line is written immediately, since a reader of a pipe waits for it, too.
 enum Output {
     static func line(_ text: String) {
         var bytes = Array((text + "\n").utf8)[...]
@@ -9,13 +9,13 @@ enum Output {
             let count = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
-                exit(1)  // nobody reads any more, as behind `| head`
+                exit(1)  // the reader has closed the pipe, as in `| head`
             }
             bytes = bytes.dropFirst(count)
         }
     }
 
-    /// One line for people, or one JSON object for programs.
+    /// Prints one line of text for people, or one JSON object for programs.
     static func row(_ document: Document, isJSON: Bool, _ text: @autoclosure () -> String) {
         line(isJSON ? ExtendedJSON.print(document, mode: .relaxed) : text())
     }

@@ -10,12 +10,12 @@ import Postgres
 import ServiceEngines
 import SyncEngine
 
-/// The tool's own way to the engines: who can reach Postgres is the administrator.
+/// The tool's direct access to the engines: anyone who can connect to Postgres is the administrator.
 struct Tool: Sendable {
     let postgres: PostgresClient
     let kafka: KafkaConfiguration
     let pool: String
-    /// Copies of each topic; `nil` is the broker's default.
+    /// The replication factor of topics; `nil` is the broker's default.
     let replication: Int?
     let registry: AppRegistry
     let loops: LoopGroup
@@ -29,20 +29,20 @@ struct Tool: Sendable {
         let engines = try configuration.engines()
         var settings = EngineSettings.postgres(engines, as: "partita")
         settings.connections = 2
-        // Somebody waits in front of the screen.
+        // The timeouts are short, since a user waits for the result.
         settings.connectTimeout = .seconds(3)
         settings.leaseTimeout = .seconds(5)
         do {
             return try await run(settings, configuration, on: loops, body)
         } catch let error as PostgresError where error.code != .server {
             let message = (error.underlyingError as? PostgresError)?.message ?? error.message
-            // libpq's further lines are guesses.
+            // libpq's further lines only guess at causes.
             let reason = message.split(separator: "\n").first ?? ""
             throw ToolError(
                 "Postgres can't be reached at \(configuration.postgresPlace): \(reason). Is the system running?")
         } catch let error as PostgresError {
-            // Who can reach Postgres may read what it says.
-            throw ToolError("Postgres refused it: \(error.message) (\(error.sqlstate ?? "no SQLSTATE"))")
+            // Anyone who can connect to Postgres may read its messages.
+            throw ToolError("Postgres refused the statement: \(error.message) (\(error.sqlstate ?? "no SQLSTATE"))")
         } catch let error as KafkaError {
             throw ToolError("the broker at \(configuration.kafkaBootstrap): \(error.message)")
         }
@@ -63,8 +63,8 @@ struct Tool: Sendable {
         }
     }
 
-    /// The app of this id, or without one the only app.
-    /// - Throws: `ToolError` that names those that are deployed.
+    /// The app with this id, or without an id the only deployed app.
+    /// - Throws: `ToolError` that lists the deployed apps.
     func app(_ id: String?) async throws -> DeployedApp {
         let versions = try await registry.versions()
         if let id = id ?? (versions.count == 1 ? versions.keys.first?.text : nil), let app = try await registry.load(id)
@@ -77,7 +77,7 @@ struct Tool: Sendable {
                 + (ids.isEmpty ? "; `partita app deploy` deploys one" : "; there are: \(ids.joined(separator: ", "))"))
     }
 
-    /// The document store with an app's collections; which app, as in `app(_:)`.
+    /// The document store with an app's collections; the app is chosen as in `app(_:)`.
     func store(of id: String?) async throws -> (store: DocumentStore, app: DeployedApp) {
         let app = try await app(id)
         let store = DocumentStore(client: postgres)

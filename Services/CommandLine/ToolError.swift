@@ -1,8 +1,8 @@
-/// Something that kept the tool from doing what it was asked, in a sentence for the one who asked.
+/// A failure of a command, with a message for the user.
 struct ToolError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// Ctrl-C or SIGTERM came before it was done.
+/// Ctrl-C or SIGTERM was received before the command was done.
 struct Interrupted: Error {}

@@ -15,12 +15,12 @@ import SyncEngine
 /// `partita app deploy DIRECTORY`.
 enum AppDeployCommand {
     static let command = Command(
-        name: "app deploy", summary: "Check an app folder, and make it the version that runs",
+        name: "app deploy", summary: "Check an app folder, and make it the app's current version",
         parameters: ["DIRECTORY"],
         options: [
             Command.Option(
                 "repartition",
-                "deploy although documents leave the partitions that devices have: unsent writes to them are lost"),
+                "deploy even if documents leave partitions that devices have: unsent writes to them are lost"),
             LocalConfiguration.option,
         ]
     ) { arguments in
@@ -35,22 +35,23 @@ enum AppDeployCommand {
                 : "\(result.app.id) is unchanged, version \(result.app.version)")
     }
 
-    /// Which collections devices know, and why they don't know the others; nothing for an app that doesn't sync.
+    /// A line for each collection that says whether it is synced, and if not, why; no lines for an app that doesn't
+    /// sync.
     static func syncReport(of definition: AppDefinition) -> [String] {
         guard definition.sync != nil else { return [] }
         return definition.collections.map { "\($0.database).\($0.name) is \(definition.syncVerdict(of: $0))" }
     }
 
-    /// Checks everything first: a folder with an error changes nothing.
+    /// Deploys a folder. Everything is checked first: a folder with an error changes nothing.
     /// - Parameter mayRepartition: whether documents may leave the partitions in which devices have them.
-    /// - Throws: `AppDefinitionError` that lists every problem with file and place.
+    /// - Throws: `AppDefinitionError` that lists every problem with its file and position.
     static func deploy(
         _ directory: String, configuration: LocalConfiguration, mayRepartition: Bool = false
     ) async throws -> (app: DeployedApp, isNew: Bool, warnings: [String]) {
         try await Tool.run(configuration) { tool in
             let inspection = try await checked(directory, tool: tool)
             try await tool.registry.migrate()
-            // Before the version counts: where they can't be made, it changes nothing.
+            // Before the version becomes current: when the indexes can't be created, it stays as it was.
             let definition = inspection.definition
             let former = try await tool.registry.load(definition.id)?.definition
             if let former, !mayRepartition { try await requireSamePartitions(definition, as: former, tool) }
@@ -61,9 +62,9 @@ enum AppDeployCommand {
             do {
                 try await tool.withProducer { try await AppRegistry.announce(result.app, with: $0) }
             } catch {
-                // Services find it at their next look; the topic only makes it faster.
+                // Services find the version by polling; the topic only makes it faster.
                 warnings.append(
-                    "warning: the broker doesn't take the news; services look by themselves every few seconds")
+                    "warning: the broker can't announce the version; services check for new ones every few seconds")
             }
             warnings += try await collections.place(tool)
             let known = try await tool.registry.secretNames(of: result.app.id)
@@ -76,7 +77,7 @@ enum AppDeployCommand {
         }
     }
 
-    /// - Throws: `UsageError` that names the collections whose documents devices would lose.
+    /// - Throws: `UsageError` that lists the collections whose documents devices would lose.
     private static func requireSamePartitions(
         _ definition: AppDefinition, as former: AppDefinition, _ tool: Tool
     ) async throws {
@@ -98,8 +99,8 @@ enum AppDeployCommand {
         }
         guard !losses.isEmpty else { return }
         throw UsageError(
-            "devices would lose documents that they have, and what they haven't sent of them:\n  "
-                + losses.joined(separator: "\n  ") + "\n--repartition deploys it all the same")
+            "devices would lose documents that they have, and their unsent writes to them:\n  "
+                + losses.joined(separator: "\n  ") + "\n--repartition deploys it anyway")
     }
 
     private static func checked(_ directory: String, tool: Tool) async throws -> AppDefinition.Inspection {

@@ -8,10 +8,10 @@ import SyncEngine
 struct DeclaredCollections {
     private let definition: AppDefinition
     private let wanted: [(place: IndexDefinition, model: IndexModel)]
-    /// Declared by the version before, and no more.
+    /// The indexes that only the previous version declared.
     private let gone: [IndexDefinition]
 
-    /// - Throws: `UsageError` that names the index and what is wrong with it.
+    /// - Throws: `UsageError` that names the invalid index and the reason.
     init(_ definition: AppDefinition, formerly former: AppDefinition?) throws {
         self.definition = definition
         wanted = try definition.indexes.map { index in
@@ -24,7 +24,8 @@ struct DeclaredCollections {
         gone = (former?.indexes ?? []).filter { !definition.indexes.contains($0) }
     }
 
-    /// To be done once the version counts: takes documents of collections that sync now, or don't any more, into their partitions.
+    /// Called once the version is current: moves documents of collections that are newly synced, or no longer synced, into their
+    /// partitions.
     /// - Returns: a line for each collection that had such documents.
     func place(_ tool: Tool) async throws -> [String] {
         let store = DocumentStore(client: tool.postgres)
@@ -43,7 +44,7 @@ struct DeclaredCollections {
                 try await store.collection(index.collection, database: index.database, app: definition.id)
                     .dropIndex(index.name)
             } catch let error as DocumentStoreError where error.mongoCode == 26 || error.mongoCode == 27 {
-                continue  // somebody dropped it before
+                continue  // already dropped
             }
         }
         for (place, model) in wanted {

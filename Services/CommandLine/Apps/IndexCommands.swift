@@ -19,7 +19,7 @@ enum IndexCommands {
     }
 
     static let create = Command(
-        name: "index create", summary: "Make an index, such as '{\"key\": {\"author\": 1}, \"unique\": true}'",
+        name: "index create", summary: "Create an index, such as '{\"key\": {\"author\": 1}, \"unique\": true}'",
         parameters: ["COLLECTION", "SPECIFICATION"], options: options
     ) { arguments in
         let model: IndexModel

@@ -4,7 +4,7 @@ import DocumentModel
 import Foundation
 import Secrets
 
-/// `partita secret …`: what an app's providers and values name, and no file of the app holds.
+/// `partita secret …`: the secrets that an app's providers and values refer to, and that no file of the app contains.
 enum SecretCommands {
     static let set = Command(
         name: "secret set", summary: "Set a secret of an app; its value comes from standard input",
@@ -18,12 +18,13 @@ enum SecretCommands {
         var bytes = try FileHandle.standardInput.readToEnd() ?? Data()
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         guard let value = String(data: bytes, encoding: .utf8), !value.isEmpty, !value.utf8.contains(0) else {
-            throw ToolError("standard input is no text, or empty")
+            throw ToolError("standard input isn't UTF-8 text, or is empty")
         }
         let configuration = try LocalConfiguration(arguments: arguments)
         try await Tool.run(configuration) { tool in
             let app = try await tool.app(arguments.app)
-            // The services have other keys then, and would refuse to start with what they can't read.
+            // Otherwise the services have other keys, and would refuse to start because of secrets that they can't
+            // decrypt.
             let uses = try await tool.registry.secretKeyUses().merging(
                 try await signingKeyUses(tool), uniquingKeysWith: +)
             if let problem = configuration.keys.problem(with: uses) {
@@ -35,7 +36,7 @@ enum SecretCommands {
     }
 
     static let list = Command(
-        name: "secret list", summary: "Show an app's secrets: which are set, and which are named but not set",
+        name: "secret list", summary: "Show an app's secrets: which are set, and which the app uses but aren't set",
         options: [Command.appOption, Output.option, LocalConfiguration.option]
     ) { arguments in
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
@@ -82,7 +83,7 @@ enum SecretCommands {
         }
     }
 
-    /// What auth's keys are encrypted with; it makes the table at its first start.
+    /// The keys with which auth's signing keys are encrypted; auth creates the table at its first start.
     private static func signingKeyUses(_ tool: Tool) async throws -> [KeyRing.KeyUse: Int] {
         guard
             try await tool.postgres.query("SELECT to_regclass('partita.auth_signing_keys') IS NOT NULL").decode(
@@ -113,7 +114,7 @@ enum SecretCommands {
 }
 
 extension KeyRing.KeyUse {
-    /// For people and scripts.
+    /// The key's name in the output.
     fileprivate var text: String {
         switch self {
         case .plain: "plain text"

@@ -1,10 +1,10 @@
-/// The words behind a command's name, checked against what it takes.
+/// The arguments of a command, checked against its parameters and options.
 struct Arguments: Sendable {
     private let command: Command
     private var values: [String: String] = [:]
     private var positional: [String] = []
 
-    /// - Throws: `UsageError` that says what is wrong, and how the command is called.
+    /// - Throws: `UsageError` with the mistake and the command's usage.
     init(_ command: Command, words: [String]) throws(UsageError) {
         self.command = command
         var rest = words[...]
@@ -33,7 +33,7 @@ struct Arguments: Sendable {
             throw UsageError("\(command.parameters[positional.count]) is missing\nusage: \(command.usage)")
         }
         guard positional.count <= command.parameters.count else {
-            throw UsageError("too much: \(positional[command.parameters.count])\nusage: \(command.usage)")
+            throw UsageError("unexpected argument: \(positional[command.parameters.count])\nusage: \(command.usage)")
         }
     }
 
@@ -46,12 +46,12 @@ struct Arguments: Sendable {
         return value
     }
 
-    /// The app that is named. Without a name `Tool.app` takes the only one.
+    /// The value of `--app`. Without it, `Tool.app` uses the only deployed app.
     var app: String? { values["app"] }
 
     func has(_ option: String) -> Bool { values[option] != nil }
 
-    /// - Throws: `UsageError` when the value is no whole number in the range.
+    /// - Throws: `UsageError` when the value isn't a whole number in the range.
     func int(_ option: String, in range: ClosedRange<Int>) throws(UsageError) -> Int? {
         guard let text = values[option] else { return nil }
         guard let number = Int(text), range.contains(number) else {
@@ -76,7 +76,7 @@ struct Arguments: Sendable {
     }
 }
 
-/// The tool was called in a way that it doesn't understand.
+/// The tool was called with invalid arguments.
 struct UsageError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

@@ -1,19 +1,19 @@
-/// One thing that the tool can do, with the words that call it.
+/// A command of the tool, with its name, parameters and options.
 struct Command: Sendable {
     /// One or two words: `up`, `app deploy`.
     let name: String
     let summary: String
-    /// What stands behind the name, in order; one that ends in `?` may be left out.
+    /// The positional parameters, in order; one that ends in `?` is optional.
     var parameters: [String] = []
     var options: [Option] = []
-    /// Hidden commands are started by the tool itself.
+    /// Hidden commands are started by the tool itself, and don't appear in the help.
     var isHidden = false
     let run: @Sendable (Arguments) async throws -> Void
 
     struct Option: Sendable {
         /// Without dashes: `data`.
         let name: String
-        /// What the value is called in the help; `nil` for a switch.
+        /// The value's name in the help; `nil` for a switch.
         var value: String?
         let summary: String
 
@@ -24,8 +24,8 @@ struct Command: Sendable {
         }
     }
 
-    /// `--app`, of every command that is about one app.
-    static let appOption = Option("app", value: "ID", "the app; needed where several are deployed")
+    /// `--app`, of every command that works on one app.
+    static let appOption = Option("app", value: "ID", "the app; required when several are deployed")
 
     /// `partita app deploy DIRECTORY [--app ID]`.
     var usage: String {

@@ -22,7 +22,7 @@ enum Help {
             separator: "\n")
     }
 
-    /// Called by a shell's completion: the words so far, the last one unfinished.
+    /// The completions for a shell: `words` are the arguments so far, the last one unfinished.
     static func completions(_ commands: [Command], words: [String]) -> String {
         let last = words.last ?? ""
         if last.hasPrefix("--"),

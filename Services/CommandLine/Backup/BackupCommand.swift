@@ -6,7 +6,7 @@ import ServiceBootstrap
 /// `partita backup DIRECTORY`.
 enum BackupCommand {
     static let command = Command(
-        name: "backup", summary: "Back up the database, the media and, on request, the keys; the system may run",
+        name: "backup", summary: "Back up the database, the media and, on request, the keys; the system may be running",
         parameters: ["DIRECTORY"],
         options: [
             .init("include-keys", "also write the encryption keys that are configured, to keys.env"),
@@ -24,7 +24,7 @@ enum BackupCommand {
         guard !FileManager.default.fileExists(atPath: directory) else {
             throw ToolError("\(directory) exists: a backup goes into a new directory")
         }
-        // It has its name when it is whole.
+        // The directory gets its name when it is complete.
         let partial = directory + ".partial"
         if FileManager.default.fileExists(atPath: partial) { try FileManager.default.removeItem(atPath: partial) }
         try FileManager.default.createDirectory(
@@ -41,13 +41,14 @@ enum BackupCommand {
         }
     }
 
-    /// What signing keys and secrets in the database are encrypted with.
+    /// The variable of the keys with which signing keys and secrets in the database are encrypted.
     static let encryptionKeys = "PARTITA_ENCRYPTION_KEYS"
 
     private static func write(
         _ tool: Tool, _ configuration: LocalConfiguration, media: MediaPlace, to directory: String
     ) async throws -> BackupManifest {
-        // Before and after the dump: objects that are removed meanwhile are in the first copy, new ones in the second.
+        // Media are copied before and after the dump: objects that are removed meanwhile are in the first copy, new
+        // ones in the second.
         if let files = media.files { try MediaCopy.run(from: files, to: BackupManifest.media(in: directory)) }
         var manifest = try await tool.postgres.withTransaction(isolation: .repeatableRead) { transaction in
             try await transaction.execute("set local idle_in_transaction_session_timeout = 0")
@@ -93,7 +94,7 @@ enum BackupCommand {
             media: media, hasKeys: false)
     }
 
-    /// The keys of the objects that the database names, one a line.
+    /// Writes the keys of the objects that the database refers to, one per line.
     private static func writeInventory(_ transaction: PostgresTransaction, to file: String) async throws {
         let hasMedia: Bool = try await transaction.query("select to_regclass('partita.media_objects') is not null").only
             .decode(0)
@@ -133,7 +134,7 @@ enum BackupCommand {
         }
         if manifest.hasKeys {
             Progress.line(
-                "the keys that secrets are encrypted with are in it (keys.env): whoever has the backup can sign in as anybody"
+                "the encryption keys of the secrets are in it (keys.env): with the backup, anyone can sign in as any user"
             )
         } else {
             Progress.line(
@@ -144,10 +145,10 @@ enum BackupCommand {
 }
 
 extension PostgresRows {
-    /// The row of a query that has one.
+    /// The only row of a query's result.
     var only: PostgresRow {
         get throws {
-            guard let row = first else { throw ToolError("Postgres answered nothing") }
+            guard let row = first else { throw ToolError("Postgres returned no row") }
             return row
         }
     }

@@ -1,8 +1,9 @@
 import Foundation
 
-/// What a backup is, and what it has: `manifest.json` in its directory. A directory without one is no backup.
+/// The description of a backup and its contents: `manifest.json` in its directory. A directory without one isn't a
+/// backup.
 struct BackupManifest: Codable, Sendable {
-    /// How the directory is laid out; a later version may be another.
+    /// The version of the directory's layout.
     static let currentFormat = 1
 
     var format = currentFormat
@@ -10,9 +11,9 @@ struct BackupManifest: Codable, Sendable {
     var createdAt: String
     /// The database's epoch then.
     var epoch: Int
-    /// Of the database that the dump has: what a restore replaces.
+    /// The schemas in the dump, which a restore replaces.
     var schemas: [String]
-    /// Of Postgres, which the dump's indexes need.
+    /// The extensions of Postgres that the dump's indexes need.
     var extensions: [String]
     var dumpBytes: Int
     /// The dump's SHA-256, hexadecimal; backups of earlier versions have none.
@@ -20,14 +21,14 @@ struct BackupManifest: Codable, Sendable {
     /// The apps that were deployed.
     var apps: [String]
     var media: Media
-    /// Whether `keys.env` is there.
+    /// Whether the backup has `keys.env`.
     var hasKeys: Bool
 
-    /// The objects that the database names.
+    /// The media objects that the database refers to.
     struct Media: Codable, Sendable {
         var objects: Int
         var bytes: Int
-        /// Whether the bytes are in `media/`; otherwise `media-objects.txt` names them.
+        /// Whether the bytes are in `media/`; otherwise `media-objects.txt` lists them.
         var areCopied: Bool
     }
 
@@ -37,8 +38,8 @@ struct BackupManifest: Codable, Sendable {
     static func keys(in directory: String) -> String { directory + "/keys.env" }
     private static func file(in directory: String) -> String { directory + "/manifest.json" }
 
-    /// Reads that of a backup, and looks whether the dump is what was written then: by its size and its SHA-256.
-    /// - Throws: `ToolError` that says what is missing.
+    /// Reads the manifest of a backup, and checks the dump's size and SHA-256.
+    /// - Throws: `ToolError` that says what is missing or damaged.
     static func read(from directory: String) throws -> BackupManifest {
         guard let data = FileManager.default.contents(atPath: file(in: directory)) else {
             throw ToolError("\(directory) is no backup: it has no manifest.json")

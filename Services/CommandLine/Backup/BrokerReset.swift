@@ -3,14 +3,14 @@ import EventStream
 import EventTopics
 import Kafka
 
-/// Empties the topics of a pool after a restore: they tell of a time that the database has forgotten. With a topic the broker forgets
-/// the offsets of its consumer groups. The services fill the compacted ones from Postgres at their start (signing keys, app
-/// definitions, grants), and consumers find what they haven't handled in Postgres.
+/// Empties the topics of a pool after a restore, since they have events that the database has lost. With a topic, the broker
+/// deletes the offsets of its consumer groups. The services fill the compacted topics from Postgres at their start (signing keys,
+/// app definitions, grants), and consumers find what they haven't handled in Postgres.
 struct BrokerReset: Sendable {
     private let admin: KafkaAdmin
     private let pool: String
     private let replication: Int?
-    /// It is emptied by starting it again, and has no admin API.
+    /// An embedded broker is emptied by restarting it, and has no admin API.
     private let isEmbedded: Bool
 
     init(_ tool: Tool) {
@@ -22,15 +22,15 @@ struct BrokerReset: Sendable {
 
     private var names: [String] { TopicOwner.topics(pool: pool).map(\.name) }
 
-    /// - Throws: `KafkaError` when the broker doesn't answer: better before the database is another one.
+    /// - Throws: `KafkaError` when the broker doesn't answer, so that a restore fails before it changes the database.
     func check() async throws {
         if let name = names.first { _ = try await hasTopic(name) }
     }
 
-    /// Deletes the topics and makes them anew.
+    /// Deletes the topics and creates them again.
     func run() async throws {
         if isEmbedded {
-            Progress.line("  the embedded broker forgets its topics when it ends: start it again")
+            Progress.line("  the embedded broker loses its topics when it ends: restart it")
         } else {
             try await admin.deleteTopics(names)
             for name in names { try await waitUntilGone(name) }
@@ -39,7 +39,7 @@ struct BrokerReset: Sendable {
         await admin.close()
     }
 
-    /// A broker deletes in the background, and a topic that is being deleted can't be made.
+    /// A broker deletes topics in the background, and a topic can't be created while it is being deleted.
     private func waitUntilGone(_ name: String) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         var backoff = RetryBackoff(.reconnecting)

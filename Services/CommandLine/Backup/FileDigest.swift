@@ -1,7 +1,7 @@
 import Ccrypto
 import Foundation
 
-/// The SHA-256 of a file, by OpenSSL, in pieces: a dump may be larger than the memory.
+/// The SHA-256 of a file, computed in pieces with OpenSSL, since a dump may be larger than the memory.
 enum FileDigest {
     /// - Returns: 64 hexadecimal digits, as `sha256sum` prints them.
     /// - Throws: `ToolError` when the file can't be read.

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Copies objects that are kept as files. A file is written once under a name of its own and never changed, so what is there already
-/// is the same.
+/// Copies objects that are stored as files. A file is written once under a unique name and never changed, so an existing file is
+/// the same.
 enum MediaCopy {
-    /// Copies what is missing.
+    /// Copies the files that are missing.
     /// - Returns: how many files were copied.
     @discardableResult
     static func run(from source: String, to target: String) throws -> Int {
@@ -20,13 +20,13 @@ enum MediaCopy {
             if kind == .typeDirectory {
                 try manager.createDirectory(atPath: to, withIntermediateDirectories: true)
             } else if kind == .typeRegular, !manager.fileExists(atPath: to) {
-                // Under another name first: a copy that was stopped must not count.
+                // Under another name first, so that an interrupted copy isn't taken for a complete one.
                 let part = to + ".partial"
                 if manager.fileExists(atPath: part) { try manager.removeItem(atPath: part) }
                 do {
                     try manager.copyItem(atPath: from, toPath: part)
                 } catch let error as CocoaError where error.code == .fileReadNoSuchFile {
-                    continue  // removed meanwhile, as nothing refers to it any more
+                    continue  // removed meanwhile, since nothing refers to it any more
                 }
                 try manager.moveItem(atPath: part, toPath: to)
                 copied += 1

@@ -4,8 +4,8 @@ import LocalEngines
 import Postgres
 import ServiceEngines
 
-/// Runs `pg_dump`, `pg_restore` and `psql` on the database that a URL names. A password is passed in the environment, where other users of
-/// the machine don't see it.
+/// Runs `pg_dump`, `pg_restore` and `psql` on the database of a URL. A password is passed in the environment, where other users of
+/// the machine can't see it.
 struct PostgresDump: Sendable {
     private let url: String
     private let environment: [String: String]
@@ -25,8 +25,8 @@ struct PostgresDump: Sendable {
         self.environment = environment
     }
 
-    /// Writes schemas as another session sees them.
-    /// - Parameter snapshot: as `pg_export_snapshot` names it, while its transaction is open.
+    /// Dumps schemas in the snapshot of another session.
+    /// - Parameter snapshot: the name that `pg_export_snapshot` returned; its transaction has to be open.
     func dump(_ schemas: [String], snapshot: String, to file: String) async throws {
         let names = schemas.flatMap { ["-n", "\"" + $0.replacing("\"", with: "\"\"") + "\""] }
         let program = try PostgresPrograms.directory(of: "pg_dump") + "/pg_dump"
@@ -34,13 +34,13 @@ struct PostgresDump: Sendable {
             program, ["-Fc", "--no-owner", "--no-acl", "--snapshot", snapshot, "-f", file, "-d", url] + names)
     }
 
-    /// Runs `before`, what a dump says, and `after`, all in one transaction: whatever fails, nothing has changed.
+    /// Runs `before`, the dump's SQL, and `after` in one transaction: if anything fails, nothing has changed.
     func restore(_ file: String, before: String, after: String) async throws {
         var environment = environment
         environment["PARTITA_BEFORE"] = before
         environment["PARTITA_AFTER"] = after
         let programs = try PostgresPrograms.directory(of: "pg_restore")
-        // A dump that ends too early must not be committed: then the script ends with what is no SQL.
+        // An incomplete dump must not be committed: the script then continues with invalid SQL.
         let script = """
             { printf '%s\\n' "$PARTITA_BEFORE"
               "$1/pg_restore" --no-owner --no-acl -f - "$2" || printf '\\n;the dump could not be read;\\n'
@@ -57,7 +57,7 @@ struct PostgresDump: Sendable {
                 (program as NSString).lastPathComponent == "sh" ? "psql" : (program as NSString).lastPathComponent
             let lines = run.output.split(separator: "\n")
             let reason =
-                lines.first { $0.contains("ERROR") || $0.contains("error:") } ?? lines.last ?? "it said nothing"
+                lines.first { $0.contains("ERROR") || $0.contains("error:") } ?? lines.last ?? "no message"
             throw ToolError("\(name) failed (\(run.status)): \(reason)")
         }
     }

@@ -28,12 +28,12 @@ enum RestoreCommand {
         if let named, isGiven || !ownsPostgres {
             try await restore(manifest, from: directory, media: MediaPlace(arguments), named)
         } else {
-            // A system of `partita up`, which is stopped: its engines are needed for as long as this takes.
+            // A stopped system of `partita up`: its engines are started for the duration of the restore.
             let environment = CurrentEnvironment.variables
             let hasOwnKafka = FileManager.default.fileExists(atPath: places.engines + "/kafka")
             if hasOwnKafka, environment["KAFKA_HOME"]?.isEmpty ?? true, environment["PARTITA_KAFKA_BOOTSTRAP"] == nil {
                 throw ToolError(
-                    "the system's broker is Apache Kafka, whose topics have to be emptied too: set KAFKA_HOME as for `partita up`"
+                    "the system's broker is Apache Kafka, whose topics have to be emptied, too: set KAFKA_HOME as for `partita up`"
                 )
             }
             try await SystemLock.hold(places) {
@@ -51,7 +51,7 @@ enum RestoreCommand {
         }
     }
 
-    /// The first port of the system that the data directory has; otherwise as for `partita up`.
+    /// The first port of the system in the data directory; otherwise the default of `partita up`.
     private static func basePort(_ arguments: Arguments) throws -> Int {
         let port = (try? LocalConfiguration(arguments: arguments)).flatMap { URL(string: $0.postgresURL)?.port }
         return port.map { $0 - 10 } ?? 8080
@@ -79,10 +79,10 @@ enum RestoreCommand {
             let epoch: Int = try await tool.postgres.query("select partita.current_epoch()").only.decode(0)
             Output.line("restored, epoch \(epoch)")
             if manifest.media.areCopied, media.files == nil {
-                Progress.line("MEDIA WERE NOT RESTORED: name their directory with --media")
+                Progress.line("MEDIA WERE NOT RESTORED: pass their directory with --media")
             } else if !manifest.media.areCopied, manifest.media.objects > 0 {
                 Progress.line(
-                    "media are the object store's: it must still have the \(manifest.media.objects) objects in media-objects.txt"
+                    "media are in the object store: it must still have the \(manifest.media.objects) objects in media-objects.txt"
                 )
             }
             Progress.line(
@@ -93,7 +93,7 @@ enum RestoreCommand {
         }
     }
 
-    /// A service that runs would go on with what it has in memory, and write it.
+    /// A running service would continue with the state that it has in memory, and write it.
     private static func refuseWhileServicesRun(_ client: PostgresClient) async throws {
         let names = try await client.query(
             """
@@ -106,7 +106,7 @@ enum RestoreCommand {
         }
     }
 
-    /// Everything of this project goes, also what was made after the backup.
+    /// Drops all schemas of this project, including those created after the backup.
     private static func preface(_ manifest: BackupManifest, _ client: PostgresClient) async throws -> String {
         let known: Bool = try await client.query("select to_regclass('partita.collections') is not null").only.decode(0)
         let present =
@@ -119,16 +119,16 @@ enum RestoreCommand {
             .joined(separator: "\n")
     }
 
-    /// The epoch of what the backup replaces; 0 where there is nothing.
+    /// The epoch of the database that the backup replaces; 0 when it is empty.
     private static func formerEpoch(_ client: PostgresClient) async throws -> Int64 {
         let isKnown: Bool = try await client.query("select to_regclass('partita.epochs') is not null").only.decode(0)
         guard isKnown else { return 0 }
         return try await client.query("select coalesce(max(epoch), 0)::bigint from partita.epochs").only.decode(0)
     }
 
-    /// Numbers go on in a new epoch, so that what devices and topics have of the time after the backup counts for nothing. It is one
-    /// that never was before, neither in what is replaced nor, as the clock has it, on a machine that is lost: a device could take what
-    /// was written in the one for what was written in the other. Who held leases then doesn't now.
+    /// Revisions continue in a new epoch, so that what devices and topics have from the time after the backup isn't valid any more.
+    /// Its number must be unused, both in the replaced database and, which the clock ensures, on a machine that is lost: otherwise
+    /// a device could confuse writes of the two epochs. Leases of that time are deleted.
     private static func epilogue(_ former: Int64) -> String {
         """
         select partita.current_epoch();
@@ -142,7 +142,7 @@ enum RestoreCommand {
 }
 
 extension LocalConfiguration {
-    /// Of engines that were started here.
+    /// The configuration of engines that this process has started.
     init(engines: StartedEngines, _ arguments: Arguments) {
         var values = (try? LocalConfiguration(arguments: arguments))?.values ?? [:]  // there may be none yet
         values["postgres.url"] = engines.postgresURL

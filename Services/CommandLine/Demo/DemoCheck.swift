@@ -2,11 +2,11 @@ import DocumentModel
 import PartitaClient
 import Postgres
 
-/// Looks at Postgres, as the demo's referee.
+/// The demo's checks and changes directly in Postgres.
 struct DemoCheck: Sendable {
     let configuration: LocalConfiguration
 
-    /// Compares what devices have with the tables, document by document, once nothing is under way any more.
+    /// Compares the devices' documents with the tables, document by document, once nothing is in flight any more.
     func compare(_ handles: [(DemoDevice, PartitionHandle)]) async throws {
         try await Tool.run(configuration) { tool in
             for (device, handle) in handles {
@@ -57,7 +57,7 @@ struct DemoCheck: Sendable {
         }
     }
 
-    /// What somebody with `psql` would do.
+    /// Changes a row as an external writer with `psql` would.
     func setText(of message: String, to text: String) async throws {
         try await Tool.run(configuration) { tool in
             _ = try await tool.postgres.execute(

@@ -5,10 +5,10 @@ import Foundation
 import HTTPClient
 import PartitaClient
 
-/// `partita demo`: plays a conversation of three people on the system that runs, and checks what came of it.
+/// `partita demo`: plays a conversation of three people on the running system, and checks the results.
 enum DemoCommand {
     static let command = Command(
-        name: "demo", summary: "Play a conversation of three people on the system that runs, and check what came of it",
+        name: "demo", summary: "Play a conversation of three people on the running system, and check the results",
         options: [LocalConfiguration.option]
     ) { arguments in
         try await play(try LocalConfiguration(arguments: arguments), places: Places(data: arguments.value("data")))
@@ -36,7 +36,7 @@ struct Demo: Sendable {
 
     func play() async throws {
         Output.line(
-            "\nThree people register; a trigger makes each a User document, another one a Chatster for everybody to see"
+            "\nThree people register; one trigger creates a User document for each, another a Chatster that all can see"
         )
         let ada = try await register("ada")
         let ben = try await register("ben")
@@ -65,7 +65,7 @@ struct Demo: Sendable {
         Output.line("\nAda sends a photo of 2 MB")
         try await photoScene(ada, ben, cleo, adaTalk, benTalk)
 
-        Output.line("\nA message without an author makes a trigger fail; its event is put aside, and the rest goes on")
+        Output.line("\nA message without an author makes a trigger fail; its event is dead-lettered, others go on")
         try await failureScene(ada, ben, adaTalk, benTalk)
 
         Output.line("\nA row is changed by hand in Postgres")
@@ -182,7 +182,7 @@ struct Demo: Sendable {
         cleo.say("can't open it (\(cleos.status))")
     }
 
-    /// A picture of 2 MB in the simplest format there is.
+    /// A picture of 2 MB in a simple format (PPM).
     private static func picture() -> [UInt8] {
         var bytes = Array("P6 1000 700 255\n".utf8)
         var state: UInt32 = 1

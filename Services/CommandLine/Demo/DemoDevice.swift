@@ -12,7 +12,7 @@ final class DemoDevice: Sendable {
     let session: Session
     private let app: PartitaApp
 
-    /// The User document, and everybody's public faces.
+    /// The partitions of the person's User document, and of all users' public profiles.
     let own: PartitionHandle
     let everybody: PartitionHandle
 
@@ -27,7 +27,7 @@ final class DemoDevice: Sendable {
         self.everybody = everybody
     }
 
-    /// Registers a person, signs the device in, and waits for the User document that a trigger makes.
+    /// Registers a person, signs the device in, and waits for the User document that a trigger creates.
     static func register(
         _ name: String, run: String, authURL: String, directory: String, loop: EventLoop
     ) async throws -> DemoDevice {
@@ -49,14 +49,14 @@ final class DemoDevice: Sendable {
 
     func say(_ what: String) { Output.line("  \(name.padded(to: 5)) \(what)") }
 
-    /// The User document, as soon as it is there.
+    /// Waits for the User document and returns it.
     func user() async throws -> Document {
         try await eventually("\(name)'s User document") {
             try await own.document("User", id: .string(session.userId))
         }
     }
 
-    /// The unread count of a conversation, once it has a value.
+    /// Waits until the unread count of a conversation has a value.
     func waitForUnread(_ conversation: String, _ count: Int) async throws {
         try await eventually("\(name) has \(count) unread messages") {
             let list = try await user()["conversations"]?.arrayValue ?? []
@@ -83,7 +83,7 @@ final class DemoDevice: Sendable {
         return id
     }
 
-    /// Waits until a message is here.
+    /// Waits until the device has a message.
     @discardableResult
     func waitForMessage(_ id: String, in conversation: PartitionHandle) async throws -> Document {
         let message = try await eventually("\(name) sees the message \(id)") {
@@ -93,7 +93,7 @@ final class DemoDevice: Sendable {
         return message
     }
 
-    /// An access token of a sign-in of its own, as a client over HTTP has it.
+    /// An access token from a separate sign-in, as a client over HTTP uses it.
     func accessToken(authURL: String, loop: EventLoop) async throws -> String {
         let http = HTTPClient(loop: loop)
         let credentials: Document = ["username": .string(email), "password": .string(password)]
@@ -112,8 +112,8 @@ final class DemoDevice: Sendable {
     func close() async throws { try await app.close() }
 }
 
-/// Waits for a value, asking for it again and again.
-/// - Throws: `DemoFailure` when it doesn't come.
+/// Waits for a value by polling.
+/// - Throws: `DemoFailure` when there is none in time.
 @discardableResult
 func eventually<T>(_ what: String, within limit: Duration = .seconds(20), _ value: () async throws -> T?) async throws
     -> T
@@ -122,9 +122,9 @@ func eventually<T>(_ what: String, within limit: Duration = .seconds(20), _ valu
     while true {
         if let value = try await value() { return value }
         if ContinuousClock.now > end { throw DemoFailure(description: "did not happen within \(limit): \(what)") }
-        try await Task.sleep(for: .milliseconds(10))  // what is awaited may come from anywhere: it is asked for
+        try await Task.sleep(for: .milliseconds(10))  // the condition may depend on any process, so it is polled
     }
 }
 
-/// The conversation went otherwise than it should.
+/// The conversation didn't have the expected result.
 struct DemoFailure: Error, CustomStringConvertible { let description: String }

@@ -4,12 +4,12 @@ import Foundation
 import HTTPClient
 import PartitaClient
 
-/// The demo's reads without a device: by the data API, and by remote access from a client (`service` of `functions/call`).
+/// The demo's reads without a device: with the data API, and with remote access from a client (`service` of `functions/call`).
 struct DemoReads: Sendable {
     let configuration: LocalConfiguration
     let loop: EventLoop
 
-    /// What Ben reads over HTTP is what his device has, by each way; Cleo, who is no member, reads nothing.
+    /// Ben reads over HTTP what his device has, with both methods; Cleo, who isn't a member, reads nothing.
     func play(_ ben: DemoDevice, _ cleo: DemoDevice, _ talk: PartitionHandle) async throws {
         let filter: Value = ["partition": talk.partition.value ?? .null]
         let expected = try await talk.find("ChatMessage").count

@@ -3,15 +3,15 @@ import EventLoop
 import Foundation
 import PartitaClient
 
-/// `partita device`: a device by hand.
+/// `partita device`: an interactive device.
 enum DeviceCommand {
     static let command = Command(
-        name: "device", summary: "Be a device: sign in, open partitions, read, write, go offline and come back",
+        name: "device", summary: "Act as a device: sign in, open partitions, read, write, go offline and online again",
         options: [
             Command.appOption,
-            .init("user", value: "EMAIL", "who signs in; registered if the account is new"),
+            .init("user", value: "EMAIL", "the account to sign in with; registered if it is new"),
             .init("password", value: "TEXT", "the password (default: a well-known one, for trying things out)"),
-            .init("auth", value: "URL", "where to sign in (default: of the system that runs)"),
+            .init("auth", value: "URL", "where to sign in (default: the running system)"),
             .init("store", value: "DIR", "where the device keeps its documents (default: a temporary directory)"),
             .init(
                 "partition-key", value: "FIELD", "the field that holds the partition (default: the app's, or partition)"
@@ -45,7 +45,7 @@ enum DeviceCommand {
         if store == nil { try FileManager.default.removeItem(atPath: directory) }
     }
 
-    /// The app, and the field that holds the partition. Only who is beside the system can ask it.
+    /// The app, and the field that holds the partition. The system is only asked when it runs on this machine.
     private static func deployed(_ arguments: Arguments) async throws -> (id: String, partitionKey: String) {
         let key = arguments.value("partition-key")
         if arguments.value("auth") != nil { return (try arguments.requiredValue("app"), key ?? "partition") }
@@ -60,11 +60,11 @@ enum DeviceCommand {
         do {
             return try await app.logIn(credentials)
         } catch let error as PartitaError where error.serverCode == "InvalidPassword" {
-            // No such account, or a wrong password: registering tells which.
+            // There is no such account, or the password is wrong: registering shows which.
             do {
                 try await app.register(email: user, password: password)
             } catch let error as PartitaError where error.serverCode == "AccountNameInUse" {
-                throw ToolError("the password of \(user) is another one")
+                throw ToolError("the password of \(user) is wrong")
             }
             return try await app.logIn(credentials)
         }

@@ -3,7 +3,7 @@ import EventLoop
 import Foundation
 import PartitaClient
 
-/// Reads commands from standard input and carries them out on a device.
+/// Reads commands from standard input and executes them on a device.
 final class DeviceConsole {
     static let help = """
         open VALUE                       open a partition, for example: open conversation=1
@@ -12,15 +12,15 @@ final class DeviceConsole {
         insert COLLECTION DOCUMENT       write a document into the partition
         set COLLECTION ID FIELDS         change fields of a document, for example: set User "abc" {"presence": "On-Line"}
         delete COLLECTION ID
-        watch COLLECTION                 show changes as they come
-        offline | online                 cut the connection, and come back
-        pending | rejected               what waits for its answer; what was refused, and why
+        watch COLLECTION                 show changes as they arrive
+        offline | online                 close the connection, or connect again
+        pending | rejected               unanswered changesets; rejected ones, with the reason
         help | quit
         """
 
     private let session: Session
     private var partition: PartitionHandle
-    /// The field that says in which partition a document is.
+    /// The field that holds a document's partition.
     private let partitionKey: String
     private var watching: [Task<Void, Never>] = []
 
@@ -53,7 +53,7 @@ final class DeviceConsole {
             try await open(Value(keyText: rest) ?? .string(rest))
         case "find":
             if try await !isAnswered(\.isSynced, { try await $0.waitForFirstSync() }) {
-                Output.line("not loaded yet: these are the documents that are here")
+                Output.line("not loaded yet: these are the documents on this device")
             }
             let (collection, filter) = Self.split(rest)
             for document in try await partition.find(
@@ -111,7 +111,7 @@ final class DeviceConsole {
         }
     }
 
-    /// Waits for the server where it can answer.
+    /// Waits for the server if it can answer.
     /// - Returns: Whether it has.
     private func isAnswered(
         _ condition: (PartitionState) -> Bool,
@@ -131,7 +131,7 @@ final class DeviceConsole {
         }
     }
 
-    /// A partition's value as it is typed.
+    /// A partition's value as the user types it.
     private static func name(_ value: Value) -> String {
         if case .string(let text) = value, Value(keyText: text) == nil { return text }
         return value.keyText ?? "\(value)"
@@ -172,7 +172,7 @@ final class DeviceConsole {
         return (parts.first ?? "", parts.count > 1 ? parts[1] : nil)
     }
 
-    /// Reading blocks, so it has a thread of its own.
+    /// Reading blocks, so it runs in a separate thread.
     private static func nextLine() async -> String? {
         await withCheckedContinuation { continuation in
             Thread { continuation.resume(returning: readLine()) }.start()

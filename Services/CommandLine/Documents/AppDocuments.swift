@@ -4,9 +4,9 @@ import Foundation
 import FunctionProtocol
 import Functions
 
-/// The documents of an app, as the commands `documents …` reach them: as the administrator, whom no rule concerns.
+/// The documents of an app, as the commands `documents …` access them: as the administrator, to whom no rules apply.
 ///
-/// What they write is published by the running services, which look for it themselves.
+/// Their writes are published by the running services, which poll for them.
 struct AppDocuments: Sendable {
     let app: String
     let namespace: ChangeEvent.Namespace
@@ -29,11 +29,11 @@ struct AppDocuments: Sendable {
         store.collection(namespace.collection, database: namespace.database, app: app)
     }
 
-    /// Runs `body` with the documents that the command's words name.
+    /// Runs `body` with the collection that the command's arguments name.
     static func with(_ arguments: Arguments, _ body: @Sendable (AppDocuments) async throws -> Void) async throws {
         let name = try arguments.required(namespaceParameter)
         let parts = name.split(separator: ".", maxSplits: 1).map(String.init)
-        guard parts.count == 2 else { throw UsageError("\(name) is no DATABASE.COLLECTION") }
+        guard parts.count == 2 else { throw UsageError("\(name) isn't DATABASE.COLLECTION") }
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let (store, app) = try await tool.store(of: arguments.app)
             let documents = AppDocuments(
@@ -42,7 +42,7 @@ struct AppDocuments: Sendable {
         }
     }
 
-    /// Makes one of the calls that functions and clients make.
+    /// Performs one of the calls that functions and clients can make.
     func call(_ action: String, _ arguments: Document) async throws -> Value {
         var arguments = arguments
         arguments["database"] = .string(namespace.database)
@@ -53,7 +53,7 @@ struct AppDocuments: Sendable {
 
     // MARK: Words and lines
 
-    /// A word as an Extended JSON document.
+    /// Parses an argument as an Extended JSON document.
     static func document(_ text: String?, _ name: String) throws -> Document {
         guard let text else { return [:] }
         do {
@@ -71,7 +71,7 @@ struct AppDocuments: Sendable {
         }
     }
 
-    /// A word as the stages of a pipeline.
+    /// Parses an argument as the stages of a pipeline.
     static func stages(_ text: String, _ name: String) throws -> [Document] {
         guard let stages = try value(text, name).arrayValue else { throw UsageError("\(name) is no array of stages") }
         return try stages.map { stage in
@@ -80,6 +80,6 @@ struct AppDocuments: Sendable {
         }
     }
 
-    /// One line on standard output, types and all.
+    /// Prints a value in one line on standard output, with its types.
     static func show(_ value: Value) { Output.line(ExtendedJSON.print(value)) }
 }

@@ -5,7 +5,7 @@ import DocumentStore
 enum DocumentsAggregateCommand {
     static let command = Command(
         name: "documents aggregate",
-        summary: "Run an aggregation pipeline, and print its documents, one per line, as they come",
+        summary: "Run an aggregation pipeline, and print its documents, one per line, as they are found",
         parameters: [AppDocuments.namespaceParameter, "PIPELINE"],
         options: [AppDocuments.hintOption] + AppDocuments.options
     ) { arguments in

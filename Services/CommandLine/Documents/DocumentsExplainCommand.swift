@@ -7,7 +7,7 @@ enum DocumentsExplainCommand {
         name: "documents explain",
         summary: "Show how a find or pipeline runs: statements, indexes, plans, and what runs outside Postgres",
         parameters: [AppDocuments.namespaceParameter, "FILTER?"],
-        options: [.init("pipeline", value: "JSON", "of an aggregation, not of a find")]
+        options: [.init("pipeline", value: "JSON", "explain an aggregation pipeline instead of a find")]
             + DocumentsFindCommand.findOptions
     ) { arguments in
         if let text = arguments.value("pipeline") {

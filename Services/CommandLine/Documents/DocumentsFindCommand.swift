@@ -4,7 +4,7 @@ import DocumentStore
 /// `partita documents find`.
 enum DocumentsFindCommand {
     static let command = Command(
-        name: "documents find", summary: "Print the documents that match, one per line, as they come",
+        name: "documents find", summary: "Print the documents that match, one per line, as they are found",
         parameters: [AppDocuments.namespaceParameter, "FILTER?"],
         options: findOptions
     ) { arguments in
@@ -20,10 +20,10 @@ enum DocumentsFindCommand {
 
     static let findOptions: [Command.Option] =
         [
-            .init("projection", value: "JSON", "what to print of each"),
-            .init("sort", value: "JSON", "in which order"),
-            .init("skip", value: "COUNT", "how many to leave out first"),
-            .init("limit", value: "COUNT", "how many at the most"),
+            .init("projection", value: "JSON", "which fields to print"),
+            .init("sort", value: "JSON", "the order of the documents"),
+            .init("skip", value: "COUNT", "how many to skip first"),
+            .init("limit", value: "COUNT", "how many to print at most"),
             AppDocuments.hintOption,
         ] + AppDocuments.options
 

@@ -2,7 +2,7 @@ import DocumentModel
 
 /// `partita documents insert`.
 enum DocumentsInsertCommand {
-    /// Documents of standard input that are inserted together.
+    /// The number of documents of standard input that are inserted together.
     private static let batch = 500
 
     static let command = Command(

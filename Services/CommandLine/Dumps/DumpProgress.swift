@@ -2,7 +2,8 @@ import Dumps
 import EventLoop
 import Glibc
 
-/// Shows how an import goes, on standard error: one line that changes on a terminal, else a line every few seconds.
+/// Shows the progress of an import on standard error: one line that is updated on a terminal, otherwise a line every
+/// few seconds.
 final class DumpProgress: Sendable {
     private struct State {
         var start = ContinuousClock.now

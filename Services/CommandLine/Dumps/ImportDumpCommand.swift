@@ -5,17 +5,17 @@ import Dumps
 /// `partita import-dump DIRECTORY`.
 enum ImportDumpCommand {
     static let command = Command(
-        name: "import-dump", summary: "Import what mongodump wrote; stopped, it goes on where it was when run again",
+        name: "import-dump", summary: "Import what mongodump wrote; run again, an interrupted import continues",
         parameters: ["DIRECTORY"],
         options: [
             Command.appOption,
-            .init("database", value: "NAME", "only this database; the name, where DIRECTORY is one database's folder"),
+            .init("database", value: "NAME", "only this database; or its name, if DIRECTORY is one database's folder"),
             .init("collection", value: "NAME", "only this collection"),
             .init("drop", "delete the collections' documents first"),
             .init("triggers", "run database triggers for the documents"),
-            .init("bypass-schema", "take documents that the app's schema forbids"),
-            .init("again", "import files that were imported already"),
-            .init("rejected", value: "DIRECTORY", "where to list what can't be taken (default: .)"),
+            .init("bypass-schema", "accept documents that the app's schema forbids"),
+            .init("again", "import files again that were already imported"),
+            .init("rejected", value: "DIRECTORY", "where to list documents that can't be imported (default: .)"),
             LocalConfiguration.option,
         ]
     ) { arguments in
@@ -54,7 +54,7 @@ enum ImportDumpCommand {
     }
 }
 
-/// The import ran, but not everything could be taken.
+/// The import ran, but not everything could be imported.
 private struct DumpFailure: Error, CustomStringConvertible {
     let collections: [String]
     var description: String { "not everything was imported of \(collections.joined(separator: ", "))" }

@@ -4,7 +4,7 @@ import Postgres
 /// `partita logs`.
 enum LogsCommand {
     static let command = Command(
-        name: "logs", summary: "Show what functions wrote to their console, and how they failed",
+        name: "logs", summary: "Show the console output of functions, and their failures",
         options: [
             Command.appOption,
             .init("last", value: "COUNT", "how many lines (default: 50)"),

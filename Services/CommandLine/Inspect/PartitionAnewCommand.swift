@@ -10,13 +10,13 @@ enum PartitionAnewCommand {
         parameters: ["VALUE?"],
         options: [Command.appOption, LocalConfiguration.option]
     ) { arguments in
-        // A value that is no key text yet is a string, as most partition keys are.
+        // A value that isn't in the format of key texts is a string, like most partition keys.
         let text = arguments.parameter("VALUE").map { Value(keyText: $0) == nil ? "s:" + $0 : $0 }
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let documents = try await tool.store(of: arguments.app)
             let count = try await documents.store.serveAnew(
                 app: documents.app.id, partition: text.map { Partition(text: $0) })
-            Output.line("\(count) partitions are served anew; devices that are connected connect again")
+            Output.line("\(count) partitions are served from the beginning; connected devices connect again")
         }
     }
 }

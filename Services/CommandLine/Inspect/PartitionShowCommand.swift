@@ -4,12 +4,12 @@ import Postgres
 /// `partita partition show VALUE`.
 enum PartitionShowCommand {
     static let command = Command(
-        name: "partition show", summary: "Show a partition: head, documents, who may open it, who uploads to it",
+        name: "partition show", summary: "Show a partition: head, documents, grants, devices that upload",
         parameters: ["VALUE"],
         options: [Command.appOption, Output.option, LocalConfiguration.option]
     ) { arguments in
         let text = try arguments.required("VALUE")
-        // A value that is no key text yet is a string, as most partition keys are.
+        // A value that isn't in the format of key texts is a string, like most partition keys.
         let partition = Value(keyText: text) == nil ? "s:" + text : text
         try await Tool.run(try LocalConfiguration(arguments: arguments)) { tool in
             let state = try await state(of: partition, app: try await tool.app(arguments.app).id, on: tool.postgres)

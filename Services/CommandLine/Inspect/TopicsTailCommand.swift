@@ -5,9 +5,9 @@ import Kafka
 /// `partita topics tail TOPIC`.
 enum TopicsTailCommand {
     static let command = Command(
-        name: "topics tail", summary: "Show the events of a topic as they come, until Ctrl-C", parameters: ["TOPIC"],
+        name: "topics tail", summary: "Show the events of a topic as they arrive, until Ctrl-C", parameters: ["TOPIC"],
         options: [
-            .init("from-start", "begin with the oldest event of the topic"), Output.option, LocalConfiguration.option,
+            .init("from-start", "start with the oldest event of the topic"), Output.option, LocalConfiguration.option,
         ]
     ) { arguments in
         let name = try arguments.required("TOPIC")

@@ -60,8 +60,8 @@ enum TriggersCommand {
         }
     }
 
-    /// The event comes again under its own id, which is forgotten as handled before. Only when the broker has it does the dead letter
-    /// count as replayed: whatever fails on the way, it still waits.
+    /// The event is published again under its own id, after the record that it was handled is deleted. The dead letter is marked as
+    /// replayed only when the broker has the event: if anything fails before, it can be replayed again.
     private static func replay(_ number: Int, app: String, tool: Tool) async throws {
         let rows = try await tool.postgres.query(
             """
@@ -69,11 +69,11 @@ enum TriggersCommand {
             where id = $1 and app = $2 and replayed_at is null
             """, [.int(Int64(number)), .text(app)])
         guard let (trigger, id, text) = try rows.decode((String, String, String).self).first else {
-            throw ToolError("no dead letter \(number) of \(app) waits; `partita triggers --failures` lists them")
+            throw ToolError("\(app) has no dead letter \(number); `partita triggers --failures` lists them")
         }
         let event = try ExtendedJSON.parseDocument(text)
         guard event["ns"] != nil else {
-            throw ToolError("dead letter \(number) is of \(trigger), and only events of documents can be replayed")
+            throw ToolError("dead letter \(number) of \(trigger) isn't of a document, and only those can be replayed")
         }
         _ = try await tool.postgres.query(
             "delete from partita.handled_event_ids where consumer = 'trigger-workers' and event_id = $1",
@@ -83,6 +83,6 @@ enum TriggersCommand {
         }
         _ = try await tool.postgres.query(
             "update partita.trigger_failures set replayed_at = now() where id = $1", [.int(Int64(number))])
-        Output.line("the event is offered again")
+        Output.line("the event is published again")
     }
 }

@@ -1,13 +1,13 @@
 import EmbeddedKafka
 import EventStream
 
-/// `partita broker`: the embedded development broker, which `up` starts where there is no other.
+/// `partita broker`: the embedded development broker, which `up` starts when no other one is configured.
 enum BrokerCommand {
     static let command = Command(
         name: "broker", summary: "Run the embedded development broker, which keeps its events in memory",
         options: [
-            .init("port", value: "PORT", "where it listens"),
-            .init("pool", value: "NAME", "the pool whose topics it has (default: main)"),
+            .init("port", value: "PORT", "the port that it listens on"),
+            .init("pool", value: "NAME", "the pool whose topics it creates (default: main)"),
         ], isHidden: true
     ) { arguments in
         guard let port = try arguments.int("port", in: 1...65535) else { throw UsageError("--port is missing") }

@@ -2,9 +2,10 @@ import ChildProcesses
 import Foundation
 import ServiceBootstrap
 
-/// What the secrets of a system on one machine are encrypted with: made at the first start, and kept in the data directory.
+/// The key with which the secrets of a system on one machine are encrypted: created at the first start, and stored in the data
+/// directory.
 enum EncryptionKey {
-    /// The value of `encryption.keys`: the environment's, else the file's, which is made when it is missing.
+    /// The value of `encryption.keys`: from the environment, otherwise from the file, which is created when it is missing.
     /// - Throws: when the file can't be read or written.
     static func ofSystem(in places: Places) throws -> String {
         let name = "PARTITA_ENCRYPTION_KEYS"
@@ -25,7 +26,7 @@ enum EncryptionKey {
             return String(repeating: "0", count: 16 - digits.count) + digits
         }.joined()
         let file = open(places.keyFile, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard file >= 0 else { throw ToolError("can't make \(places.keyFile): \(String(cString: strerror(errno)))") }
+        guard file >= 0 else { throw ToolError("can't create \(places.keyFile): \(String(cString: strerror(errno)))") }
         let handle = FileHandle(fileDescriptor: file, closeOnDealloc: true)
         try handle.write(contentsOf: Data((key + "\n").utf8))
         try handle.synchronize()

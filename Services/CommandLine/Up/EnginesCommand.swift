@@ -1,14 +1,14 @@
 import Foundation
 
-/// `partita engines`: engines alone, for tests and benchmarks that share them.
+/// `partita engines`: only the engines, for tests and benchmarks that share them.
 enum EnginesCommand {
     static let command = Command(
-        name: "engines", summary: "Run Postgres, Redis and a broker alone, until Ctrl-C",
+        name: "engines", summary: "Run only Postgres, Redis and a broker, until Ctrl-C",
         options: [
-            .init("data", value: "DIR", "where their data is"),
+            .init("data", value: "DIR", "their data directory"),
             .init("port", value: "PORT", "the first of their ports"),
-            .init("environment", value: "FILE", "where to write the variables that name them, when they are up"),
-            .init("fast", "Postgres doesn't sync to the disk: for tests"),
+            .init("environment", value: "FILE", "where to write the variables with their addresses, when they are up"),
+            .init("fast", "don't sync Postgres' writes to disk, for tests"),
         ], isHidden: true
     ) { arguments in
         let signals = StopSignals()

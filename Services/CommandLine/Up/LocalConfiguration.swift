@@ -4,14 +4,14 @@ import Secrets
 import ServiceBootstrap
 import ServiceEngines
 
-/// Where a system's engines are: what the services and this tool work with. `up` writes it to `partita.conf` in the data directory,
-/// where the tool's other commands find it; `PARTITA_…` variables win.
+/// The addresses and settings of a system's engines, for the services and this tool. `up` writes it to `partita.conf` in the data
+/// directory, where the tool's other commands find it; `PARTITA_…` variables take precedence.
 struct LocalConfiguration: Sendable {
     var values: [String: String]
 
     init(values: [String: String]) { self.values = values }
 
-    /// The configuration of the system that runs, or that the environment names.
+    /// The configuration of the running system, or of the one that the environment names.
     /// - Throws: `UsageError` when there is none.
     init(arguments: Arguments) throws {
         let places = Places(data: arguments.value("data"))
@@ -34,7 +34,7 @@ struct LocalConfiguration: Sendable {
         self.values = values
         guard values["postgres.url"] != nil else {
             throw UsageError(
-                "no system was found in \(places.data): start one with `partita up`, name its directory with --data, or set PARTITA_POSTGRES_URL"
+                "no system was found in \(places.data): start one with `partita up`, pass its directory with --data, or set PARTITA_POSTGRES_URL"
             )
         }
     }
@@ -46,15 +46,15 @@ struct LocalConfiguration: Sendable {
         "PARTITA_KAFKA_EMBEDDED": "kafka.embedded", "PARTITA_KAFKA_POOL": "kafka.pool", "PARTITA_AUTH_URL": "auth.url",
     ]
 
-    /// How the engines are reached, by the keys that services have as well.
-    /// - Throws: `UsageError` that says which of them is wrong.
+    /// The engines' configuration, with the keys that the services use.
+    /// - Throws: `UsageError` that names the invalid key.
     func engines() throws -> Configuration {
         let keys = EngineSettings.keys
         let known = Set(keys.map(\.name))
-        // What both the file and the environment say is among the values already.
+        // Variables that are also in the file are among the values already.
         let names = Set(Self.variables.keys.flatMap { [$0, SecretFile.variable(of: $0)] })
         do {
-            // Most commands need no broker; one that does says that this name is nobody's.
+            // Most commands need no broker; one that does fails with this name, which doesn't exist.
             let noBroker = ["kafka.bootstrap": "kafka.bootstrap-is-not-set.invalid:9092"]
             return try Configuration(
                 keys: keys,
@@ -74,21 +74,21 @@ struct LocalConfiguration: Sendable {
     var kafkaBootstrap: String { values["kafka.bootstrap"] ?? "" }
     var isEmbeddedBroker: Bool { values["kafka.embedded"] == "true" }
     var pool: String { values["kafka.pool"] ?? "main" }
-    /// What secrets are encrypted with, as services take it from the same settings.
+    /// The encryption keys of secrets, from the same settings as in the services.
     var keys: KeyRing {
         let current = (values["encryption.keys"] ?? "").split(separator: ",").map {
             $0.trimmingCharacters(in: .whitespaces)
         }
         return KeyRing(current + [values["auth.keySecret"] ?? ""])
     }
-    /// The same as environment variables, those that are set.
+    /// The encryption keys as environment variables; only those that are set.
     var keyVariables: [(name: String, value: String)] {
         ["PARTITA_ENCRYPTION_KEYS", "PARTITA_AUTH_KEY_SECRET"].compactMap { name in
             guard let value = Self.variables[name].flatMap({ values[$0] }), !value.isEmpty else { return nil }
             return (name, value)
         }
     }
-    /// Where clients sign in.
+    /// The URL at which clients sign in.
     var authURL: String { values["auth.url"] ?? "http://127.0.0.1:8080" }
 
     func write(to file: String) throws {
@@ -97,14 +97,14 @@ struct LocalConfiguration: Sendable {
         chmod(file, 0o600)
     }
 
-    /// What the services are told, as environment variables.
+    /// The services' configuration as environment variables.
     var environment: [String: String] {
         var variables: [String: String] = [:]
         for (name, key) in Self.variables where name != "PARTITA_AUTH_URL" { variables[name] = values[key] }
         return variables
     }
 
-    /// `--data`, which every command that looks at a system takes.
+    /// `--data`, of every command that works on a system.
     static let option = Command.Option(
         "data", value: "DIR", "the data directory of the system (default: as for `partita up`)")
 }

@@ -3,23 +3,24 @@ import Foundation
 import Glibc
 import LocalEngines
 
-/// nginx in front of the services, so that a system on this machine has one address, as it has where it is rolled out.
+/// nginx in front of the services, so that a system on this machine has one address, as in a deployment.
 struct LocalProxy {
-    /// The configuration that compose uses as well.
+    /// The file of nginx's configuration, which `compose.yaml` uses as well.
     let template: String
     let port: Int
-    /// What clients on other machines call this one; `nil` keeps them out.
+    /// The name or address of this machine for clients on other machines; `nil` doesn't admit them.
     let host: String?
     let places: Places
 
     static let name = "proxy"
 
-    /// Where clients begin.
+    /// The base URL of clients.
     var publicURL: String { "http://\(host ?? "127.0.0.1"):\(port)" }
 
     /// Writes nginx's configuration.
     /// - Returns: the process to start; `nil` where nginx or the template is missing.
-    /// - Throws: when a file can't be read or written; `ToolError` when clients elsewhere need the proxy, and there is none.
+    /// - Throws: when a file can't be read or written; `ToolError` when clients on other machines need the proxy, and it is
+    ///   missing.
     func process(_ services: [ServiceProcess]) throws -> ServiceProcess? {
         guard let nginx = Self.nginx, FileManager.default.fileExists(atPath: template) else {
             if host != nil { throw ToolError("--host needs nginx and \(template)") }
@@ -32,18 +33,19 @@ struct LocalProxy {
         return ServiceProcess(
             name: Self.name, port: port, places: places, executable: "/bin/sh",
             arguments: [
-                // One process, which ends when it is told to: it has no master that would raise its limit.
+                // A single process, which ends on a signal. It has no master process that would raise its limit of descriptors.
                 "-c", #"ulimit -n "$1" && exec "$0" -c "$2" -e stderr -g "daemon off; master_process off;""#, nginx,
                 "\(Self.descriptors)", file,
             ])
     }
 
-    /// What the template leaves open: as in compose.yaml, but for a machine that others work on too. The environment wins.
+    /// The variables of the template: as in `compose.yaml`, but for a machine that is used for other work, too. The environment
+    /// takes precedence.
     private func variables(_ services: [ServiceProcess]) -> [String: String] {
         var variables = [
             "PARTITA_PROXY_LISTEN": host == nil ? "127.0.0.1:\(port)" : "\(port)",
             "PARTITA_PROXY_RUN": places.run, "PARTITA_PROXY_WORKERS": "1",
-            // Addresses, not names: nothing is looked up.
+            // The services have addresses, not names: no resolver is needed.
             "NGINX_LOCAL_RESOLVERS": "127.0.0.1", "PARTITA_PROXY_TRUSTED": "127.0.0.1",
             "PARTITA_PROXY_DESCRIPTORS": "\(Self.descriptors)", "PARTITA_PROXY_REQUESTS": "200",
             "PARTITA_PROXY_BURST": "1000", "PARTITA_PROXY_CALLS": "1000", "PARTITA_PROXY_SOCKETS": "5000",
@@ -58,14 +60,14 @@ struct LocalProxy {
         return variables
     }
 
-    /// Connections that nginx may have: as many as this process may allow it, up to what a machine of this kind needs.
+    /// nginx's limit of descriptors: as many as this process may allow, and at most 65,536.
     private static var descriptors: Int {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         return min(Int(clamping: limit.rlim_max), 65_536)
     }
 
-    /// Debian has it where only root looks.
+    /// Debian installs it in a directory that only root has in its path.
     private static var nginx: String? {
         let path = CurrentEnvironment.variables["PATH"] ?? ""
         let folders = path.split(separator: ":").map(String.init) + ["/usr/sbin"]

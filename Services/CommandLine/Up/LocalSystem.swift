@@ -19,12 +19,12 @@ actor LocalSystem {
     private var keeping: Task<Void, Never>?
     private(set) var configuration = LocalConfiguration(values: [:])
 
-    /// In the order of their ports, and of the way a newcomer meets them.
+    /// The services in the order of their ports, from those that a new user needs first.
     static let serviceNames = ["auth", "permissions", "sync-gateway", "trigger-workers", "media-offload"]
 
     /// - Parameters:
-    ///   - host: what clients on other machines call this one; `nil` keeps everything to this machine.
-    ///   - proxyTemplate: nginx's configuration; without it, or without nginx, the services have no address in common.
+    ///   - host: the name or address of this machine for clients on other machines; `nil` serves only this machine.
+    ///   - proxyTemplate: nginx's configuration; without it, or without nginx, the services have no common address.
     init(places: Places, basePort: Int, host: String?, appDirectory: String, proxyTemplate: String) {
         self.places = places
         self.basePort = basePort
@@ -35,19 +35,19 @@ actor LocalSystem {
         inFront = LocalProxy(template: proxyTemplate, port: basePort + services.count, host: host, places: places)
     }
 
-    /// What runs beside the engines, in the order of its start.
+    /// The processes besides the engines, in the order of their start.
     private var processes: [ServiceProcess] { services + (proxy.map { [$0] } ?? []) }
 
     /// - Parameter isReset: starts empty, without the data of earlier runs.
-    /// - Throws: what says which step failed, and where its log is.
+    /// - Throws: an error that names the step that failed and its log file.
     func start(isReset: Bool) async throws {
-        _ = try AppFiles(folder: appDirectory)  // before minutes are spent on the rest
+        _ = try AppFiles(folder: appDirectory)  // checked before the slow steps
         for process in services { try LocalPort.requireFree(process.port, for: process.name) }
         try LocalPort.requireFree(inFront.port, for: LocalProxy.name)
         if isReset { try places.remove() }
         try places.create()
         proxy = try inFront.process(services)
-        unlink(readyFile)  // of a run that was killed
+        unlink(readyFile)  // left by a run that was killed
         Progress.line("Starting in \(places.data)")
         let engines = try await StartedEngines.start(in: places, basePort: basePort)
         self.engines = engines
@@ -79,17 +79,17 @@ actor LocalSystem {
         try Data().write(to: URL(fileURLWithPath: readyFile))
     }
 
-    /// - Parameter signal: what asked for it, where a signal did.
+    /// - Parameter signal: the name of the signal that caused the stop; `nil` if none did.
     func stop(after signal: String?) async {
         Progress.line("Stopping" + (signal.map { ", after \($0)" } ?? ""))
-        unlink(readyFile)  // it may never have come so far
+        unlink(readyFile)  // it may not exist yet
         for process in processes.reversed() { await process.stop() }
         keeping?.cancel()
         await engines.stop()
         await keeping?.value
     }
 
-    /// There while everything is up.
+    /// A file that exists while everything is up.
     private var readyFile: String { places.run + "/ready" }
 
     private func configuration(of engines: StartedEngines) -> LocalConfiguration {
@@ -102,13 +102,13 @@ actor LocalSystem {
 
     private func url(of service: String) -> String { services.first { $0.name == service }?.url ?? "" }
 
-    /// The address that clients are given: the proxy's, or auth's, with which they begin.
+    /// The base URL for clients: the proxy's, or else that of auth, which they call first.
     private var publicURL: String { publicURL(of: "auth") }
 
-    /// Where clients find a service: at the one address, if there is one.
+    /// The URL of a service for clients: the common one, if there is one.
     private func publicURL(of service: String) -> String { proxy == nil ? url(of: service) : inFront.publicURL }
 
-    /// What is particular to a system on one machine.
+    /// The settings that are specific to a system on one machine.
     private var settings: [String: String] {
         var settings = [
             "PARTITA_PUBLIC_URL": publicURL, "PARTITA_HTTP_TRUSTED_PROXIES": proxy == nil ? "" : "loopback,1",
@@ -117,12 +117,12 @@ actor LocalSystem {
             "PARTITA_MEDIA_DIRECTORY": places.media, "PARTITA_MAIL_FOLDER": places.mail,
             "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",
         ]
-        // Short enough for somebody who watches.
+        // Short, so that a user can watch presence change.
         settings["PARTITA_PRESENCE_TTL"] = CurrentEnvironment.variables["PARTITA_PRESENCE_TTL"] ?? "6s"
         return settings
     }
 
-    /// What a newcomer has to know.
+    /// The message after the start: the addresses, and commands to try.
     var welcome: String {
         let addresses = ((proxy.map { [$0] } ?? []) + services).map { "  \($0.name.padded(to: 16)) \($0.url)" }.joined(
             separator: "\n")
@@ -130,13 +130,13 @@ actor LocalSystem {
         let place = places.isDefault ? "" : " --data \(places.data)"
         return """
 
-            Partita runs; clients begin at \(publicURL)
+            Partita is running; the base URL for clients is \(publicURL)
 
             \(addresses)
               data             \(places.data)
               logs             \(places.logs)
 
-            Try next, in another terminal:
+            To try next, in another terminal:
               \(tool) device --user ada@example.com\(place)
               \(tool) topics tail document-changes\(place)
               \(tool) app list\(place)

@@ -1,15 +1,15 @@
 import EventLoop
 import Glibc
 
-/// What the tool says while it works, on standard error: what it prints on standard output is an answer.
+/// Progress messages, on standard error, since standard output is only for results.
 enum Progress {
     static func line(_ line: String) { text(line + "\n") }
 
-    /// Says what is being done, and how long it took.
+    /// Prints what is being done, and how long it took.
     static func step<T>(_ what: String, _ body: () async throws -> T) async throws -> T {
         let start = ContinuousClock.now
         let name = "  \(what.padded(to: 46)) "
-        // Where somebody looks, what is under way is there at once, and its end on the same line.
+        // On a terminal the step is shown when it starts, and its end on the same line.
         let isSeen = isatty(2) == 1
         if isSeen { text(name + "…") }
         let begin = isSeen ? "\r" + name : name

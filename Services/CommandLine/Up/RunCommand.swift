@@ -24,7 +24,7 @@ enum RunCommand {
             },
             decide: { status in
                 guard case .signaled(let number) = status else { return .end }
-                Progress.line("\(service) died of signal \(number); starting it again")
+                Progress.line("\(service) was killed by signal \(number); starting it again")
                 return .startAgain
             })
         try await supervisor.start()
@@ -34,7 +34,7 @@ enum RunCommand {
         }
         var status = await supervisor.end()
         if status == nil { status = await stopping.value }
-        // Its status is the service's, as if there were no supervisor between; 137 and the like say the signal, as a shell does.
+        // The exit status is the service's, as if there were no supervisor; statuses such as 137 report a signal, as in a shell.
         switch status {
         case .exited(let code): ProcessExit.now(code)
         case .signaled(let number): ProcessExit.now(128 + number)

@@ -5,7 +5,7 @@ import HTTPClient
 import LocalEngines
 import ServiceBootstrap
 
-/// One service, or the proxy before them, as a child process, started again when it ends by itself.
+/// One service, or the proxy in front of them, as a child process that is started again when it ends by itself.
 actor ServiceProcess {
     nonisolated let name: String
     nonisolated let port: Int
@@ -16,7 +16,7 @@ actor ServiceProcess {
     private let pidFile: String
     private var supervisor: Supervisor?
 
-    /// - Parameter executable: the one of the service's name by default.
+    /// - Parameter executable: by default the one with the service's name.
     init(name: String, port: Int, places: Places, executable: String? = nil, arguments: [String] = []) {
         self.name = name
         self.executable = executable ?? CurrentEnvironment.sibling(name)
@@ -35,7 +35,7 @@ actor ServiceProcess {
         let supervisor = Supervisor(
             spawn: { [executable, arguments, pidFile, environment = self.environment] crashes in
                 let own = environment.merging(["PARTITA_PROCESS_CRASHES": "\(crashes)"]) { $1 }
-                // What `up` itself read from a file it hands over as a value; to say both is an error.
+                // `up` passes values that it has read from files as variables; setting both is an error.
                 let files = Set(own.keys.map { SecretFile.variable(of: $0) })
                 let inherited = CurrentEnvironment.variables.filter { !files.contains($0.key) }
                 let child = try ChildProcess.spawn(
@@ -44,7 +44,7 @@ actor ServiceProcess {
                 return child
             },
             decide: { status in
-                // One that refuses to start says why at the end.
+                // A service that refuses to start logs the reason in its last line.
                 let last = if case .exited = status { Self.lastLine(of: logFile) } else { nil as String? }
                 let why = last.map { ": \($0)" } ?? ""
                 Progress.line("\(name) ended (\(status))\(why); starting it again. Its log: \(logFile)")
@@ -64,9 +64,9 @@ actor ServiceProcess {
         return String(decoding: end, as: UTF8.self).split(separator: "\n").last.map(String.init)
     }
 
-    /// Waits until the service says that it is ready.
-    /// - Returns: what it does without, when it still does so after some seconds.
-    /// - Throws: `EngineError` with what it misses, or the end of its log, after a minute.
+    /// Waits until the service reports that it is ready.
+    /// - Returns: the optional components that are still not ready after some seconds; `nil` when all are.
+    /// - Throws: `EngineError` with the components that aren't ready after a minute, or the last answer.
     func waitUntilReady(_ http: HTTPClient) async throws -> String? {
         let start = ContinuousClock.now
         let end = start + .seconds(60)
@@ -97,7 +97,7 @@ actor ServiceProcess {
         let components: [String: Component]
     }
 
-    /// The parts of the service that aren't ready, with their reasons; `nil` when the answer has another form.
+    /// The components of the service that aren't ready, with their reasons; `nil` when the answer has another form.
     private static func missing(_ answer: [UInt8]) -> String? {
         guard let readiness = try? JSONDecoder().decode(Readiness.self, from: Data(answer)) else { return nil }
         return readiness.components.filter { $0.value.status != "ready" }.sorted { $0.key < $1.key }
@@ -106,6 +106,6 @@ actor ServiceProcess {
 
     func stop() async {
         await supervisor?.stop(grace: .seconds(15))
-        unlink(pidFile)  // there is none where it wasn't started
+        unlink(pidFile)  // it doesn't exist when the service wasn't started
     }
 }

@@ -7,10 +7,11 @@ struct StartedEngines: Sendable {
     var postgresURL = ""
     var redisURL = ""
     var kafkaBootstrap = ""
-    /// The broker is the embedded development broker: in memory, no admin API.
+    /// Whether the broker is the embedded development broker, which works in memory and has no admin API.
     var isEmbeddedBroker = false
 
-    /// - Parameter isDurable: `false` for tests that break no machine.
+    /// - Parameter isDurable: whether Postgres syncs to disk; `false` for tests that don't simulate the crash of a
+    ///   machine.
     static func start(in places: Places, basePort: Int, isDurable: Bool = true) async throws -> StartedEngines {
         let environment = CurrentEnvironment.variables
         var engines = StartedEngines()
@@ -74,7 +75,8 @@ struct StartedEngines: Sendable {
         }
     }
 
-    /// A killed Postgres' backends live on for seconds, and hold the data directory: until then the start fails.
+    /// The backends of a killed Postgres keep running for seconds and hold the data directory; the start fails until
+    /// they end.
     private static func restart(_ engine: any Engine) async {
         while !Task.isCancelled {
             do {

@@ -2,9 +2,9 @@ import Dispatch
 import EventLoop
 import Glibc
 
-/// Ctrl-C and SIGTERM as something to wait for. A second one, a second or more later, ends the process at once: the same wish often
-/// comes twice, as from `timeout`, which signals its child and then its group.
-// Unchecked: a dispatch source is thread-safe, and these are only kept.
+/// Lets a caller wait for Ctrl-C or SIGTERM. A second signal, a second or more later, ends the process at once; earlier ones are
+/// ignored, since the same request often arrives twice: `timeout` signals its child and then its group.
+// Unchecked: dispatch sources are thread-safe, and these are only retained.
 final class StopSignals: @unchecked Sendable {
     private struct State {
         var first: ContinuousClock.Instant?
@@ -39,13 +39,13 @@ final class StopSignals: @unchecked Sendable {
         }
     }
 
-    /// Whether a signal has come.
+    /// Whether a signal was received.
     var isRaised: Bool { state.withLock { $0.first != nil } }
 
-    /// The name of the first signal, as `Ctrl-C`; `nil` when none has come.
+    /// The name of the first signal, such as `Ctrl-C`; `nil` when none was received.
     var name: String? { state.withLock { $0.number.map { $0 == SIGINT ? "Ctrl-C" : "SIGTERM" } } }
 
-    /// Returns at the first signal, also when that came before.
+    /// Returns after the first signal, also when it was received before.
     func wait() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in

@@ -2,15 +2,15 @@ import ChildProcesses
 
 /// Keeps a child process running: starts it again when it ends by itself, and counts its crashes.
 actor Supervisor {
-    /// What is to happen when the child has ended by itself.
+    /// What to do when the child has ended by itself.
     enum Decision: Sendable {
         case startAgain
-        /// Its status is the supervisor's.
+        /// Don't start it again; its status is the result.
         case end
     }
 
     /// Starts the child.
-    /// - Parameter crashes: how often it has died of a signal so far.
+    /// - Parameter crashes: how often it was killed by a signal so far.
     typealias Spawn = @Sendable (_ crashes: Int) throws -> ChildProcess
     typealias Decide = @Sendable (ChildProcess.ExitStatus) -> Decision
 
@@ -24,7 +24,7 @@ actor Supervisor {
     /// The first pause before a new start; it doubles with each further end, up to ten seconds, and a run of a minute resets it.
     private static let firstPause = Duration.milliseconds(100)
 
-    /// - Parameter decide: asked each time that the child ends by itself; says so to whoever watches.
+    /// - Parameter decide: called each time that the child ends by itself; also reports that to the user.
     init(spawn: @escaping Spawn, decide: @escaping Decide) {
         self.spawn = spawn
         self.decide = decide
@@ -37,7 +37,7 @@ actor Supervisor {
         watching = Task { await watch(child) }  // owned by this actor, ended by `stop`
     }
 
-    /// The child's last status, once it isn't started again; `nil` when that was because of `stop` or because it can't be started.
+    /// Waits until the child isn't started again, and returns its last status; `nil` when `stop` was called.
     func end() async -> ChildProcess.ExitStatus? { await watching?.value }
 
     /// Ends the child, and returns its status.

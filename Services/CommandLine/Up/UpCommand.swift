@@ -14,16 +14,16 @@ enum UpCommand {
                 "where data, logs and configuration are (default: /var/lib/partita as root, else .partita)"),
             .init(
                 "port", value: "PORT",
-                "the first of the ports that are used, 8080 by default: services from here, engines from here + 10"),
+                "the first port, 8080 by default: services use it and the next ones, engines those from PORT + 10"),
             .init(
                 "host", value: "NAME",
-                "name or address of this machine for clients on others; without it, only this machine is served"),
+                "this machine's name or address for clients on other machines; without it, only this machine is served"),
             .init("app", value: "DIR", "the app folder to deploy (default: Deploy/apps/rchat)"),
             .init(
                 "proxy", value: "FILE",
-                "the nginx configuration of the address in front (default: Deploy/proxy.conf.template)"),
-            .init("reset", "start empty: remove the data of earlier runs (not of engines that a variable names)"),
-            .init("demo", "play the conversation of three people, check what came of it, and end"),
+                "the nginx configuration of the common address (default: Deploy/proxy.conf.template)"),
+            .init("reset", "start empty: remove the data of earlier runs (except in engines that a variable names)"),
+            .init("demo", "play the conversation of three people, check the results, and end"),
         ]
     ) { arguments in
         let system = LocalSystem(
@@ -55,7 +55,7 @@ enum UpCommand {
             }
             await system.stop(after: signals.name)
         }
-        // A Ctrl-C in the middle of the start or of the demo ends that; what runs by then is stopped.
+        // Ctrl-C during the start or the demo cancels it; the processes that run by then are stopped.
         let watching = Task {
             await signals.wait()
             work.cancel()
@@ -64,7 +64,7 @@ enum UpCommand {
         do {
             try await work.value
         } catch  where signals.isRaised {
-            throw Interrupted()  // whatever failed, failed since it was stopped
+            throw Interrupted()  // the failure was caused by the stop
         }
     }
 
