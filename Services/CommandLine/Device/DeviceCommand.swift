@@ -45,7 +45,8 @@ enum DeviceCommand {
         if store == nil { try FileManager.default.removeItem(atPath: directory) }
     }
 
-    /// The app, and the field that holds the partition. The system is only asked when it runs on this machine.
+    /// The app, and the field that holds the partition. With `--auth`, the app's definition may not be accessible and
+    /// isn't read.
     private static func deployed(_ arguments: Arguments) async throws -> (id: String, partitionKey: String) {
         let key = arguments.value("partition-key")
         if arguments.value("auth") != nil { return (try arguments.requiredValue("app"), key ?? "partition") }

@@ -12,7 +12,7 @@ import ServiceEngines
 public enum PermissionsServer {
     static let hosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 4, range: 2...64,
-        "Most processes that run rule functions; one app may use half of them.")
+        "Maximum number of processes that run rule functions; one app may use half of them.")
     static let heartbeat = ConfigurationKey<Duration>.duration(
         "heartbeat.interval", default: .seconds(1), range: .milliseconds(50)...(.seconds(60)),
         "How often heartbeats are sent to the gateways.")

@@ -14,7 +14,7 @@ import ServiceEngines
 public enum TriggerWorkersServer {
     static let hosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 8, range: 2...256,
-        "Most processes that run functions; one app's calls may use half of them, and so may its triggers.")
+        "Maximum number of processes that run functions; an app's calls may use half, and so may its triggers.")
 
     /// The service's main program.
     public static let main = ServiceMain(

@@ -30,7 +30,7 @@ public enum UploadResult: Sendable {
     case acknowledged(Acknowledgement)
     /// It is rejected permanently; the rejection is stored, and the counter has advanced.
     case rejected(OperationRejection)
-    /// The server has this version with other content, or accepts nothing new under the device's id after that: the
+    /// The server has this version with other content, or has closed the device's counter after such a conflict: the
     /// device was restored or cloned.
     case forked
     /// Versions before it are missing: the device has to subscribe again to learn the server's last version.
