@@ -2,19 +2,19 @@ public import DocumentModel
 public import DocumentStore
 import EventLoop
 
-/// As whom calls of the document store are carried out.
+/// On whose behalf calls of the document store are carried out.
 public enum DataAccess: Sendable {
     /// No rule applies.
     case system
     /// The app's data rules apply.
     case user(UserAccess)
 
-    /// How long a call of a client may take: as long as a function.
+    /// How long a client's call may take: the same as a function.
     public static let clientTimeLimit = Duration.seconds(90)
-    /// About how many bytes of documents a client gets at once.
+    /// The approximate limit of document bytes in one answer to a client.
     static let clientAnswerBytes = 32 << 20
 
-    /// Carries a call out by itself: a write commits, or leaves nothing.
+    /// Carries out a call outside of any transaction of the caller. A write either commits or has no effect.
     /// - Throws: `DocumentStoreError`, `BulkWriteError`, `EffectFailure`, `RuleRefusal`.
     public func perform(_ call: DocumentCall, on store: DocumentStore, app: String) async throws -> Value {
         try await withTaskExecutorPreference(WorkerPool.shared) {
@@ -29,8 +29,8 @@ public enum DataAccess: Sendable {
         }
     }
 
-    /// Carries out a call that a client makes without a function, which would have limits of its own.
-    /// - Throws: as `perform(_:on:app:)`; MongoDB's 50 after the time, 292 for a larger answer.
+    /// Carries out a call that a client makes directly. (A function has limits of its own.)
+    /// - Throws: as `perform(_:on:app:)`; also MongoDB's error 50 after the time limit, and 292 for an answer that is too large.
     public func performForClient(
         _ call: DocumentCall, on store: DocumentStore, app: String, within time: Duration = clientTimeLimit
     ) async throws -> Value {
@@ -39,7 +39,7 @@ public enum DataAccess: Sendable {
         return try await perform(limited, on: store, app: app)
     }
 
-    /// Carries a call out in a transaction.
+    /// Carries out a call in the session's transaction.
     func perform(_ call: DocumentCall, in session: DocumentSession) async throws -> Value {
         try await withTaskExecutorPreference(WorkerPool.shared) {
             switch self {

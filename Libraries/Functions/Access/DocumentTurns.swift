@@ -2,27 +2,27 @@ public import DocumentModel
 public import DocumentStore
 import EventLoop
 
-/// Lets calls onto the document store that users ask for, by an API or a function, so that they never have all of the service's
-/// connections to Postgres: a quarter stays for what the service itself has to do, and for everybody's sync. The rest is shared out
-/// fairly among apps, and within an app among its users.
+/// Admits the document store calls that users make through an API or a function, so that they never occupy all of the service's
+/// connections to Postgres. A quarter of the connections remains for the service's own work and for sync. The rest is shared fairly
+/// among apps, and within an app among its users.
 public struct DocumentTurns: Sendable {
     /// How long a call waits for its turn.
     static let patience = Duration.seconds(10)
-    /// Calls of an app that wait; a fifth of it of one user.
+    /// The maximum number of an app's waiting calls; one user may have a fifth of it.
     private static let waiting = 500
 
     private let gate: FairGate<String>
 
-    /// - Parameter connections: How many the service has to Postgres.
+    /// - Parameter connections: The number of the service's connections to Postgres.
     public init(connections: Int) {
         gate = FairGate(places: max(1, connections - max(1, connections / 4)), waiting: Self.waiting)
     }
 
-    /// Carries out a call that a client makes without a function.
+    /// Carries out a call that a client makes directly.
     /// - Parameters:
-    ///   - user: Who makes the call, whoever it acts for.
-    ///   - access: Who it acts for.
-    /// - Throws: as ``DataAccess/performForClient(_:on:app:within:)``; `overloaded` when its turn doesn't come.
+    ///   - user: The user who makes the call, even if it is carried out as the system.
+    ///   - access: On whose behalf it is carried out.
+    /// - Throws: as ``DataAccess/performForClient(_:on:app:within:)``; `overloaded` when its turn doesn't come in time.
     public func perform(
         _ call: DocumentCall, of user: String, as access: DataAccess, on store: DocumentStore, app: String
     ) async throws -> Value {
@@ -32,19 +32,19 @@ public struct DocumentTurns: Sendable {
         return try await access.performForClient(call, on: store, app: app)
     }
 
-    /// Where a user waits, or, without one, the app itself.
+    /// The place in the queue of a user or, without one, of the app itself.
     func turn(of user: String?, app: String) -> DocumentTurn {
         DocumentTurn(gate: gate, app: app, user: user.map { ExactText($0) })
     }
 }
 
-/// Whose turn it is to have a connection.
+/// The queue's member on whose behalf a connection is used.
 struct DocumentTurn: Sendable {
     let gate: FairGate<String>
     let app: String
     let user: ExactText?
 
-    /// - Throws: `DocumentStoreError` `overloaded` when the turn doesn't come.
+    /// - Throws: `DocumentStoreError` `overloaded` when the turn doesn't come in time.
     func begin() async throws {
         do {
             try await gate.enter(app, member: user, within: DocumentTurns.patience)

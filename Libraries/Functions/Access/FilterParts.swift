@@ -1,13 +1,13 @@
 import AppDefinition
 import DocumentModel
 
-/// A filter taken apart.
+/// A filter, split into what the store evaluates and what is evaluated on the user's view.
 struct FilterParts {
-    /// What the store looks for.
+    /// The filter that the store evaluates.
     private(set) var stored: Document = [:]
-    /// What is evaluated on what the user sees.
+    /// The filter that is evaluated on what the user sees.
     private(set) var rest: Document = [:]
-    /// What `stored` names.
+    /// The field paths that `stored` names.
     private(set) var paths = NamedPaths.none
     private var storedClauses: [Value] = []
     private var otherClauses: [Value] = []
@@ -16,7 +16,7 @@ struct FilterParts {
         take(filter)
         stored = Self.all(storedClauses)
         rest = Self.all(otherClauses)
-        // Only the store can search its texts; whoever asks for that must be able to read all.
+        // Only the store can search text. A user who does needs the right to read the whole document.
         paths = stored.isEmpty ? .none : NamedPaths(filter: stored)
     }
 
@@ -31,7 +31,7 @@ struct FilterParts {
             }
             let clause = Document(fields: [field])
             if case .some = NamedPaths(filter: clause) {
-                // An error is an answer too.
+                // Whether a condition fails would also reveal something about the document.
                 if Self.mayFail(field.value) {
                     otherClauses.append(.document(clause))
                 } else {
@@ -45,8 +45,8 @@ struct FilterParts {
         }
     }
 
-    /// Whether a condition has a regular expression that gives up on some texts: one that may go back and try again. Which those are
-    /// is up to whoever writes it.
+    /// Whether a condition has a regular expression that can fail on some texts because it backtracks too often. The author of the
+    /// query controls on which ones.
     private static func mayFail(_ condition: Value) -> Bool {
         switch condition {
         case .regex(let regex): return mayGoBack(regex.pattern)
@@ -60,7 +60,7 @@ struct FilterParts {
         }
     }
 
-    /// Whether a pattern has more than characters, their classes and anchors.
+    /// Whether a pattern has anything besides characters, character classes and anchors.
     private static func mayGoBack(_ pattern: String) -> Bool {
         var isEscaped = false
         for byte in pattern.utf8 {

@@ -2,14 +2,15 @@ import AppDefinition
 import DocumentModel
 import QueryLanguage
 
-/// Projections one after the other: the app's filters' first, then the query's own.
+/// Projections that are applied one after the other: those of the app's filters, then the query's own.
 struct ProjectionChain {
     private let projections: [Projection]
     private let filter: Filter?
     /// The moment of `$$NOW`.
     private let now: Int64
 
-    /// - Parameter filter: what found the documents; looked at for `field.$` only, since it may have a `$text`, which is the store's.
+    /// - Parameter filter: the filter that found the documents. It is parsed only when a projection has `field.$`, because it may
+    ///   contain `$text`, which only the store can evaluate.
     /// - Throws: `QueryError`.
     init(_ projections: [Document], positionedBy filter: Document?, now: Int64) throws {
         self.now = now
@@ -28,10 +29,10 @@ struct ProjectionChain {
         return document
     }
 
-    /// Whether all that is at a path comes through, whatever it is; the key always does.
+    /// Whether every value at a path remains unchanged. The `_id` always does.
     func keeps(_ path: [String]) -> Bool { path == ["_id"] || projections.allSatisfy { $0.keeps(path) } }
 
-    /// Whether all that is named comes through.
+    /// Whether every value at the named paths remains unchanged.
     func keeps(_ paths: NamedPaths) -> Bool {
         if projections.isEmpty { return true }
         guard case .some(let paths) = paths else { return false }

@@ -3,12 +3,12 @@ import DocumentModel
 import EventLoop
 import FunctionProtocol
 
-/// What rule functions answered during one call, each question asked once.
+/// The results of rule functions during one call. Each question is asked once.
 ///
-/// A question whose answer isn't known ends the attempt; its transaction is over when the function runs, and the call begins anew. So
-/// nobody waits for JavaScript while holding a lock or a connection that the function may need.
+/// A question whose answer isn't known ends the attempt: the transaction ends, then the function runs, and the call starts again.
+/// So no call waits for JavaScript while it holds a lock or a connection that the function may need.
 final class RuleAnswers: Sendable {
-    /// The attempt can't go on without an answer.
+    /// Thrown when the attempt can't continue without an answer.
     struct Missing: Error {}
 
     private struct Question: Sendable {
@@ -19,11 +19,12 @@ final class RuleAnswers: Sendable {
     private struct State {
         var known: [ExactText: RuleFunctionResult] = [:]
         var missing: [ExactText: Question] = [:]
-        /// Questions that are gathered before they are asked; grows, since the first documents may be all that are wanted.
+        /// How many questions are collected before they are asked. It starts small because the first documents may suffice, and
+        /// doubles each time.
         var batch = 8
     }
 
-    /// Beyond so many a call is refused.
+    /// A call that needs more answers than this is refused.
     private static let most = 20_000
     private static let largestBatch = 512
     private static let concurrency = 8
@@ -33,7 +34,7 @@ final class RuleAnswers: Sendable {
 
     init(_ ask: @escaping RuleExpression.FunctionCall) { self.ask = ask }
 
-    /// The answer, or `Missing`.
+    /// The answer, if it is known. Otherwise remembers the question and throws `Missing`.
     func look(_ name: String, _ arguments: [Value]) throws -> RuleFunctionResult {
         let key = Self.key(name, arguments)
         return try state.withLock { state in
@@ -43,7 +44,7 @@ final class RuleAnswers: Sendable {
         }
     }
 
-    /// The answer, asked for at once.
+    /// The answer; runs the function immediately if it isn't known.
     func askNow(_ name: String, _ arguments: [Value]) async throws -> RuleFunctionResult {
         let key = Self.key(name, arguments)
         if let known = state.withLock({ $0.known[key] }) { return known }
@@ -52,10 +53,10 @@ final class RuleAnswers: Sendable {
         return answer
     }
 
-    /// Whether it's time to ask, before more documents are looked at.
+    /// Whether enough questions are collected to ask them before more documents are examined.
     var isBatchFull: Bool { state.withLock { $0.missing.count >= $0.batch } }
 
-    /// Asks all that was missing.
+    /// Asks all missing questions.
     func askMissing() async throws {
         let questions = state.withLock { state in
             defer {
@@ -84,7 +85,7 @@ final class RuleAnswers: Sendable {
         }
     }
 
-    /// Arguments of other types are other arguments.
+    /// Extended JSON keeps the types apart: equal numbers of different types are different arguments.
     private static func key(_ name: String, _ arguments: [Value]) -> String {
         name + ExtendedJSON.print(.array(arguments))
     }

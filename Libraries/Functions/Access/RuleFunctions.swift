@@ -4,15 +4,15 @@ public import DocumentStore
 import FunctionProtocol
 public import Logging
 
-/// Runs the functions that data rules call: as the system, so that no rule asks about itself, and reading documents only.
+/// Runs the functions that data rules call. They run as the system, so that no rule depends on itself, and can only read documents.
 ///
-/// Their hosts are a pool of their own. A function that waits for a rule about its call holds a host; if the rule had to wait for one
-/// of these, all could wait for each other.
+/// They have a pool of hosts of their own. A function whose call waits for a rule occupies a host; if the rule needed a host of the
+/// same pool, they could deadlock.
 public struct RuleFunctions: Sendable {
     private let hosts: FunctionHostPool
     private let store: DocumentStore
     private let logger: Logger
-    /// A rule that takes longer says no.
+    /// A rule function that takes longer fails, which denies access.
     private let limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
 
     public init(hosts: FunctionHostPool, store: DocumentStore, logger: Logger) {
@@ -21,7 +21,7 @@ public struct RuleFunctions: Sendable {
         self.logger = logger
     }
 
-    /// - Throws: `EffectFailure` when the function failed: who needs its answer gets none. `DocumentStoreError` when the store is away.
+    /// - Throws: `EffectFailure` when the function failed; `DocumentStoreError` when the store is unavailable.
     func call(
         _ name: String, _ arguments: [Value], of app: AppDefinition, version: Int64, user: RuleUser
     ) async throws -> RuleFunctionResult {

@@ -4,9 +4,9 @@ import DocumentStore
 import FunctionProtocol
 import QueryLanguage
 
-/// A collection as a user may see it.
+/// A collection, restricted to what a user may see.
 struct RuledCollection: Sendable {
-    /// The bytes of documents that a stage may hold, as MongoDB has it for a blocking sort.
+    /// The number of document bytes that a stage may hold; the same as MongoDB's limit for a blocking sort.
     private static let maximumBytes = 100 << 20
 
     private let collection: DocumentCollection
@@ -99,10 +99,10 @@ struct RuledCollection: Sendable {
             of: leading.filter, options: leading.options(options), through: rest, context, within: call.answerBytes)
     }
 
-    /// The order of what is stored isn't that of what may be seen.
+    /// Thrown when the stored documents have a different order than the visible ones.
     private struct HiddenOrder: Error {}
 
-    /// What a pipeline makes of the documents that match and may be seen, as far as they may.
+    /// The result of a pipeline over the visible parts of the matching documents.
     private func results(
         of filter: Document, options: FindOptions, through pipeline: Pipeline, _ context: PipelineContext,
         within bytes: Int
@@ -125,7 +125,7 @@ struct RuledCollection: Sendable {
     ) async throws -> [Document] {
         var run = PipelineRun(pipeline, context: context)
         var results = Collected(limit: limit)
-        // Joins ask once for each batch.
+        // A join makes one query per batch.
         var batch: [Document] = []
         try await forEach(filter, options: options, inOrder: inOrder) { document in
             batch.append(document)
@@ -139,11 +139,11 @@ struct RuledCollection: Sendable {
         return results.documents
     }
 
-    /// Gives the documents that match and may be seen, as far as they may. Order, skip and limit are those of what is seen: what a
-    /// document hides moves it nowhere.
+    /// Passes the visible parts of the matching documents to `body`. Sort, skip and limit apply to these visible parts: hidden
+    /// fields don't affect a document's position.
     ///
-    /// - Parameter inOrder: whether the store gives them in order.
-    /// - Throws: `HiddenOrder` where the store's order is found to be another one.
+    /// - Parameter inOrder: whether the store returns them in the requested order.
+    /// - Throws: `HiddenOrder` when the store's order turns out to differ from that of the visible documents.
     private func forEach(
         _ filter: Document, options: FindOptions, inOrder: Bool = false, _ body: (Document) async throws -> Bool
     ) async throws {
@@ -164,7 +164,7 @@ struct RuledCollection: Sendable {
         for result in try await run.finish() where try await !body(result) { return }
     }
 
-    /// How a call is carried out, without what statements and plans would tell of rules and documents.
+    /// Explains how a call is carried out, without the SQL and the plans, which would reveal rules and documents.
     private func explain(_ call: DocumentCall) async throws -> Document {
         var filter = call.filter
         var options = call.findOptions
@@ -202,7 +202,7 @@ struct RuledCollection: Sendable {
         return explanation
     }
 
-    /// What stages need; they see other collections as the user may.
+    /// The context of pipeline stages. Stages that read other collections see what the user may see of them.
     private func context(collation: Document?) throws -> PipelineContext {
         PipelineContext(
             now: collection.now, collation: try collation.flatMap { try Collation($0) },
@@ -227,7 +227,7 @@ struct RuledCollection: Sendable {
             now: collection.now)
     }
 
-    /// Gives what may be seen of the documents that match, and the documents, in the store's order.
+    /// Passes the visible part of each matching document, and the whole document, to `body`, in the store's order.
     private func forEachVisible(
         _ filter: Document, options: FindOptions, _ body: (Document, Document) async throws -> Bool
     ) async throws {
@@ -236,7 +236,8 @@ struct RuledCollection: Sendable {
         try await collection.forEach(query.stored, options: options) { document in
             do {
                 let view = try await query.view(of: document)
-                // With an answer missing, what was seen is thrown away: the rest is only to learn what else is to be asked.
+                // Once an answer is missing, the results are discarded. The remaining documents are examined only to find further
+                // questions.
                 guard let view, !isMissing else { return true }
                 return try await body(view, document)
             } catch is RuleAnswers.Missing {
@@ -247,7 +248,7 @@ struct RuledCollection: Sendable {
         if isMissing { throw RuleAnswers.Missing() }
     }
 
-    /// What may be seen of what a search found.
+    /// Passes the visible parts of a search's results to `body`.
     private func visible(
         _ found: [Document], naming paths: NamedPaths, _ body: (Document) async throws -> Void
     ) async throws {
@@ -265,7 +266,7 @@ struct RuledCollection: Sendable {
     }
 }
 
-/// Documents that are held until all are there, and how many bytes they may have.
+/// Collects documents up to a limit of bytes.
 private struct Collected {
     private(set) var documents: [Document] = []
     private var bytes = 0

@@ -3,15 +3,16 @@ import DocumentModel
 import DocumentStore
 import QueryLanguage
 
-/// A query under data rules. It finds what the user would find in the documents as the user sees them: what they may not read takes
-/// part in nothing that they can observe, whether the query reads or writes.
+/// A query under data rules. It finds what the user would find in the documents as the user sees them. Hidden fields affect nothing
+/// that the user can observe, whether the query reads or writes.
 ///
-/// The store looks for what can be told by the names of fields; a document in which one of these may not be read isn't found. What
-/// may look at anything (`$expr`), or may fail by what it looks at, is evaluated here, on what the user sees.
+/// The store evaluates the conditions that depend on named fields only; a document in which the user may not read one of these
+/// fields isn't found. Conditions that may depend on any field (`$expr`), or may fail depending on a value, are evaluated here, on
+/// what the user sees.
 struct RuledQuery: ReviewedQuery {
     let stored: Document
     let inserted: Document
-    /// What is evaluated here.
+    /// The conditions that are evaluated here.
     private let rest: Filter?
     private let paths: NamedPaths
     private let cut: ProjectionChain
@@ -36,7 +37,7 @@ struct RuledQuery: ReviewedQuery {
         self.request = request
     }
 
-    /// What the user sees of a document; `nil` where they don't find it.
+    /// What the user sees of a document; `nil` when the query doesn't find it.
     func view(of document: Document) async throws -> Document? {
         guard let visible = try await rules.visible(document, to: request, naming: paths) else { return nil }
         let view = try Self.shown(visible, through: cut)
@@ -44,7 +45,7 @@ struct RuledQuery: ReviewedQuery {
         return view
     }
 
-    /// What the app's filters leave of what may be read; the key stays.
+    /// The readable part of a document after the projections of the app's filters; the `_id` stays.
     static func shown(_ visible: Document, through cut: ProjectionChain) throws -> Document {
         if cut.isEmpty { return visible }
         var shown = try cut.apply(to: visible)
@@ -59,8 +60,8 @@ struct RuledQuery: ReviewedQuery {
         return try await merging(changed, madeOf: view, into: document, at: [], of: document)
     }
 
-    /// What isn't wholly readable can't be written as a whole: only below it, field by field. That is decided by the rules alone, never by
-    /// what is hidden there.
+    /// A value that isn't wholly readable can't be written as a whole, only field by field below it. The rules alone decide that,
+    /// never the hidden values.
     private func merging(
         _ changed: Document, madeOf view: Document, into part: Document, at place: [String], of document: Document
     ) async throws -> Document {
@@ -85,7 +86,8 @@ struct RuledQuery: ReviewedQuery {
         return result
     }
 
-    /// An error of the store speaks of what is at a path: only to who may read there.
+    /// The error that the user gets. A schema violation describes the value at a path, so it is passed on only if the user may read
+    /// that path.
     func told(_ error: DocumentStoreError, about document: Document) async throws -> any Error {
         guard error.code == .schemaViolation else { return error }
         let path = (error.path ?? "").split(separator: ".").map(String.init)

@@ -3,7 +3,7 @@ import DocumentModel
 import DocumentStore
 import EventLoop
 
-/// A call's writes as the rules let their author make them.
+/// Reviews a call's writes under the data rules of its user.
 final class RuledWrites: WriteReview {
     private let rules: DocumentRules
     private let restriction: DocumentRules.Restriction
@@ -31,7 +31,7 @@ final class RuledWrites: WriteReview {
             writes: self)
     }
 
-    /// Makes the writes. Where a rule's answer was missing, they are to be made again, whatever became of them.
+    /// Makes the writes. When a rule's answer was missing, throws `Missing` whatever their result, so that they are made again.
     func finding<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             let result = try await body()

@@ -3,11 +3,11 @@ public import DocumentModel
 import DocumentStore
 import FunctionProtocol
 
-/// A user at work on documents, under the data rules of one version of the app.
+/// A user's access to documents under the data rules of one version of the app.
 ///
-/// What a user reads is cut to what may be seen: documents, and fields of them. So is what a write looks for and changes
-/// (``RuledQuery``). A write is made, then each document that it met is shown to the rules as it was and as it is; if they refuse
-/// one, the whole call is rolled back.
+/// Reads return only the documents and fields that the user may see. The same restriction applies to what a write's filter finds
+/// and what it changes (``RuledQuery``). A write is made first; then the rules check each affected document as it was before and as
+/// it is after. If they refuse one, the whole call is rolled back.
 public struct UserAccess: Sendable {
     private let app: AppDefinition
     private let version: Int64
@@ -28,7 +28,7 @@ public struct UserAccess: Sendable {
         self.context = context
     }
 
-    /// Whether a rule that isn't about a document holds, as `can_evaluate`.
+    /// Whether a rule that isn't about a document, such as `can_evaluate`, holds.
     public func holds(_ rule: RuleExpression) async throws -> Bool {
         try await rule.evaluate(context) { try await functions.call($0, $1, of: app, version: version, user: user) }
     }
@@ -54,7 +54,7 @@ public struct UserAccess: Sendable {
         }
     }
 
-    /// In a transaction that goes on afterwards nothing can begin anew: functions are asked at once.
+    /// A transaction that continues after this call can't be started again, so rule functions run immediately.
     func perform(_ call: DocumentCall, in session: DocumentSession) async throws -> Value {
         let answers = answers()
         let request = RuleRequest(context: context) { try await answers.askNow($0, $1) }
@@ -79,7 +79,7 @@ public struct UserAccess: Sendable {
         try RuledCollection(collection, rules: { DocumentRules(of: $0, in: app) }, request: request, answers: answers)
     }
 
-    /// - Returns: the answer, or that of the call's writes only some failed: the others are to be committed.
+    /// - Returns: the answer, or the error of a bulk write of which only some writes failed. The others are to be committed.
     private func write(
         _ call: DocumentCall, in session: DocumentSession, _ request: RuleRequest, _ answers: RuleAnswers
     ) async throws -> Result<Value, BulkWriteError> {
@@ -107,7 +107,7 @@ public struct UserAccess: Sendable {
                     throw refusal
                 }
             } catch is RuleAnswers.Missing {
-                isMissing = true  // the others are looked at for what else is to be asked
+                isMissing = true  // the other documents are examined only for further questions
             }
         }
         if isMissing { throw RuleAnswers.Missing() }
@@ -118,7 +118,8 @@ public struct UserAccess: Sendable {
             .document(try ProjectionChain(projections, positionedBy: nil, now: session.now).apply(to: visible)))
     }
 
-    /// Errors by the names that clients of App Services know, without the values of a unique index: some may be hidden.
+    /// Translates errors to the names that clients of App Services know, and removes the values of unique indexes, since some may
+    /// be hidden.
     private static func named(_ error: any Error) -> any Error {
         switch error {
         case var error as BulkWriteError:

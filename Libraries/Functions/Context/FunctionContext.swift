@@ -5,7 +5,7 @@ public import FunctionProtocol
 /// The `context` of a run, as a document for the host.
 public struct FunctionContext: Sendable {
     public var app: AppDefinition
-    /// Who calls; `nil` when the system does.
+    /// The calling user; `nil` when the system calls.
     public var user: RuleUser?
     public var isSystem: Bool
     /// `context.request`.

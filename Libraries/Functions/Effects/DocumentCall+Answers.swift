@@ -1,7 +1,7 @@
 import DocumentModel
 import DocumentStore
 
-/// Answers in the shapes that functions and SDKs know. Counts are 32 bits wide.
+/// Answers in the shapes that functions and SDKs expect. Counts are 32-bit integers.
 extension DocumentCall {
     static func count(_ number: Int) -> Value { .int32(Int32(clamping: number)) }
 

@@ -2,7 +2,7 @@ import DocumentModel
 import FunctionProtocol
 
 extension DocumentCall {
-    /// What every call may have. The last four are MongoDB's, and change nothing here.
+    /// The arguments that every call may have. The last four are MongoDB's and have no effect here.
     private static let common: Set<String> = [
         "database", "collection", "session", "maxTimeMS", "comment", "readConcern", "writeConcern", "readPreference",
     ]
@@ -19,14 +19,14 @@ extension DocumentCall {
     private static let modifying = defining.union([
         "sort", "projection", "project", "upsert", "returnNewDocument", "returnDocument",
     ])
-    /// What MongoDB and its drivers know and nobody does here; asking for `false` asks for nothing.
+    /// Options of MongoDB and its drivers that aren't supported here. `false` and null are accepted.
     private static let unsupported: Set<String> = [
         "allowPartialResults", "awaitData", "bypassDocumentValidation", "forceServerObjectId", "includeResultMetadata",
         "max", "min", "noCursorTimeout", "oplogReplay", "returnKey", "showRecordId", "singleBatch", "tailable",
         "timeoutMS",
     ]
 
-    /// The arguments of each method, by every name that an SDK, a driver or the data API gives them.
+    /// The arguments of each method, under every name that an SDK, a driver or the data API uses for them.
     private static let names: [String: Set<String>] = [
         "find": reading, "findOne": reading, "aggregate": aggregation,
         "explain": reading.union(aggregation).union(["verbosity"]),
@@ -42,7 +42,7 @@ extension DocumentCall {
         "bulkWrite": ["operations", "ordered", "let"],
     ]
 
-    /// What is misspelled would change nothing, and a call without its filter would meet every document.
+    /// Refuses unknown arguments. A misspelled one would have no effect, and a call without its filter would match every document.
     static func checkNames(of arguments: Document, _ action: String) throws(EffectFailure) {
         guard let known = names[action] else { return }
         for field in arguments.fields where field.value != .undefined {

@@ -7,13 +7,14 @@ extension DocumentCall {
     private static let flags = ["upsert", "returnNewDocument", "ordered"]
     private static let numbers = ["skip", "limit", "maxTimeMS"]
 
-    /// Writes that look for documents: without a filter, as where a script's variable is undefined, they would meet any.
+    /// Writes that need a filter: without one, for instance because a script's variable is undefined, they would match any
+    /// document.
     private static let selecting: Set<String> = [
         "updateOne", "updateMany", "replaceOne", "deleteOne", "deleteMany", "findOneAndUpdate", "findOneAndReplace",
         "findOneAndDelete",
     ]
 
-    /// What is of a wrong type would change nothing, and the result would be that of another call.
+    /// Refuses arguments of a wrong type. They would be ignored, and the result would be that of a different call.
     static func checkTypes(of arguments: Document, _ action: String) throws(EffectFailure) {
         try checkNames(of: arguments, action)
         for name in documents { try check(arguments, name, action, "object") { $0.documentValue != nil } }
@@ -37,7 +38,7 @@ extension DocumentCall {
         }
     }
 
-    /// An argument that is null isn't there.
+    /// An argument that is null counts as absent.
     private static func check(
         _ arguments: Document, _ name: String, _ action: String, _ expected: String, _ isRight: (Value) -> Bool
     ) throws(EffectFailure) {

@@ -2,23 +2,24 @@ public import DocumentModel
 import DocumentStore
 public import FunctionProtocol
 
-/// A collection method as a function, a client, the data API or the tool calls it: its name and arguments, as App Services has them.
+/// A call of a collection method by a function, a client, the data API or the command-line tool: the method's name and its
+/// arguments, as in App Services.
 public struct DocumentCall: Sendable {
     public let action: String
     public let namespace: ChangeEvent.Namespace
     /// The session of the script that the call belongs to.
     public let session: Int64?
     private var arguments: Document
-    /// About how many bytes of documents an answer under rules may have.
+    /// The approximate limit of document bytes in an answer under rules.
     private(set) var answerBytes = 100 << 20
 
-    /// - Throws: `EffectFailure` when a part that every call has is missing.
+    /// - Throws: `EffectFailure` when the database or the collection is missing, or an argument is unknown or of a wrong type.
     public init(action: String, arguments: Document) throws(EffectFailure) {
         guard let database = arguments["database"]?.stringValue, let collection = arguments["collection"]?.stringValue
         else {
             throw EffectFailure(name: "MongoDBError", message: "\(action) needs a database and a collection", code: 2)
         }
-        // What no collection's name holds is nothing that a decision could depend on either.
+        // No collection's name contains U+0000, so a decision can't depend on such a name either.
         guard !database.utf8.contains(0), !collection.utf8.contains(0) else {
             throw EffectFailure(name: "MongoDBError", message: "a namespace can't contain U+0000", code: 73)
         }
@@ -29,7 +30,7 @@ public struct DocumentCall: Sendable {
         session = arguments["session"]?.int64Value
     }
 
-    /// Every action that there is.
+    /// All supported actions.
     public static let actions = reads.union([
         "insertOne", "insertMany", "updateOne", "updateMany", "replaceOne", "deleteOne", "deleteMany",
         "findOneAndUpdate",
@@ -46,13 +47,13 @@ public struct DocumentCall: Sendable {
     /// Whether the answer is a document of the collection.
     var returnsDocument: Bool { action.hasPrefix("findOne") }
 
-    /// The filter; what a decision depends on.
+    /// The filter; empty when the call has none.
     public var filter: Document { arguments["filter"]?.documentValue ?? arguments["query"]?.documentValue ?? [:] }
 
-    /// Whether the answer may be another one later, although no document has changed.
+    /// Whether the answer may change with time although no document has changed.
     public var asksForPresent: Bool { ExtendedJSON.print(.document(arguments)).contains("$$NOW") }
 
-    /// Carries the call out, whoever makes it.
+    /// Carries out the call, without rules.
     /// - Throws: `DocumentStoreError`, `BulkWriteError`, `EffectFailure`.
     func perform(on collection: DocumentCollection) async throws -> Value {
         switch action {
@@ -102,12 +103,12 @@ public struct DocumentCall: Sendable {
         }
     }
 
-    /// The answer to a method that isn't there.
+    /// The error for a method that doesn't exist here.
     static func unsupported(_ action: String) -> EffectFailure {
         EffectFailure(name: "MongoDBError", message: "\(action) is not supported", code: 115)
     }
 
-    /// The call, taking at most so much time and answering with at most about so many bytes.
+    /// The call, limited to a time and to an approximate number of bytes in its answer.
     func limited(toMilliseconds milliseconds: Int, answerBytes: Int) -> DocumentCall {
         var call = self
         call.arguments["maxTimeMS"] = .integer(
@@ -118,11 +119,11 @@ public struct DocumentCall: Sendable {
 
     // MARK: Under rules
 
-    /// What the call asks for with `maxTimeMS`. Rules, and stages over what may be seen, are evaluated outside of the store's
-    /// operations, which have the limit too.
+    /// The call's `maxTimeMS`. The store's operations have this limit as well, but rules, and stages over visible documents, are
+    /// evaluated outside of them.
     var timeLimit: TimeLimit { TimeLimit(int("maxTimeMS")) }
 
-    /// The call, answering with whole documents.
+    /// The call without its projection, so that it answers with whole documents.
     var withoutProjection: DocumentCall {
         var call = self
         call.arguments["projection"] = nil
@@ -136,10 +137,11 @@ public struct DocumentCall: Sendable {
 
     private var collation: Document? { arguments["collation"]?.documentValue }
 
-    /// What the call's expressions know as `$$name`.
+    /// The variables that the call's expressions refer to as `$$name`.
     private var variables: Document { arguments["let"]?.documentValue ?? [:] }
 
-    /// What the app's rules don't follow: constants in a query, and the order that decides which document is written.
+    /// Refuses what isn't supported under data rules: variables of a query (`let`), and a `sort` that decides which document is
+    /// written.
     func checkUnderRules() throws(EffectFailure) {
         var all = [arguments]
         for operation in arguments["operations"]?.arrayValue ?? [] {
@@ -217,10 +219,10 @@ public struct DocumentCall: Sendable {
         get throws { try array("pipeline").map { try Self.document($0, "pipeline") } }
     }
 
-    /// Whether it is about a pipeline: the other calls of its kind are about a filter.
+    /// Whether the call has a pipeline; `explain` takes a pipeline or a filter.
     var hasPipeline: Bool { arguments["pipeline"] != nil }
 
-    /// How a `find` with the same arguments is carried out; with a pipeline, how that is.
+    /// Explains a `find` with the same arguments, or the aggregation when there is a pipeline.
     private func explain(_ collection: DocumentCollection) async throws -> Document {
         hasPipeline
             ? try await collection.explainAggregate(try pipeline, options: aggregateOptions)
@@ -285,7 +287,7 @@ public struct DocumentCall: Sendable {
             try array("operations").map { value in
                 guard let field = value.documentValue?.fields.first, var operation = field.value.documentValue else {
                     throw EffectFailure(
-                        name: "MongoDBError", message: "an operation of bulkWrite is no document", code: 9)
+                        name: "MongoDBError", message: "an operation of bulkWrite must be a document", code: 9)
                 }
                 if field.key != "insertOne", operation["let"] == nil { operation["let"] = arguments["let"] }
                 operation["database"] = .string(namespace.database)

@@ -5,32 +5,33 @@ import EventLoop
 public import FunctionProtocol
 public import Postgres
 
-/// Carries out what a run of a function asks of the document store. One for each run.
+/// Carries out the document store calls of one run of a function.
 public actor DocumentEffects {
     private let store: DocumentStore
     private let app: String
     private let access: @Sendable (FunctionEffect) -> DataAccess
-    /// Called before each read and write with what it looks for: what an answer depends on.
+    /// Called before each read and write; throws to refuse it.
     private let observe: @Sendable (DocumentCall) async throws -> Void
-    /// Where its calls and transactions wait; `nil` where nothing has to wait.
+    /// The turn that calls and transactions wait for; `nil` when they don't wait.
     private let turn: DocumentTurn?
-    /// Runs in the transaction of each write, with its result: what has to commit together with it.
+    /// Runs in the transaction of each write, with the write's result, for data that must commit together with it.
     public typealias Alongside = @Sendable (PostgresTransaction, FunctionEffect, Value) async throws -> Void
 
     private let alongside: Alongside?
-    /// What kept the document store from an answer, if anything did, whatever the function made of it. What came of the run says
-    /// nothing then.
+    /// The error of a document store that was unavailable or overloaded during the run, even if the function caught it. The run's
+    /// result isn't meaningful then.
     public private(set) var outage: DocumentStoreError?
     private var isFinished = false
     private var transactions: [Int64: ScriptTransaction] = [:]
-    /// The last transaction that each session committed: a script may ask again.
+    /// The last transaction that each session committed, since a script may repeat the commit.
     private var committed: [Int64: ScriptTransaction] = [:]
 
     /// - Parameters:
-    ///   - access: as whom an effect is carried out.
-    ///   - turns: where the run's calls wait for their turns; none for a run that something waits for which has its turn.
-    ///   - user: whose turns they are; `nil` for the app's own.
-    ///   - alongside: for the system's writes.
+    ///   - access: on whose behalf an effect is carried out.
+    ///   - turns: where the run's calls wait for their turns; `nil` for a run on whose result a caller waits that already has a
+    ///     turn.
+    ///   - user: the user whose turns they are; `nil` for the app's own.
+    ///   - alongside: called for writes that are carried out as the system.
     public init(
         store: DocumentStore, app: String, turns: DocumentTurns? = nil, user: String? = nil,
         access: @escaping @Sendable (FunctionEffect) -> DataAccess = { _ in .system },
@@ -49,14 +50,14 @@ public actor DocumentEffects {
         do {
             return .success(try await value(of: effect))
         } catch {
-            // What is written alongside fails as the store's own writes do.
+            // An error of `alongside` is treated like one of the store's own writes.
             let error = (error as? PostgresError).map { DocumentStoreError($0) } ?? error
             if let error = error as? DocumentStoreError, error.isOutage { outage = error }
             return .failure(EffectFailure(error))
         }
     }
 
-    /// Ends transactions that the run left open; nothing of them is written, and none begins from now on.
+    /// Aborts the transactions that the run left open. None can start afterwards.
     public func finish() async {
         isFinished = true
         for transaction in transactions.values { await transaction.abort() }
@@ -75,14 +76,14 @@ public actor DocumentEffects {
         if let number = call.session, let transaction = transactions[number] {
             return try await transaction.perform(call, effect, as: access)
         }
-        // A run that has a transaction open has its turn: would it wait for another one, all could wait for each other.
+        // A run with an open transaction already holds a turn. If it waited for a second one, runs could deadlock.
         guard transactions.isEmpty else { return try await perform(call, effect, as: access) }
         try await turn?.begin()
         defer { turn?.end() }
         return try await perform(call, effect, as: access)
     }
 
-    /// Carries a call out outside of transactions.
+    /// Carries out a call outside of the script's transactions.
     private func perform(_ call: DocumentCall, _ effect: FunctionEffect, as access: DataAccess) async throws -> Value {
         guard call.isWrite, let alongside, case .system = access else {
             return try await access.perform(call, on: store, app: app)
@@ -118,7 +119,7 @@ public actor DocumentEffects {
 }
 
 extension DocumentStoreError {
-    /// Whether it says nothing of the call, and all of the store's state.
+    /// Whether the error is due to the store's state, not to the call.
     var isOutage: Bool { code == .unavailable || code == .overloaded }
 }
 

@@ -7,7 +7,7 @@ import Postgres
 import QueryLanguage
 
 extension EffectFailure {
-    /// What a script or a client sees of an error: MongoDB's name and number, or App Services' name, where there is one.
+    /// The form of an error that a script or a client gets: MongoDB's name and number, or App Services' name where there is one.
     public init(_ error: any Error) {
         switch error {
         case let failure as EffectFailure: self = failure
@@ -23,14 +23,14 @@ extension EffectFailure {
             self.init(name: RuleRefusal.code, message: "a rule of the app can't be read: \(error)")
         default:
             Self.logger.error("a call of the document store failed", metadata: ["error": "\(error)"])
-            self.init(name: "MongoDBError", message: "the document store failed; the service's log says why")
+            self.init(name: "MongoDBError", message: "the document store failed; see the service's log for the reason")
         }
     }
 
     private static let logger = Logger(label: "functions")
 
-    /// As MongoDB's drivers tell of a `BulkWriteError`: it has the message and code of the first write that failed, all of them by
-    /// their places in `writeErrors`, and what was done in `result`.
+    /// A `BulkWriteError` in the form of MongoDB's drivers: the message and code of the first failed write, all failed writes with
+    /// their indexes in `writeErrors`, and the counts of the successful ones in `result`.
     private init(_ error: BulkWriteError) {
         let failures = error.failures.sorted { $0.key < $1.key }
         let writeErrors = failures.map { place, failure -> Value in

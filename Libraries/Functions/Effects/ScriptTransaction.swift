@@ -3,7 +3,7 @@ import DocumentStore
 import EventLoop
 import FunctionProtocol
 
-/// A transaction that a script holds open over several calls: `startTransaction` to `commitTransaction`.
+/// A transaction that a script holds open over several calls, from `startTransaction` to `commitTransaction`.
 ///
 /// The store's transactions are closures; this one's closure waits for the script's calls and carries them out one after the
 /// other.
@@ -15,17 +15,17 @@ final class ScriptTransaction: Sendable {
     }
 
     private struct Aborted: Error {}
-    /// An operation failed, whose error the script knows.
+    /// An operation failed; the script has got its error.
     private struct Failed: Error {}
 
-    /// What is said to an operation, or a commit, behind the one that ended the transaction.
+    /// The error of an operation or a commit after the transaction has ended.
     private static let ended = EffectFailure(
         name: "MongoDBError", message: "the transaction has been aborted", code: 251,
         details: ["errorLabels": ["TransientTransactionError"]])
 
     private let steps: AsyncStream<Step>.Continuation
     private let work: Task<Void, any Error>
-    /// What is said to operations behind the end: ``ended``, or why the store wasn't there.
+    /// The error of operations after the end: ``ended``, or the reason why the store was unavailable.
     private let refusal = Locked<any Error>(ScriptTransaction.ended)
 
     /// - Parameter turn: where it waits for its turn, before it takes a connection.
@@ -36,7 +36,7 @@ final class ScriptTransaction: Sendable {
         let refusal = refusal
         // Owned by this transaction; `commit` and `abort` wait for it.
         work = Task {
-            // Behind what ended it nobody carries out anything: what waits already is answered here, what comes later by `perform`.
+            // No step is carried out after the end. Steps that already wait are refused here, later ones by `perform`.
             func close() async {
                 continuation.finish()
                 for await case .perform(_, _, _, let answer) in stream {
@@ -69,14 +69,14 @@ final class ScriptTransaction: Sendable {
                 for (effect, value) in written.withLock({ $0 }) { try await alongside?(transaction, effect, value) }
             }
         ) { session in
-            // The script's calls can't be made again by the store: it is the script that begins anew.
+            // The store can't repeat the script's calls; the script itself has to start the transaction again.
             guard
                 attempts.withLock({
                     $0 += 1; return $0
                 }) == 1
             else {
                 throw DocumentStoreError(
-                    .conflict, "the transaction met another one; begin it again", mongoCode: 112)
+                    .conflict, "the transaction conflicts with another one; start it again", mongoCode: 112)
             }
             for await step in stream {
                 switch step {
@@ -105,9 +105,9 @@ final class ScriptTransaction: Sendable {
         }
     }
 
-    /// Commits what the operations wrote; again, where that was asked for already, it tells what came of it.
+    /// Commits what the operations wrote. A repeated call returns or throws the same result.
     ///
-    /// - Throws: `EffectFailure` with 251 behind an operation that failed, or an abort.
+    /// - Throws: `EffectFailure` with 251 after a failed operation or an abort.
     func commit() async throws {
         steps.yield(.commit)
         do {

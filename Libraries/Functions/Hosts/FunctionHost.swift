@@ -5,9 +5,9 @@ import FunctionProtocol
 import Glibc
 import Logging
 
-/// One host process, as its parent sees it: started, loaded with one app's functions, given one call at a time.
+/// The parent's side of one host process, which is loaded with one app's functions and gets one call at a time.
 ///
-/// It ends when its process does: after a limit, after a crash, or by `stop`. It is not started again; the pool makes another.
+/// It ends with its process: after a limit is exceeded, after a crash, or by `stop`. It is not restarted; the pool makes another.
 actor FunctionHost: LoopActor {
     nonisolated let loop: EventLoop
     nonisolated let bundle: FunctionBundle
@@ -22,12 +22,13 @@ actor FunctionHost: LoopActor {
     private var unsent: [UInt8] = []
     private var present: PresentCall?
     private var checking: CheckedContinuation<FunctionFailure?, Never>?
-    /// Tells an effect that outlived its call from those of the present one.
+    /// The number of the last call, which distinguishes an effect that outlived its call from those of the present one.
     private var calls = 0
     private(set) var isUsable = true
-    /// Whether the process ended by itself before or in a call that had asked and told nothing yet, so that it may be made again.
+    /// Whether the process ended unexpectedly before or during a call that had no effect and no output yet, so that the call may be
+    /// repeated.
     private(set) var hasLostUntouchedCall = false
-    /// Resident bytes after the last call.
+    /// Resident memory after the last call, in bytes.
     private(set) var memory: Int64 = 0
 
     private struct PresentCall {
@@ -41,7 +42,7 @@ actor FunctionHost: LoopActor {
         var isUntouched = true
     }
 
-    /// Starts the process; `start` sends it the functions. It gets ready by itself, and a call waits in its socket until then.
+    /// Starts the process; `start` sends it the functions. A call that is sent before the process is ready waits in its socket.
     init(
         executable: String, bundle: FunctionBundle, memoryLimit: Int, confinement: HostConfinement, loop: EventLoop,
         logger: Logger
@@ -97,7 +98,7 @@ actor FunctionHost: LoopActor {
         watcher?.set(.read)
     }
 
-    /// Runs a function to its end. When the task is cancelled, that is now.
+    /// Runs a function to its end. When the task is cancelled, the process is killed.
     /// - Throws: `FunctionFailure`, `CancellationError`.
     func call(_ invocation: FunctionInvocation) async throws -> Value {
         calls += 1
@@ -130,7 +131,7 @@ actor FunctionHost: LoopActor {
         send(.call(invocation.call))
     }
 
-    /// Whether a source is JavaScript; `nil` when it is.
+    /// Checks whether a source is valid JavaScript. Returns `nil` when it is.
     func check(_ source: FunctionBundle.Source) async -> FunctionFailure? {
         await withCheckedContinuation { continuation in
             guard isUsable, checking == nil else {
@@ -142,14 +143,14 @@ actor FunctionHost: LoopActor {
         }
     }
 
-    /// Ends the process at once: whatever it did for the outside went through its parent.
+    /// Kills the process. It needs no clean-up, since all its effects outside of itself go through its parent.
     func stop() async {
         close(isExpected: true)
         child.signal(SIGKILL)
         _ = await child.wait()
     }
 
-    /// Whether the process is there: its end may not have been read yet.
+    /// Whether the process is alive. Reads from it first, because its end may not have been noticed yet.
     func isAlive() -> Bool {
         receive()
         return isUsable
@@ -162,10 +163,11 @@ actor FunctionHost: LoopActor {
                 function: present?.invocation.call.function))
     }
 
-    /// Milliseconds between two looks at a call's memory.
+    /// Milliseconds between two checks of a call's memory.
     private static let memoryInterval: UInt64 = 100
 
-    /// The host's own watchdog is asked between two steps of a script; one step of the engine's, as the filling of an array, can take all there is.
+    /// The host's own watchdog runs only between two steps of a script; a single step of the engine, such as filling an array, can
+    /// exhaust the memory.
     private func checkMemory() {
         guard let resident = ResidentMemory.bytes(of: child.pid), resident > memoryLimit + memoryLimit / 4 else {
             return
@@ -180,7 +182,7 @@ actor FunctionHost: LoopActor {
         if present?.number == number { end(because: CancellationError()) }
     }
 
-    /// Nobody asks the process: it may hang.
+    /// Kills the process without asking it to end, since it may hang.
     private func end(because error: any Error) {
         child.signal(SIGKILL)
         close(because: error, isExpected: true)
@@ -234,7 +236,7 @@ actor FunctionHost: LoopActor {
         case .done(_, let result, _, let memory):
             self.memory = memory
             finish(result.mapError { $0 as any Error })
-            // The process ends itself then, sooner or later: it must not get a call meanwhile.
+            // The process then ends by itself after some time and must not get another call until then.
             if case .failure(let failure) = result, failure.code.endsHost { close(isExpected: true) }
         }
     }
@@ -274,8 +276,8 @@ actor FunctionHost: LoopActor {
     }
 
     /// - Parameters:
-    ///   - error: why the present call is ended; `nil` when the process has ended by itself.
-    ///   - isExpected: whether the process ends because it is to; otherwise it is told how it ended.
+    ///   - error: why the present call is ended; `nil` when the process ended by itself.
+    ///   - isExpected: whether the process ends on purpose; otherwise its exit status and output are logged.
     private func close(because error: (any Error)? = nil, isExpected: Bool = false) {
         guard isUsable else { return }
         isUsable = false

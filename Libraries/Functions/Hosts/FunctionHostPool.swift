@@ -8,18 +8,18 @@ import Metrics
 
 /// Runs functions in a bounded number of host processes, and replaces those that end.
 ///
-/// A host has one app for its life, so that no app meets what another left behind. How many an app may have at a time
-/// `FairShares` says, since its functions may hang: whatever it holds, the next app's call finds a host free, and so does, among
-/// those that its app may have, the next user's. Calls beyond that wait.
+/// A host serves one app for its whole life, so that no app sees what another left behind. Because functions may hang, `FairShares`
+/// limits how many hosts an app may have at a time: a call of another app always finds a free host, and so does, within an app's
+/// share, a call of another user. Calls beyond that wait.
 public actor FunctionHostPool: LoopActor, Service {
     public struct Configuration: Sendable {
-        /// Host processes at the most; half of them, when nobody needs them, stay for the next calls.
+        /// The maximum number of host processes. Up to half of them are kept idle for the next calls.
         public var hosts: Int
-        /// Bytes of resident memory beyond which a function is ended.
+        /// The resident memory, in bytes, beyond which a function is ended.
         public var memoryLimit: Int
-        /// Bytes after a call beyond which the host is replaced.
+        /// The resident memory after a call, in bytes, beyond which the host is replaced.
         public var recycleMemory: Int64
-        /// Calls that may wait, per app; a fifth of it per user.
+        /// The maximum number of waiting calls per app; a fifth of it per user.
         public var waitingPerApp: Int
         public var executable: String
         public var confinement: HostConfinement
@@ -46,7 +46,7 @@ public actor FunctionHostPool: LoopActor, Service {
     private let callTimer = Timer(label: "functions_call_seconds", help: "Time from a function's call to its result.")
     private let failures = MetricFamily<Counter>(
         label: "functions_failures_total",
-        help: "Function calls that gave no value, by code; Cancelled: nobody waited for it any more.",
+        help: "Function calls that returned no value, by code; Cancelled: the caller no longer waited for the result.",
         dimensions: ["code"])
 
     public init(configuration: Configuration = Configuration(), loop: EventLoop, logger: Logger) {
@@ -62,7 +62,7 @@ public actor FunctionHostPool: LoopActor, Service {
         await stop()
     }
 
-    /// Runs a function. When the task is cancelled the function is ended, as by a time limit.
+    /// Runs a function. When the task is cancelled, the function is ended as by a time limit.
     /// - Throws: `FunctionFailure`; `CancellationError` when the task is cancelled or the pool is shut down.
     public func run(_ invocation: FunctionInvocation) async throws -> Value {
         do {
@@ -77,7 +77,7 @@ public actor FunctionHostPool: LoopActor, Service {
         }
     }
 
-    /// Whether a source is JavaScript; nothing is run. `nil` when it is.
+    /// Checks whether a source is valid JavaScript, without running it. Returns `nil` when it is.
     public func check(_ source: FunctionBundle.Source) async throws -> FunctionFailure? {
         let bundle = FunctionBundle(app: "", version: 0, functions: [])
         return try await withHost(of: bundle.app, nil, bundle: bundle) { await $0.check(source) }
@@ -89,7 +89,7 @@ public actor FunctionHostPool: LoopActor, Service {
         do {
             try await gate.enter(share, member: member)
         } catch let refusal as FairGate<String>.Refusal {
-            // The end of the process is no failure of the function's: who calls at it, calls again elsewhere.
+            // The shutdown of this process isn't a failure of the function; the caller may repeat the call elsewhere.
             guard refusal != .closed else { throw CancellationError() }
             throw FunctionFailure(code: .executionTimeLimitExceeded, message: "\(refusal)")
         }
@@ -103,7 +103,7 @@ public actor FunctionHostPool: LoopActor, Service {
                 await giveBack(host)
                 return result
             } catch {
-                // The host may have ended before the call came to it.
+                // The host may have ended before the call reached it.
                 let mayRepeat = await host.hasLostUntouchedCall
                 await giveBack(host)
                 guard mayRepeat, attempts == 1 else { throw error }
@@ -113,7 +113,7 @@ public actor FunctionHostPool: LoopActor, Service {
 
     // MARK: Hosts
 
-    /// An idle host of the app, else a new one, where necessary in the place of another app's idle one.
+    /// An idle host of the app, or else a new one, which replaces an idle host of another app if necessary.
     private func host(for bundle: FunctionBundle) async throws(FunctionFailure) -> FunctionHost {
         let match = { (host: FunctionHost) in
             host.bundle.app.hasSameBytes(as: bundle.app) && host.bundle.version == bundle.version
@@ -121,7 +121,7 @@ public actor FunctionHostPool: LoopActor, Service {
         while let index = idle.lastIndex(where: match) {
             let host = idle.remove(at: index)
             if await host.isAlive() { return host }
-            await host.stop()  // it ended while nobody needed it
+            await host.stop()  // it ended while it was idle
         }
         if !idle.isEmpty, gate.taken + idle.count > configuration.hosts { await idle.removeFirst().stop() }
         do {

@@ -7,7 +7,7 @@ public struct FunctionInvocation: Sendable {
     public struct Limits: Sendable {
         /// Seconds of CPU time.
         public var cpu: Double
-        /// From the call to the result, waiting included.
+        /// The time from the call to the result, including waiting.
         public var wall: Duration
 
         public init(cpu: Double = 10, wall: Duration = .seconds(90)) {
@@ -19,20 +19,21 @@ public struct FunctionInvocation: Sendable {
     }
 
     public var bundle: FunctionBundle
-    /// Whose share of the hosts it takes: those of one share wait for each other, others don't wait for them.
+    /// The name of the share of hosts that it uses. Invocations of one share wait for each other, but not for those of other
+    /// shares.
     public var share: String
-    /// For whom of these it runs: one user's hanging functions don't hold up another's.
+    /// The user within the share on whose behalf it runs, so that one user's hanging functions don't delay another's.
     public var member: ExactText?
     public var call: FunctionCall
     public var limits: Limits
-    /// Carries out what the function asks of the outside.
+    /// Carries out the function's effects outside of its process.
     public var perform: @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>
     /// Takes a line of the function's console.
     public var log: @Sendable (ConsoleLine) -> Void
 
     /// - Parameters:
     ///   - share: the app by default.
-    ///   - user: who asked for it; `nil` where it is nobody's.
+    ///   - user: the user who asked for it; `nil` when no user did.
     public init(
         bundle: FunctionBundle, share: String? = nil, user: String? = nil, function: String, arguments: [Value] = [],
         context: Document = [:],

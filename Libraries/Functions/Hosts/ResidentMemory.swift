@@ -1,6 +1,6 @@
 import Glibc
 
-/// The memory that another process really has.
+/// The resident memory of another process.
 enum ResidentMemory {
     /// Bytes; `nil` when there is no such process.
     static func bytes(of process: pid_t) -> Int? {
