@@ -1,6 +1,6 @@
 import Glibc
 
-/// How many descriptors, that is connections, the process may have open.
+/// The limit of open file descriptors, and so of connections, of the process.
 enum DescriptorLimit {
     static var current: Int {
         var limit = rlimit()
@@ -8,7 +8,7 @@ enum DescriptorLimit {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// Raises the limit to the most that is allowed: the usual default of 1024 exists for programs that use `select`.
+    /// Raises the limit to the maximum that is allowed. The usual default of 1024 exists for programs that use `select`.
     static func raise() {
         var limit = rlimit()
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

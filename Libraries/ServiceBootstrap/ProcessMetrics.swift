@@ -3,22 +3,22 @@ import Foundation
 import Logging
 import Metrics
 
-/// What is known of the process itself, under the names that Prometheus' own client libraries use.
+/// The metrics of the process itself, under the names that Prometheus' own client libraries use.
 enum ProcessMetrics {
     static func register(loops: LoopGroup, crashes: Int, registry: MetricsRegistry) {
         let start = Date().timeIntervalSince1970
         ObservedMetric.gauge(
-            label: "process_start_time_seconds", help: "When the process began, since 1970.", registry: registry
+            label: "process_start_time_seconds", help: "When the process started, as Unix time.", registry: registry
         ) { start }
         ObservedMetric.counter(
-            label: "process_crashes_total", help: "How often the process died of a signal under its supervisor.",
+            label: "process_crashes_total", help: "How often the process was killed by a signal under its supervisor.",
             registry: registry
         ) { Double(crashes) }
         ObservedMetric.gauge(
-            label: "process_resident_memory_bytes", help: "Memory that is in use.", registry: registry
+            label: "process_resident_memory_bytes", help: "Resident memory.", registry: registry
         ) { residentBytes() }
         ObservedMetric.counter(
-            label: "process_cpu_seconds_total", help: "Processor time, of user and system.", registry: registry
+            label: "process_cpu_seconds_total", help: "CPU time, user and system.", registry: registry
         ) { processorSeconds() }
         ObservedMetric.gauge(
             label: "process_open_fds", help: "Open descriptors.", registry: registry
@@ -59,7 +59,8 @@ enum ProcessMetrics {
     }
 
     private static func openDescriptors() -> Double {
-        // Newer kernels tell the number as the folder's size; older ones want it counted, which takes milliseconds.
+        // Newer kernels return the number as the folder's size; with older ones the entries must be counted, which takes
+        // milliseconds.
         var status = stat()
         if stat("/proc/self/fd", &status) == 0, status.st_size > 0 { return Double(status.st_size) }
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") else {

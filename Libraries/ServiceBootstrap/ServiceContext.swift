@@ -3,11 +3,11 @@ import HTTPServer
 import Logging
 import Metrics
 
-/// What a service is made with.
+/// The parts with which a service is made.
 public struct ServiceContext: Sendable {
     /// The service's name, such as `sync-gateway`.
     public let name: String
-    /// The values of the service's keys, checked.
+    /// The checked values of the service's keys.
     public let configuration: Configuration
     /// The values of the keys that every service has.
     public let settings: ServiceSettings
@@ -15,11 +15,11 @@ public struct ServiceContext: Sendable {
     public let logger: Logger
     /// The loops to spread connections over; the HTTP server's connections are on them too.
     public let loops: LoopGroup
-    /// Where the service's metrics are kept.
+    /// The registry of the service's metrics.
     public let registry: MetricsRegistry
-    /// What the service needs: the answer of `/health/ready`.
+    /// The components that the service needs: the answer of `/health/ready`.
     public let readiness: Readiness
-    /// The service's routes. `/health/…` and `/metrics` are there already.
+    /// The service's routes. `/health/…` and `/metrics` are already added.
     public var router: HTTPRouter
     /// How the HTTP server behaves; address and port are set from the configuration.
     public var http: HTTPServerConfiguration

@@ -5,7 +5,7 @@ import Lifecycle
 import Logging
 import Metrics
 
-/// The main program of a service: command line, configuration, logging, metrics, health, HTTP server, start and end.
+/// The main program of a service: command line, configuration, logging, metrics, health, HTTP server, start and shutdown.
 ///
 /// ```swift
 /// @main
@@ -21,9 +21,9 @@ import Metrics
 /// }
 /// ```
 public struct ServiceMain: Sendable {
-    /// Makes the service: adds its routes and components to the context, and returns what is to be run, in the order of
-    /// the start. Must not wait for engines: the HTTP server, and with it the health, comes only afterwards. A service
-    /// reaches its engines in `run()`, with `Readiness.waitUntilReady`.
+    /// Makes the service: adds its routes and components to the context, and returns the services to run, in the order of their
+    /// start. It must not wait for engines, because the HTTP server, and with it the health routes, starts only afterwards. A
+    /// service connects to its engines in `run()`, with `Readiness.waitUntilReady`.
     public typealias Make = @Sendable (inout ServiceContext) async throws -> [any Service]
 
     private let name: String
@@ -44,8 +44,8 @@ public struct ServiceMain: Sendable {
         self.keys = ServiceSettings.keys(defaultPort: defaultPort) + keys
     }
 
-    /// Runs the service until SIGTERM or SIGINT, then exits with 0; exits with another status when it can't start or
-    /// fails (`StartFailure.Status`), after saying why in one line on standard error.
+    /// Runs the service until SIGTERM or SIGINT, then exits with 0. When the service can't start or fails, writes the reason to
+    /// standard error in one line and exits with a status of `StartFailure.Status`.
     public func run(_ make: Make) async -> Never {
         let environment = ProcessInfo.processInfo.environment
         do {
@@ -62,7 +62,7 @@ public struct ServiceMain: Sendable {
             try await run(configuration, signals: [.sigterm, .sigint], make: make)
             ProcessExit.now(0)
         } catch {
-            LoggingSystem.flush()  // what led to it first
+            LoggingSystem.flush()  // so that earlier log lines come first
             FileHandle.standardError.write(Data("\(name): \(Self.oneLine(error.message))\n".utf8))
             ProcessExit.now(error.status.rawValue)
         }
@@ -72,8 +72,8 @@ public struct ServiceMain: Sendable {
     /// - Parameters:
     ///   - configuration: Made with `allKeys`.
     ///   - registry: Where the metrics are kept.
-    ///   - signals: What begins the graceful shutdown, besides the one around the task.
-    ///   - listening: Called with the port as soon as requests are answered.
+    ///   - signals: The signals that begin a graceful shutdown, besides the shutdown of an enclosing service group.
+    ///   - listening: Called with the port as soon as the server answers requests.
     ///   - make: Makes the service.
     /// - Throws: `StartFailure`.
     public func run(
@@ -89,10 +89,10 @@ public struct ServiceMain: Sendable {
             registry: registry, readiness: Readiness(), router: HTTPRouter(),
             http: HTTPServerConfiguration(address: settings.address, port: settings.port))
         context.http.trustedProxies = settings.trustedProxies
-        context.http.drainTimeout = settings.shutdownTimeout * 0.8  // what it left is still to be written
+        context.http.drainTimeout = settings.shutdownTimeout * 0.8  // leaves time to end the other services
         context.router.addHealthRoutes(context.readiness, registry)
         for (variable, meant) in configuration.misspelled {
-            logger.warning("a variable is read by nobody", metadata: ["variable": "\(variable)", "meant": "\(meant)"])
+            logger.warning("unknown environment variable", metadata: ["variable": "\(variable)", "meant": "\(meant)"])
         }
         logger.notice(
             "starting",
@@ -110,7 +110,7 @@ public struct ServiceMain: Sendable {
                 context.http, router: context.router, loops: loops.loops, logger: logger, registry: registry)
             try await server.start()
             listening(server.port)
-            // Behind the others: it takes no more requests before they end.
+            // The server is last, so that it stops accepting requests before the others end.
             let group = ServiceGroup(
                 services: [ReadinessLog(context.readiness, logger: logger)] + services + [server],
                 gracefulShutdownSignals: signals,
@@ -146,7 +146,7 @@ public struct ServiceMain: Sendable {
 
         Usage: \(name) [--config FILE] [--help | --help=markdown]
 
-        FILE holds lines of "key = value", or a JSON object. The environment wins over the file.
+        FILE holds lines of "key = value", or a JSON object. The environment takes precedence over the file.
 
         Keys:
 

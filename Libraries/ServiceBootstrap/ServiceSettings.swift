@@ -7,15 +7,15 @@ public struct ServiceSettings: Sendable {
     static let logLevel = ConfigurationKey<Logger.Level>.choice(
         "log.level", default: .info, "The lowest level that is logged.")
     static let logFormat = ConfigurationKey<LogFormat>.choice(
-        "log.format", default: .json, "JSON lines, or text for people, on standard output.")
+        "log.format", default: .json, "The format of log lines on standard output: JSON, or text for people.")
     static let address = ConfigurationKey<String>.string(
         "http.address", default: "0.0.0.0", "The address to listen on: IPv4, or IPv6.")
     static let trustedProxies = ConfigurationKey<TrustedProxies>(
         "http.trusted-proxies", type: "list", defaultValue: TrustedProxies.none, defaultText: "\"\"",
         range: "addresses, ranges such as 10.0.0.0/8, loopback, private, and a number of proxies, 1-16",
         """
-        The proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; those of others are ignored. A number says \
-        how many of them a request passes at most; alone it trusts whoever connects, so that nothing but a proxy may reach the port.
+        The proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted; those of others are ignored. A number says \
+        how many of them a request passes at most; a number alone trusts every peer, so that only a proxy may reach the port.
         """,
         parse: { (text: String) throws(InvalidText) in
             guard let proxies = TrustedProxies(text) else {
@@ -30,11 +30,11 @@ public struct ServiceSettings: Sendable {
         "Event loops, each a thread with its own connections. By default one per processor.")
     static let shutdownTimeout = ConfigurationKey<Duration>.duration(
         "shutdown.timeout", default: .seconds(25), range: .seconds(1)...(.seconds(3600)),
-        "Time to finish what is under way after SIGTERM or SIGINT; then it is cancelled.")
+        "The time to finish work in flight after SIGTERM or SIGINT; then it is cancelled.")
 
     static let crashes = ConfigurationKey<Int>.int(
         "process.crashes", default: 0, range: 0...Int.max,
-        "How often the service has died of a signal and was started again. The supervisor (`partita run`, `partita up`) sets it."
+        "How often the service was killed by a signal and started again. The supervisor (`partita run`, `partita up`) sets it."
     )
 
     static func port(default port: Int) -> ConfigurationKey<Int> {
@@ -43,19 +43,19 @@ public struct ServiceSettings: Sendable {
 
     /// The lowest level that is logged.
     public let logLevel: Logger.Level
-    /// How it is logged.
+    /// The format of log lines.
     public let logFormat: LogFormat
     /// The address to listen on.
     public let address: String
     /// The port to listen on.
     public let port: Int
-    /// Whose word counts for where requests come from.
+    /// The proxies that are trusted to report where requests come from.
     public let trustedProxies: TrustedProxies
-    /// How many event loops.
+    /// The number of event loops.
     public let loops: Int
-    /// Time for the graceful shutdown.
+    /// The time limit of the graceful shutdown.
     public let shutdownTimeout: Duration
-    /// How often its supervisor has started it again after a crash.
+    /// How often its supervisor restarted it after a crash.
     public let crashes: Int
 
     init(_ configuration: Configuration, defaultPort: Int) {
@@ -69,7 +69,7 @@ public struct ServiceSettings: Sendable {
         crashes = configuration[Self.crashes]
     }
 
-    /// The keys that every service has, for a service of the port.
+    /// The keys that every service has, for a service with this default port.
     public static func keys(defaultPort: Int) -> [ConfigurationKeyDescription] {
         [
             port(default: defaultPort).description, address.description, logLevel.description, logFormat.description,

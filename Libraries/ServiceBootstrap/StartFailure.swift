@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// Why a service didn't start or didn't end well, in one line for people, with an exit status for programs.
+/// Why a service didn't start or failed, in one line for people, with an exit status for programs.
 public struct StartFailure: Error, Sendable, CustomStringConvertible {
     /// The exit status of the process, by the numbers of `sysexits.h`.
     public struct Status: Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct StartFailure: Error, Sendable, CustomStringConvertible {
         public static let usage = Status(rawValue: 64)
         /// The port is in use or can't be listened on (69).
         public static let unavailable = Status(rawValue: 69)
-        /// Something failed that should not have (70).
+        /// An unexpected error (70).
         public static let software = Status(rawValue: 70)
         /// The configuration is wrong (78).
         public static let configuration = Status(rawValue: 78)
@@ -19,10 +19,10 @@ public struct StartFailure: Error, Sendable, CustomStringConvertible {
 
     /// The exit status of the process.
     public let status: Status
-    /// What went wrong and what to do.
+    /// What went wrong and what to do about it.
     public let message: String
 
-    /// Makes a failure; a service may throw it while it is made.
+    /// Makes a failure. A service's `Make` closure may throw it, too.
     public init(_ status: Status, _ message: String) {
         self.status = status
         self.message = message
@@ -31,7 +31,7 @@ public struct StartFailure: Error, Sendable, CustomStringConvertible {
     /// The message.
     public var description: String { message }
 
-    /// Finds the words for an error that a service threw while it was made or started.
+    /// Makes a failure for an error that a service threw while it was made or run.
     init(_ error: any Error, settings: ServiceSettings) {
         switch error {
         case let failure as StartFailure: self = failure

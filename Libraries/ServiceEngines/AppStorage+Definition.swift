@@ -3,7 +3,7 @@ import DocumentModel
 public import SyncEngine
 
 extension AppStorage {
-    /// What the document store has to know of an app.
+    /// The part of an app's definition that the document store needs.
     public init(_ app: AppDefinition) {
         let schemas = Dictionary(
             app.collections.compactMap { collection in

@@ -3,9 +3,10 @@ public import AppRegistry
 public import HTTPServer
 
 extension CORSPolicy {
-    /// Pages may call from the origins that the path's app allows (`allowed_request_origins`). As on Atlas, an app that names none
-    /// may be called from anywhere, and one that names some is closed to all others: their requests are refused. A path without
-    /// an app takes the origins of all apps: what it does depends on the bearer token, which a page of another app doesn't have.
+    /// Allows the origins that the path's app configures (`allowed_request_origins`). As on Atlas, an app without configured
+    /// origins may be called from any page; with configured origins, requests from all others are refused. A path without an app
+    /// allows the origins of all apps: what such a request can do depends on its bearer token, which a page of another app doesn't
+    /// have.
     public init(apps: AppDirectory) {
         self.init { request in
             let lists: [[String]] =

@@ -3,7 +3,7 @@ public import Postgres
 public import Redis
 public import ServiceBootstrap
 
-/// What the keys say, as the engines' clients take it.
+/// The configured values in the form that the engines' clients take.
 extension EngineSettings {
     /// - Parameter name: shown in `pg_stat_activity`.
     public static func postgres(_ configuration: Configuration, as name: String) -> PostgresConfiguration {
@@ -23,8 +23,8 @@ extension EngineSettings {
         return settings
     }
 
-    /// - Parameter name: in the brokers' logs and quotas.
-    /// - Throws: `ConfigurationError` when keys don't go together.
+    /// - Parameter name: the client id, which the brokers use in logs and for quotas.
+    /// - Throws: `ConfigurationError` when the values of keys contradict each other.
     public static func kafka(_ configuration: Configuration, as name: String) throws(ConfigurationError)
         -> KafkaConfiguration
     {
@@ -40,7 +40,7 @@ extension EngineSettings {
         guard settings.security.usesTLS || tls.isEmpty else {
             throw ConfigurationError(
                 key: "kafka.tls",
-                "must be true for kafka.tls-ca, kafka.tls-certificate and kafka.tls-key to have a meaning")
+                "must be true when kafka.tls-ca, kafka.tls-certificate or kafka.tls-key is set")
         }
         guard let mechanism = configuration[kafkaMechanism] else {
             guard configuration[kafkaUsername] == nil, configuration[kafkaPassword] == nil else {
@@ -57,9 +57,9 @@ extension EngineSettings {
         return settings
     }
 
-    /// The pool of topics.
+    /// The name of the pool of topics.
     public static func pool(_ configuration: Configuration) -> String { configuration[kafkaPool] }
 
-    /// Copies of each topic; `nil` is the broker's default.
+    /// The replication factor of new topics; `nil` is the broker's default.
     public static func replication(_ configuration: Configuration) -> Int? { configuration[kafkaReplication] }
 }

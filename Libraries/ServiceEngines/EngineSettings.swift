@@ -6,7 +6,7 @@ import Redis
 public import Secrets
 public import ServiceBootstrap
 
-/// The keys of the engines, the same in every service that works on the store.
+/// The configuration keys of the engines, which are the same in every service.
 public enum EngineSettings {
     static let postgresURL = ConfigurationKey<String>.connection(
         "postgres.url", schemes: ["postgres", "postgresql"],
@@ -30,7 +30,7 @@ public enum EngineSettings {
         "redis.password", isSecret: true, "The password, where the URL has none."
     ).optional
     static let kafkaBootstrap = ConfigurationKey<String>.string(
-        "kafka.bootstrap", "Brokers to begin with, `host:port`, separated by commas."
+        "kafka.bootstrap", "The bootstrap brokers, `host:port`, separated by commas."
     ) { text in
         let isRight = text.split(separator: ",", omittingEmptySubsequences: false).allSatisfy { broker in
             guard let colon = broker.lastIndex(of: ":"), colon != broker.startIndex, !broker.contains("/") else {
@@ -38,56 +38,56 @@ public enum EngineSettings {
             }
             return (1...65_535).contains(Int(broker[broker.index(after: colon)...]) ?? 0)
         }
-        return isRight ? nil : "must be host:port, without a scheme; several with commas between"
+        return isRight ? nil : "must be host:port, without a scheme; several are separated by commas"
     }
     static let kafkaEmbedded = ConfigurationKey<Bool>.bool(
         "kafka.embedded", default: false, "The broker is the embedded development one: in memory, without an admin API."
     )
     static let kafkaPool = ConfigurationKey<String>.string(
-        "kafka.pool", default: "main", "The pool of topics: names are `partita.<pool>.<topic>`."
+        "kafka.pool", default: "main", "The pool of topics: their names are `partita.<pool>.<topic>`."
     ) { pool in
         pool.wholeMatch(of: /[A-Za-z0-9._-]{1,100}/) == nil
             ? "must have 1 to 100 letters, digits, dots, hyphens and underscores" : nil
     }
     static let kafkaReplication = ConfigurationKey<Int>.int(
-        "kafka.replication", range: 1...16, "Copies of each topic that is made; the broker's default otherwise."
+        "kafka.replication", range: 1...16, "The replication factor of new topics. By default, the broker's."
     ).optional
     static let kafkaTLS = ConfigurationKey<Bool>.bool(
         "kafka.tls", default: false, "Connections to the brokers are TLS, and their certificates must name their hosts."
     )
     static let kafkaAuthorities = ConfigurationKey<String>.string(
         "kafka.tls-ca",
-        "A PEM file of the authorities that brokers' certificates are checked with; otherwise the system's."
+        "A PEM file with the authorities for checking the brokers' certificates. By default, the system's."
     ).optional
     static let kafkaCertificate = ConfigurationKey<String>.string(
-        "kafka.tls-certificate", "A PEM file of the client's own certificate, for brokers that ask for one."
+        "kafka.tls-certificate", "A PEM file with the client's own certificate, for brokers that require one."
     ).optional
     static let kafkaKey = ConfigurationKey<String>.string(
-        "kafka.tls-key", "A PEM file of the key of the client's own certificate."
+        "kafka.tls-key", "A PEM file with the private key of the client's certificate."
     ).optional
     static let kafkaKeyPassword = ConfigurationKey<String>.string(
-        "kafka.tls-key-password", isSecret: true, "Opens the key."
+        "kafka.tls-key-password", isSecret: true, "The password of the file of kafka.tls-key."
     ).optional
     static let kafkaMechanism = ConfigurationKey<KafkaSecurity.Mechanism>.choice(
         "kafka.sasl-mechanism",
-        "Signs in to the brokers with SASL; PLAIN sends the password as it is, so with kafka.tls only; SCRAM with Kafka 4 needs librdkafka 2.6.1."
+        "Signs in to the brokers with SASL. PLAIN sends the password unencrypted: use it with kafka.tls only. SCRAM with Kafka 4 needs librdkafka 2.6.1."
     ).optional
-    static let kafkaUsername = ConfigurationKey<String>.string("kafka.sasl-username", "Who signs in.").optional
+    static let kafkaUsername = ConfigurationKey<String>.string("kafka.sasl-username", "The SASL user name.").optional
     static let kafkaPassword = ConfigurationKey<String>.string(
-        "kafka.sasl-password", isSecret: true, "The password of who signs in."
+        "kafka.sasl-password", isSecret: true, "The SASL password."
     ).optional
 
-    /// For a service that carries out calls of users; not among the keys that all have.
+    /// For a service that carries out users' calls. Not part of `keys`.
     public static let ruleHosts = ConfigurationKey<Int>.int(
         "functions.rule-hosts", default: 4, range: 2...64,
-        "Processes that run the functions of data rules, at most; half of them for one app.")
+        "The maximum number of processes that run the functions of data rules; one app gets at most half of them.")
 
     static let encryptionKeys = ConfigurationKey<[String]>.secrets(
         "encryption.keys", minimumBytes: 16,
-        "What signing keys and apps' secrets in Postgres are encrypted with: the current secret, then former ones that are still needed, with commas between."
+        "The secrets with which signing keys and apps' secrets in Postgres are encrypted: the current one, then former ones that are still needed, separated by commas."
     )
     static let formerKeySecret = ConfigurationKey<String>.string(
-        "auth.keySecret", isSecret: true, "What encryption.keys was called before; counts as its last."
+        "auth.keySecret", isSecret: true, "Former name of encryption.keys; counts as their last one."
     ).optional
 
     /// For a service that runs functions, checks tokens with apps' secrets, or signs.
@@ -97,10 +97,10 @@ public enum EngineSettings {
 
     static let functionAccount = ConfigurationKey<String>.string(
         "functions.account", default: HostConfinement.usualAccount,
-        "The account that functions run as where the service is root's; elsewhere they run as the service does.")
+        "The account that functions run as when the service runs as root; otherwise they run as the service's account.")
     static let functionFilter = ConfigurationKey<Bool>.bool(
         "functions.filter-calls", default: true,
-        "The kernel refuses functions' processes what they have no use for (seccomp); off only where it can't.")
+        "Limits functions' processes to the system calls they need (seccomp); off only where it can't work.")
 
     /// For a service that runs functions.
     public static let functionKeys: [ConfigurationKeyDescription] = [
@@ -109,16 +109,16 @@ public enum EngineSettings {
 
     static let egressAllow = ConfigurationKey<[String]>.list(
         "egress.allow", default: [],
-        "Where apps' own requests (context.http, key sets of issuers) may go beside the public internet: addresses, ranges (10.0.0.0/8), names (reports.internal, *.internal), each also with a port."
+        "The destinations besides the public internet that apps' own requests (context.http, key sets of issuers) may reach: addresses, ranges (10.0.0.0/8), names (reports.internal, *.internal), each optionally with a port."
     )
 
-    /// For a service that asks for URLs which apps name.
+    /// For a service that requests URLs configured by apps.
     public static let egressKeys: [ConfigurationKeyDescription] = [egressAllow.description]
 
-    /// For gateways, which give the leases, and for those who look after what is left of them.
+    /// For gateways, which create the leases, and for trigger workers, which clean up expired ones.
     public static let presenceTTL = ConfigurationKey<Duration>.duration(
         "presence.ttl", default: .seconds(30), range: .milliseconds(500)...(.seconds(3600)),
-        "How long after the last sign of life a device counts as online; the same in gateways and trigger workers.")
+        "How long a device counts as online after its last sign of life; same in gateways and trigger workers.")
 
     /// For a service without Redis.
     public static let keys: [ConfigurationKeyDescription] = [
@@ -132,8 +132,8 @@ public enum EngineSettings {
 }
 
 extension FunctionHostPool.Configuration {
-    /// Hosts that are confined as `EngineSettings.functionKeys` say.
-    /// - Throws: `ConfigurationError` when the account isn't there or is root's.
+    /// A pool whose hosts are confined as configured by `EngineSettings.functionKeys`.
+    /// - Throws: `ConfigurationError` when the account doesn't exist or is root.
     public init(hosts: Int, _ configuration: Configuration) throws(ConfigurationError) {
         do {
             self.init(
@@ -148,8 +148,8 @@ extension FunctionHostPool.Configuration {
 }
 
 extension EgressPolicy {
-    /// What apps' requests may reach, as `EngineSettings.egressKeys` say.
-    /// - Throws: `ConfigurationError` when an entry means nothing.
+    /// The destinations that apps' requests may reach, as configured by `EngineSettings.egressKeys`.
+    /// - Throws: `ConfigurationError` when an entry is malformed.
     public init(_ configuration: Configuration) throws(ConfigurationError) {
         do {
             try self.init(allowing: configuration[EngineSettings.egressAllow])
@@ -160,7 +160,7 @@ extension EgressPolicy {
 }
 
 extension KeyRing {
-    /// The keys that `EngineSettings.secretKeys` say.
+    /// The keys that are configured by `EngineSettings.secretKeys`.
     public init(_ configuration: Configuration) {
         let former = configuration[EngineSettings.formerKeySecret].map { [$0] } ?? []
         self.init(configuration[EngineSettings.encryptionKeys] + former)

@@ -14,20 +14,20 @@ public import Secrets
 public import ServiceBootstrap
 import SyncEngine
 
-/// What every service on the document store has: clients of the engines, the deployed apps, the document store that knows them, and the
-/// keys that tokens are checked with.
+/// The parts that every service on the document store has: the clients of the engines, the deployed apps, the document store that
+/// knows them, and the keys that tokens are checked with.
 public final class ServiceEngines: Sendable {
     public let postgres: PostgresClient
-    /// How many connections to Postgres there are.
+    /// The number of connections to Postgres.
     public let connections: Int
     private let redisClient: RedisClient?
     public let kafka: KafkaConfiguration
-    /// What everything is read through that isn't read as a member of a group.
+    /// The client for all reads outside of consumer groups.
     public let reading: KafkaClient
     public let pool: String
     public let events: EventProducer
     public let registry: AppRegistry
-    /// What secrets are encrypted with; empty for a service that is made without `usesSecrets`.
+    /// The keys that secrets are encrypted with; empty for a service that is made without `usesSecrets`.
     public let keys: KeyRing
     private let usesSecrets: Bool
     public let apps: AppDirectory
@@ -63,7 +63,7 @@ public final class ServiceEngines: Sendable {
         let configuration = context.configuration
         logger = context.logger
         readiness = context.readiness
-        readiness.set("apps", .notReady("not loaded yet"))  // at once: health is asked before anything runs
+        readiness.set("apps", .notReady("not loaded yet"))  // here, since health may be requested before `run`
         instance = "\(context.name)-\(ObjectId().hexString.suffix(8))"
         let settings = EngineSettings.postgres(configuration, as: context.name)
         connections = settings.connections
@@ -98,15 +98,15 @@ public final class ServiceEngines: Sendable {
         }
     }
 
-    /// Makes this service the one that makes topics anew which somebody deletes.
-    /// - Parameter onMade: Publishes what readers of the new topics can't be without.
+    /// Makes this service the one that creates deleted topics again.
+    /// - Parameter onMade: Publishes the events that readers of the new topics depend on.
     public func ownTopics(onMade: @escaping @Sendable () -> Void) { topics.own(onMade) }
 
-    /// Everything together as one service: clients first, then tables and topics, then `work`, which may rely on them.
+    /// All parts as one service: first the clients, then tables and topics, then `work`, which may rely on them.
     /// - Parameters:
-    ///   - migrations: the tables of the service's own.
-    ///   - servesUsers: whether it serves users, and so has to know the blocked users and ended sessions.
-    ///   - work: made when tables and topics are there and the apps are loaded.
+    ///   - migrations: those of the service's own tables.
+    ///   - servesUsers: whether it serves users, so that it has to know the blocked users and ended sessions.
+    ///   - work: makes the service's own parts; called when tables and topics exist and the apps are loaded.
     public func service(
         migrations: [Migrations] = [], servesUsers: Bool = false,
         work: @escaping @Sendable () async throws -> [any Service]
@@ -139,7 +139,7 @@ public final class ServiceEngines: Sendable {
             do {
                 try await cancelWhenGracefulShutdown { try await engines.prepare(migrations) }
             } catch is CancellationError {
-                return  // asked to end before the engines were there
+                return  // shut down before the engines were available
             }
             let shared: [any Service] = [
                 engines.store, engines.apps, engines.apps.announcements(pool: engines.pool, kafka: engines.reading),
@@ -177,7 +177,7 @@ public final class ServiceEngines: Sendable {
         }
     }
 
-    /// Closes what speaks with the broker, after everybody who sends.
+    /// Closes the clients of the broker, after all services that send.
     private struct Broker: Service {
         let producer: KafkaProducer
         let admin: KafkaAdmin
@@ -194,10 +194,10 @@ public final class ServiceEngines: Sendable {
         }
     }
 
-    /// Waits for the engines as long as it takes, and sees to it that tables and topics are there.
+    /// Waits until the engines are available, without a limit, and creates missing tables and topics.
     private func prepare(_ own: [Migrations]) async throws {
         readiness.add("postgres") { [postgres] in try await postgres.check() }
-        // Reads go on.
+        // Reads still work.
         readiness.add("postgres-writes", isRequired: false) { [postgres] in try postgres.checkShortages() }
         // Without these a service goes on with what it has, so that taking it out of the balancer would only make it worse.
         if let redisClient { readiness.add("redis", isRequired: false) { try await redisClient.check() } }
@@ -212,16 +212,17 @@ public final class ServiceEngines: Sendable {
         }
         try await prepareSecrets()
         _ = try await readiness.waitUntilReady("topics", logger: logger) { [admin, pool, replication] in
-            // Short, so that who waits hears why; the next attempt goes on from there.
+            // A short time limit, so that `/health/ready` shows the reason soon; the next attempt continues from there.
             try await TopicOwner.createAll(
                 pool: pool, on: admin, replicationFactor: replication, timeout: .seconds(5))
         }
-        // From here on a missing topic leaves most of the work possible, and is made anew.
+        // From here on, most of the work is possible without a missing topic, and the topic is created again.
         readiness.add("topics", isRequired: false) { [topics] in try topics.check() }
     }
 
-    /// Encrypts what isn't yet as it should be.
-    /// - Throws: `ConfigurationError` when a key is missing that apps' secrets need: functions would find them unset.
+    /// Encrypts secrets again that aren't encrypted with the current key.
+    /// - Throws: `ConfigurationError` when a key is missing that apps' secrets are encrypted with: functions would find these
+    ///   secrets unset.
     private func prepareSecrets() async throws {
         guard usesSecrets else { return }
         let uses = try await readiness.waitUntilReady("secrets", logger: logger) { [registry] in
@@ -239,7 +240,7 @@ public final class ServiceEngines: Sendable {
         }
     }
 
-    /// What keeps a verifier's keys as the topic has them.
+    /// A reader that keeps a verifier's keys equal to those of the topic.
     private static func signingKeys(
         of verifier: TokenVerifier, pool: String, kafka: KafkaClient, logger: Logger
     ) -> StateReader<SigningKeyEvent> {

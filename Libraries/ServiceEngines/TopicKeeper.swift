@@ -4,11 +4,11 @@ import Kafka
 import Lifecycle
 import Logging
 
-/// Sees to it that the pool's topics are there as long as a service runs: who deletes one, or a broker that comes back without them,
-/// would stop everybody, and nobody would say why.
+/// Checks that the pool's topics exist as long as a service runs. A deleted topic, or a broker that comes back without its topics,
+/// would otherwise stop all services without a visible reason.
 ///
-/// Every service looks; the one that owns the topics makes them anew, and publishes what their readers can't be without. The rest of
-/// what a topic held needn't come back: changes, grants and apps are in Postgres, and are read from there.
+/// Every service checks; the one that owns the topics creates them again, and publishes the events that their readers depend on.
+/// The rest of a topic's content needn't be restored: changes, grants and apps are in Postgres and are read from there.
 final class TopicKeeper: Service {
     private let pool: String
     private let admin: KafkaAdmin
@@ -18,7 +18,7 @@ final class TopicKeeper: Service {
 
     private struct State {
         var problem: String?
-        /// What the owner does when it has made topics anew.
+        /// Called when the owner has created topics again.
         var onMade: (@Sendable () -> Void)?
         var reported = FailureChanges()
     }
@@ -41,7 +41,7 @@ final class TopicKeeper: Service {
         let description: String
     }
 
-    /// - Throws: what was wrong with the topics when they were last looked at.
+    /// - Throws: the problem that the last check of the topics found.
     func check() throws {
         if let problem = state.withLock({ $0.problem }) { throw Problem(description: problem) }
     }
@@ -60,13 +60,13 @@ final class TopicKeeper: Service {
         do {
             missing = try await missingTopics()
         } catch {
-            // Brokers that don't answer are another component's problem.
-            return logger.debug("the topics can't be looked at", metadata: ["error": "\(error)"])
+            // Brokers that don't answer are reported by another component (`kafka`).
+            return logger.debug("the topics can't be checked", metadata: ["error": "\(error)"])
         }
         guard !missing.isEmpty else { return note(nil) }
         let names = missing.joined(separator: ", ")
         guard let onMade = state.withLock({ $0.onMade }) else {
-            return note("topics are missing, auth makes them anew: \(names)")
+            return note("topics are missing, auth creates them again: \(names)")
         }
         note("topics are missing: \(names)")
         do {
@@ -75,7 +75,7 @@ final class TopicKeeper: Service {
             onMade()
             note(nil)
         } catch {
-            note("topics are missing, and can't be made anew: \(names): \(error)")
+            note("topics are missing, and can't be created again: \(names): \(error)")
         }
     }
 
@@ -92,6 +92,6 @@ final class TopicKeeper: Service {
             return (state.reported.isNew(problem), false)
         }
         if isNew, let problem { logger.error("\(problem)") }
-        if isOver { logger.notice("the topics are there again, without what they held") }
+        if isOver { logger.notice("the topics exist again, without their former content") }
     }
 }

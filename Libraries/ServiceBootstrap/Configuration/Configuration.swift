@@ -1,8 +1,8 @@
 import Texts
 
-/// The values of all keys of a program: environment over file over default.
+/// The values of all keys of a program. The environment takes precedence over the file, and the file over the defaults.
 ///
-/// Read and checked as a whole when it is made; what is read from it afterwards can't fail.
+/// All values are read and checked when it is made; reading one from it can't fail afterwards.
 public struct Configuration: Sendable {
     /// Where a value comes from.
     public enum Source: String, Sendable {
@@ -22,10 +22,10 @@ public struct Configuration: Sendable {
 
     /// Reads and checks all values.
     /// - Parameters:
-    ///   - keys: All keys of the program. Two of one name are a mistake in the code.
+    ///   - keys: All keys of the program. Their names must be unique.
     ///   - file: The path of the configuration file, if there is one.
-    ///   - environment: The environment's variables. Those that no key stands for are for others, but see `misspelled`.
-    /// - Throws: `ConfigurationError` with everything that is wrong.
+    ///   - environment: The environment's variables. Those that belong to no key are ignored, but see `misspelled`.
+    /// - Throws: `ConfigurationError` with all problems.
     public init(
         keys: [ConfigurationKeyDescription], file: String? = nil, environment: [String: String]
     ) throws(ConfigurationError) {
@@ -42,7 +42,7 @@ public struct Configuration: Sendable {
         self.keys = keys
         let known = Set(keys.map(\.name))
         var problems = fileValues.keys.filter { !known.contains($0) }.sorted().map { name in
-            ConfigurationError.Problem(.unknownKey, key: name, "is no key" + Self.suggestion(for: name, among: known))
+            ConfigurationError.Problem(.unknownKey, key: name, "is unknown" + Self.suggestion(for: name, among: known))
         }
         for key in keys {
             var source = Source.default
@@ -82,10 +82,10 @@ public struct Configuration: Sendable {
         }
     }
 
-    /// Variables of the environment that no key stands for, with those that they were perhaps meant to be.
+    /// Variables of the environment that belong to no key but resemble one that does, with the variable that was probably meant.
     public private(set) var misspelled: [(variable: String, meant: String)] = []
 
-    /// The value of a key. Reading one that wasn't among `keys` is a mistake in the code.
+    /// The value of a key. The key must be among `keys`.
     public subscript<Value>(key: ConfigurationKey<Value>) -> Value {
         guard let value = values[key.description.name] as? Value else {
             preconditionFailure("\(key.description.name) isn't among the program's configuration keys")

@@ -1,4 +1,4 @@
-/// What is wrong with a configuration: everything that was found, not only the first.
+/// What is wrong with a configuration: all problems that were found, not only the first.
 public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// What kind of problem it is.
     public struct Code: Hashable, Sendable {
@@ -21,9 +21,9 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     public struct Problem: Sendable, Hashable {
         /// What kind of problem it is.
         public let code: Code
-        /// The key it is about, if it is about one.
+        /// The key that has the problem; `nil` for a problem of the file.
         public let key: String?
-        /// What is wrong, and what would be right. Never holds a secret.
+        /// What is wrong, and what a correct value would be. Never contains a secret.
         public let message: String
 
         init(_ code: Code, key: String? = nil, _ message: String) {
@@ -38,7 +38,7 @@ public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
 
     init(_ problems: [Problem]) { self.problems = problems }
 
-    /// Makes an error for a value that fits by itself, but not with the others.
+    /// Makes an error for a value that is valid by itself but contradicts others.
     public init(key: String, _ message: String) { problems = [Problem(.invalid, key: key, message)] }
 
     /// All problems in one line.

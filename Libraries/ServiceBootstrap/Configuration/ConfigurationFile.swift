@@ -2,8 +2,8 @@ import Foundation
 
 /// The text of a configuration file: a JSON object, or lines of `key = value`.
 ///
-/// In JSON, objects within objects make dotted keys: `{"postgres": {"url": "…"}}` is `postgres.url`. In lines, what
-/// stands behind `#` at the begin of a line is a comment, and a value may stand in double quotes.
+/// In JSON, objects within objects make dotted keys: `{"postgres": {"url": "…"}}` is `postgres.url`. In the other format, a line
+/// that begins with `#` is a comment, and a value may be in double quotes.
 enum ConfigurationFile {
     static func read(_ path: String) throws(ConfigurationError) -> [String: String] {
         do {
@@ -47,7 +47,7 @@ enum ConfigurationFile {
         let object: Any
         do { object = try JSONSerialization.jsonObject(with: Data(text.utf8)) } catch {
             let reason = (error as NSError).userInfo["NSDebugDescription"] as? String ?? "malformed"
-            throw ConfigurationError([.init(.malformedFile, "\(name) is no JSON: \(reason)")])
+            throw ConfigurationError([.init(.malformedFile, "\(name) is not valid JSON: \(reason)")])
         }
         var values: [String: String] = [:]
         var problems: [ConfigurationError.Problem] = []
@@ -93,7 +93,7 @@ enum ConfigurationFile {
         switch value {
         case let text as String: text
         case let number as NSNumber:
-            // A boolean is a number to Foundation, and tells itself apart only by its type's name.
+            // To Foundation a boolean is a number; only its type's name differs.
             CFBooleanIdentity.isBoolean(number) ? (number.boolValue ? "true" : "false") : number.stringValue
         default: nil
         }

@@ -20,7 +20,7 @@ extension Configuration {
             .joined(separator: "\n") + "\n"
     }
 
-    /// A secret may be in a file.
+    /// The variables for a key. A secret has a second one that names a file.
     private static func variables(_ key: ConfigurationKeyDescription) -> [String] {
         let name = key.environmentName
         return key.isSecret ? [name, SecretFile.variable(of: name)] : [name]

@@ -2,7 +2,7 @@ import Foundation
 
 extension ConfigurationKey where Value == String {
     /// A key whose value is any text. Without a default it must be set.
-    /// - Parameter problem: What is wrong with a text, beginning with "must" or "has"; it quotes nothing of a secret.
+    /// - Parameter problem: What is wrong with a text, beginning with "must" or "has"; it must not quote any part of a secret.
     public static func string(
         _ name: String, default value: String? = nil, isSecret: Bool = false, _ documentation: String,
         problem: @escaping @Sendable (String) -> String? = { _ in nil }
@@ -16,11 +16,11 @@ extension ConfigurationKey where Value == String {
             })
     }
 
-    /// A key whose value an engine's client reads: a URL of one of the schemes, or a text in the client's own form, which names no scheme.
-    /// Must be set.
+    /// A key whose value an engine's client parses: a URL of one of the schemes, or a text in the client's own format, without a
+    /// scheme. It must be set.
     ///
-    /// It counts as a secret, because such texts hold passwords.
-    /// - Parameter problem: What else is wrong with a text; it quotes nothing of it.
+    /// It counts as a secret, because such texts may contain passwords.
+    /// - Parameter problem: What else is wrong with a text; it must not quote any part of it.
     public static func connection(
         _ name: String, schemes: [String], _ documentation: String,
         problem: @escaping @Sendable (String) -> String? = { _ in nil }
@@ -40,7 +40,7 @@ extension ConfigurationKey where Value == String {
 
     /// A key whose value is a URL of one of the schemes, with a host. Without a default it must be set.
     ///
-    /// It counts as a secret, because URLs of engines hold passwords.
+    /// It counts as a secret, because URLs of engines may contain passwords.
     public static func url(
         _ name: String, schemes: [String], default value: String? = nil, _ documentation: String
     ) -> Self {
@@ -122,7 +122,7 @@ extension ConfigurationKey where Value == Bool {
 }
 
 extension ConfigurationKey where Value == Duration {
-    /// A key whose value is a time with its unit: `250ms`, `30s`, `5m`, `1h30m`, `7d`. Without a default it must be set.
+    /// A key whose value is a duration with its unit: `250ms`, `30s`, `5m`, `1h30m`, `7d`. Without a default it must be set.
     public static func duration(
         _ name: String, default value: Duration? = nil, range: ClosedRange<Duration>, _ documentation: String
     ) -> Self {
@@ -140,8 +140,8 @@ extension ConfigurationKey where Value == Duration {
 }
 
 extension ConfigurationKey where Value == [String] {
-    /// A key whose value is a list: an array in JSON, otherwise elements with commas between. Without a default it must
-    /// be set; an empty value is an empty list.
+    /// A key whose value is a list: an array in JSON, otherwise elements separated by commas. Without a default it must be set; an
+    /// empty value is an empty list.
     public static func list(_ name: String, default value: [String]? = nil, _ documentation: String) -> Self {
         ConfigurationKey(
             name, type: "list", defaultValue: value,
@@ -153,8 +153,8 @@ extension ConfigurationKey where Value == [String] {
 }
 
 extension ConfigurationKey where Value == [String] {
-    /// A key whose value is a list of secrets, as `list`; empty by default.
-    /// - Parameter minimumBytes: what each has at least, so that it can't be guessed.
+    /// A key whose value is a list of secrets in the format of `list`; empty by default.
+    /// - Parameter minimumBytes: the minimum length of each, so that it can't be guessed.
     public static func secrets(_ name: String, minimumBytes: Int, _ documentation: String) -> Self {
         ConfigurationKey(
             name, type: "secrets", defaultValue: [], defaultText: "\"\"",

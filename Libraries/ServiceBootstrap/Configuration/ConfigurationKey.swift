@@ -1,13 +1,13 @@
 /// Something that can be configured: its name, what it means, its default and range.
 ///
-/// Declared once as a constant, listed where the service says which keys it has, and read by it:
+/// A key is declared once as a constant, listed among the service's keys, and used to read its value:
 ///
 /// ```swift
 /// static let batch = ConfigurationKey.int("relay.batch", default: 500, range: 1...10_000, "Events per produce.")
 /// let batch = configuration[Self.batch]
 /// ```
 public struct ConfigurationKey<Value: Sendable>: Sendable {
-    /// Everything but the type.
+    /// The key without its value's type.
     public let description: ConfigurationKeyDescription
     let defaultValue: Value?
     let parse: @Sendable (String) throws(InvalidText) -> Value
@@ -28,7 +28,7 @@ public struct ConfigurationKey<Value: Sendable>: Sendable {
             })
     }
 
-    /// The same key, which may be left out without a default: then its value is `nil`.
+    /// The same key, but optional and without a default: its value is `nil` when it isn't set.
     public var optional: ConfigurationKey<Value?> {
         let parse = self.parse
         let old = description
@@ -39,7 +39,7 @@ public struct ConfigurationKey<Value: Sendable>: Sendable {
     }
 }
 
-/// What is known of a key without its type, for lists of keys and for help.
+/// A key without its value's type, for lists of keys and for help texts.
 public struct ConfigurationKeyDescription: Sendable {
     /// The name in the file, such as `postgres.url`.
     public let name: String
@@ -47,15 +47,15 @@ public struct ConfigurationKeyDescription: Sendable {
     public let type: String
     /// What it means.
     public let documentation: String
-    /// The default as one would write it, if there is one.
+    /// The default in the notation of the file; `nil` when there is none.
     public let defaultText: String?
-    /// What is allowed, if not everything.
+    /// The allowed values; `nil` when all are.
     public let range: String?
     /// Whether the program doesn't start without it.
     public let isRequired: Bool
     /// Whether its value must not be shown.
     public let isSecret: Bool
-    /// The value for what is configured, or for nothing; `nil` when there is none.
+    /// Parses the configured text, or returns the default for `nil`; `nil` when there is no default.
     let read: @Sendable (String?) throws(InvalidText) -> (any Sendable)?
 
     /// The name in the environment: `postgres.url` is `PARTITA_POSTGRES_URL`, `relay.batchSize` is
@@ -76,7 +76,7 @@ public struct ConfigurationKeyDescription: Sendable {
     }
 }
 
-/// What is wrong with a value's text, as the end of a sentence: `must be …`.
+/// What is wrong with a value's text, phrased as the end of a sentence: `must be …`.
 struct InvalidText: Error {
     let message: String
 

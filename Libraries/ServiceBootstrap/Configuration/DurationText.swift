@@ -1,4 +1,4 @@
-/// Times as people write them: numbers, each with its unit, from the largest to the smallest.
+/// Durations in a readable notation: numbers, each with its unit, from the largest unit to the smallest.
 enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
@@ -24,7 +24,7 @@ enum DurationText {
         return text.isEmpty ? nil : .milliseconds(total)
     }
 
-    /// What is below a millisecond is left out.
+    /// Fractions of a millisecond are dropped.
     static func print(_ duration: Duration) -> String {
         var rest = Int64(duration / .milliseconds(1))
         if rest <= 0 { return "0s" }
@@ -37,7 +37,7 @@ enum DurationText {
     }
 }
 
-/// Numbers of bytes as people write them.
+/// Numbers of bytes in a readable notation, such as `64KiB`.
 enum ByteCountText {
     private static let units: [(name: String, shift: Int)] = [("GiB", 30), ("MiB", 20), ("KiB", 10), ("B", 0), ("", 0)]
 

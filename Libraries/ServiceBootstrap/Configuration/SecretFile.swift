@@ -1,16 +1,16 @@
 import Foundation
 
-/// A secret in a file of its own, as container engines hand them over: `PARTITA_ADMIN_TOKEN_FILE` names the file that holds what
-/// `PARTITA_ADMIN_TOKEN` would.
+/// A secret in a file of its own, as container engines provide them: `PARTITA_ADMIN_TOKEN_FILE` names a file that holds the value
+/// for `PARTITA_ADMIN_TOKEN`.
 public enum SecretFile {
-    /// The most that is read: a certificate's key is a few KiB.
+    /// The maximum size of a file: a certificate's key is a few KiB.
     static let maximumBytes = 64 << 10
 
-    /// The variable that names the file of a variable's value.
+    /// The variable that names the file with another variable's value.
     public static func variable(of name: String) -> String { name + "_FILE" }
 
-    /// The value of a variable: its own, or its file's.
-    /// - Returns: the value and where it is from; `nil` when neither is set.
+    /// The value of a variable, either set directly or read from its file.
+    /// - Returns: the value and the variable that it comes from; `nil` when neither is set.
     /// - Throws: `SecretFileError` when both are set, or the file can't be read.
     public static func value(
         of name: String, in environment: [String: String]
@@ -21,7 +21,7 @@ public enum SecretFile {
         return (try read(file, variable), variable)
     }
 
-    /// Without the line break at its end, which editors and shells leave there.
+    /// The file's text without the line break that editors and shells add at its end.
     private static func read(_ file: String, _ variable: String) throws(SecretFileError) -> String {
         let handle: FileHandle
         let data: Data
@@ -35,14 +35,14 @@ public enum SecretFile {
         }
         guard data.count <= maximumBytes, var text = String(bytes: data, encoding: .utf8) else {
             throw SecretFileError(
-                message: "\(file), which \(variable) names, is no text of at most \(maximumBytes) bytes")
+                message: "\(file), which \(variable) names, must be UTF-8 text of at most \(maximumBytes) bytes")
         }
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
         return text
     }
 }
 
-/// Why a secret can't be had, as the end of a sentence.
+/// Why a secret can't be read, phrased as the end of a sentence.
 public struct SecretFileError: Error {
     public let message: String
 }

@@ -3,11 +3,11 @@ import HTTPServer
 import Metrics
 
 extension HTTPRouter {
-    /// Adds what an operator's tools ask every service for:
+    /// Adds the routes that every service has for monitoring:
     ///
-    /// - `GET /health/live`: 200 as long as the process answers at all.
-    /// - `GET /health/ready`: 200, or 503 when a component is missing that the process can't work without (`notReady`; `degraded`
-    ///   when another one is), with each component in the body:
+    /// - `GET /health/live`: 200 as long as the process answers.
+    /// - `GET /health/ready`: 200, or 503 (`notReady`) when a required component isn't ready; 200 with `degraded` when only another
+    ///   one isn't. The body has each component:
     ///   `{"status":"notReady","components":{"kafka":{"status":"notReady","reason":"…"},"postgres":{"status":"ready"}}}`.
     /// - `GET /metrics`: all metrics in Prometheus' text format.
     mutating func addHealthRoutes(_ readiness: Readiness, _ registry: MetricsRegistry) {
@@ -34,7 +34,7 @@ extension Readiness.Report {
         let components: [String: Component]
     }
 
-    /// The report as JSON, keys in order.
+    /// The report as JSON with sorted keys.
     package func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,29 +1,29 @@
 import EventLoop
 
-/// What a process needs to do its work, and whether it has it: the answer of `/health/ready`.
+/// The components that a process needs for its work, and whether they are ready: the answer of `/health/ready`.
 ///
-/// A component is either asked, by a check that is registered, or says itself how it is (`set`). A process is ready when
-/// all of the components are that it can't work without.
+/// The status of a component either comes from a registered check or is set by the component (`set`). A process is ready when all
+/// required components are.
 public final class Readiness: Sendable {
-    /// How one component is.
+    /// The status of one component.
     public enum Status: Sendable, Equatable {
         /// It works.
         case ready
-        /// It doesn't, and why. The reason is shown to whoever asks: no secrets.
+        /// It doesn't work, with the reason. The reason is shown to every client: it must not contain secrets.
         case notReady(String)
     }
 
-    /// How all components are.
+    /// The status of all components.
     public struct Report: Sendable, Equatable {
-        /// The components by name, in order.
+        /// The components, sorted by name.
         public let components: [(name: String, status: Status, isRequired: Bool)]
 
-        /// Whether all are ready that the process can't work without.
+        /// Whether all required components are ready.
         public var isReady: Bool { components.allSatisfy { $0.status == .ready || !$0.isRequired } }
-        /// Whether it works, but not all of it.
+        /// Whether all required components are ready, but another one isn't.
         public var isDegraded: Bool { isReady && components.contains { $0.status != .ready } }
 
-        /// Whether both say the same.
+        /// Whether both have the same components with the same status.
         public static func == (left: Report, right: Report) -> Bool {
             left.components.elementsEqual(right.components, by: ==)
         }
@@ -36,9 +36,9 @@ public final class Readiness: Sendable {
 
     private struct State {
         var components: [String: Component] = [:]
-        /// The report that is being made, or was made less than `age` ago.
+        /// The report that is in progress, or that was started less than `age` ago.
         var latest: (task: Task<Report, Never>, since: ContinuousClock.Instant)?
-        /// Checks that haven't ended: one that hangs isn't started again beside itself.
+        /// Checks that haven't ended: one that hangs isn't started a second time.
         var running: [String: Task<Status, Never>] = [:]
     }
 
@@ -46,20 +46,20 @@ public final class Readiness: Sendable {
     private let age: Duration
     private let limit: Duration
 
-    /// Makes a list without components, which is ready.
+    /// Makes a `Readiness` without components, which is ready.
     /// - Parameters:
-    ///   - age: How long an answer of the checks is given again: many askers cost the engines nothing.
-    ///   - limit: Time for a check; one that takes longer has failed.
+    ///   - age: How long a report is reused, so that frequent requests don't burden the engines.
+    ///   - limit: The time limit of a check; one that takes longer counts as failed.
     public init(age: Duration = .seconds(1), limit: Duration = .seconds(2)) {
         self.age = age
         self.limit = limit
     }
 
-    /// Registers a component that is asked how it is. Replaces one of the same name.
+    /// Registers a component with a check. Replaces a component of the same name.
     /// - Parameters:
-    ///   - name: Such as `postgres`.
-    ///   - isRequired: Without it the process can't do its work; otherwise it only shows.
-    ///   - check: Returns when the component works; throws why it doesn't. It is cancelled when the time is over.
+    ///   - name: The component's name, such as `postgres`.
+    ///   - isRequired: Whether the process can't work without it; otherwise it only makes the report `degraded`.
+    ///   - check: Returns when the component works; throws the reason when it doesn't. It is cancelled after the time limit.
     public func add(_ name: String, isRequired: Bool = true, check: @escaping @Sendable () async throws -> Void) {
         state.withLock { state in
             state.components[name] = .asked(check, isRequired: isRequired)
@@ -67,7 +67,7 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// Says how a component is. Registers it when it isn't yet; one that has a check keeps it, and this does nothing.
+    /// Sets the status of a component, and registers it if necessary. Does nothing when the component has a check.
     public func set(_ name: String, _ status: Status) {
         state.withLock { state in
             if case .asked? = state.components[name] { return }
@@ -76,12 +76,13 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// Asks all components, at the same time, or gives the answer that somebody else just got.
+    /// Runs all checks concurrently, or returns a report of another caller that is younger than `age`.
     public func report() async -> Report {
         let task = state.withLock { state -> Task<Report, Never> in
             let now = ContinuousClock.now
             if let latest = state.latest, now - latest.since < age { return latest.task }
-            // A task of its own, bounded by the limit: it is shared by all who ask meanwhile, whoever of them leaves.
+            // An unstructured task, bounded by the time limit. All concurrent callers share it, so that it must survive the
+            // cancellation of any of them.
             let task = Task { [components = state.components] in await ask(components) }
             state.latest = (task, now)
             return task
@@ -104,7 +105,8 @@ public final class Readiness: Sendable {
         }
     }
 
-    /// What a check says within the limit, although it may go on: an engine that hangs must not make the answer hang.
+    /// The result of a check within the time limit, even if the check continues: an engine that hangs must not make the report
+    /// hang.
     private func ask(_ name: String, _ check: @escaping @Sendable () async throws -> Void) async -> Status {
         let running = state.withLock { state in
             if let running = state.running[name] { return running }
@@ -126,7 +128,7 @@ public final class Readiness: Sendable {
                 }
                 asker?.resume(returning: status)
             }
-            // Both end by themselves: the one with the check, the other with the limit.
+            // Both tasks end by themselves: one with the check, the other after the time limit.
             let timer = Task { [limit] in
                 guard (try? await Task.sleep(for: limit)) != nil else { return }  // cancelled: the check was faster
                 running.cancel()

@@ -1,8 +1,8 @@
 public import Lifecycle
 public import Logging
 
-/// Says in the log when a component that was ready isn't any more, and when it is again. An engine that hangs refuses nothing, so that
-/// nothing else says so until the first wait for it is over.
+/// Logs when a component that was ready isn't any more, and when it is again. An engine that hangs causes no errors, so that
+/// nothing else is logged until the first wait for it times out.
 package struct ReadinessLog: Service {
     private let readiness: Readiness
     private let interval: Duration
@@ -16,7 +16,7 @@ package struct ReadinessLog: Service {
 
     package func run() async throws {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
-            /// Those that have been ready: before that, who waits for them says so.
+            /// The components that have been ready. Until then, `waitUntilReady` logs why they aren't.
             var known: Set<String> = []
             var away: Set<String> = []
             while !Task.isCancelled {

@@ -3,16 +3,15 @@ import Lifecycle
 import Logging
 
 extension Readiness {
-    /// Tries to reach something that the process needs, again and again, until it succeeds: an engine that is down at the
-    /// start makes the process wait, not exit. Meanwhile the component isn't ready, with the last error as the reason.
+    /// Tries to reach a component that the process needs until it succeeds: an engine that is down at the start makes the process
+    /// wait, not exit. Meanwhile the component isn't ready, with the last error as the reason.
     /// - Parameters:
     ///   - name: The component's name.
     ///   - retries: How long to wait between attempts.
-    ///   - logger: Gets a warning at the first failure and whenever the reason changes.
+    ///   - logger: Gets a warning on the first failure and whenever the reason changes.
     ///   - body: One attempt.
     /// - Returns: What the attempt that succeeded returned.
-    /// - Throws: `CancellationError` when the task is cancelled or a graceful shutdown is asked for. Never what the body
-    ///   throws.
+    /// - Throws: `CancellationError` when the task is cancelled or a graceful shutdown begins. Never an error of `body`.
     public func waitUntilReady<Result: Sendable>(
         _ name: String, retries: RetrySchedule = RetrySchedule(first: .milliseconds(100), limit: .seconds(5)),
         logger: Logger,

@@ -10,7 +10,7 @@ public struct AccessCheck: Sendable {
     let clock: WallClock
     let signingKeys: StateReader<SigningKeyEvent>
 
-    /// Whether tokens can be checked. Before that, when a service starts, a valid token looks unknown.
+    /// Whether tokens can be checked. Until then, at the start of a service, a valid token looks unknown.
     var isLoaded: Bool { signingKeys.isCaughtUp && shutOut.isLoaded }
 
     /// Returns when tokens can be checked.

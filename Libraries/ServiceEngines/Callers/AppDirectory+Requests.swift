@@ -2,9 +2,9 @@ public import AppRegistry
 public import HTTPServer
 
 extension AppDirectory {
-    /// The app that a request is about.
+    /// The deployed app that a request names.
     ///
-    /// - Throws: `HTTPError` 404 `AppNotFound`; 503 `ServiceUnavailable` right after the start, when nobody can tell yet.
+    /// - Throws: `HTTPError` 404 `AppNotFound`; 503 `ServiceUnavailable` right after the start, while the apps aren't loaded yet.
     public func requested(_ id: String) throws(HTTPError) -> DeployedApp {
         if let app = app(id) { return app }
         guard isLoaded else { throw HTTPError(503, code: "ServiceUnavailable", "the apps aren't loaded yet") }

@@ -4,10 +4,10 @@ import Functions
 public import HTTPServer
 
 extension HTTPError {
-    /// How a client is told that a function gave no value.
+    /// The response to a client when a function failed.
     public init(_ failure: FunctionFailure) { self.init(400, code: failure.code.rawValue, failure.message) }
 
-    /// How a client is told that a call of the document store failed, by what `DataAccess` or `DocumentTurns` threw.
+    /// The response to a client when a call of the document store failed with an error that `DataAccess` or `DocumentTurns` threw.
     public init(call error: any Error) {
         if let error = error as? DocumentStoreError, error.code == .overloaded {
             self.init(429, code: "TooManyRequests", error.message, headers: ["Retry-After": "1"])
@@ -17,7 +17,7 @@ extension HTTPError {
         switch failure.name {
         case "NoMatchingRuleFound": self.init(403, code: failure.name, failure.message)
         case "MongoDBError" where failure.code == nil:
-            // No answer of the store's, but its absence.
+            // The store didn't answer; it is unavailable.
             self.init(503, code: "ServiceUnavailable", failure.message)
         default: self.init(400, code: failure.name, failure.message)
         }

@@ -5,10 +5,10 @@ import Foundation
 public import HTTPServer
 
 extension HTTPRequest {
-    /// The user of an app whose access token the request shows.
-    /// - Parameter parameter: where in the query the token may stand, for who can't set headers.
+    /// The user whose access token the request carries.
+    /// - Parameter parameter: the query parameter that may hold the token, for clients that can't set headers.
     /// - Throws: `HTTPError` 401 `InvalidSession`, also when the session has ended or the account is deleted; 403 `UserDisabled`;
-    ///   503 `ServiceUnavailable` right after the start, when nobody can tell yet.
+    ///   503 `ServiceUnavailable` right after the start, while tokens can't be checked yet.
     public func caller(
         of app: String, access: AccessCheck, parameter: String? = nil
     ) throws(HTTPError) -> RuleUser {
@@ -35,10 +35,10 @@ extension HTTPRequest {
         return RuleUser(claims)
     }
 
-    /// The request as `context.request` and `%%request` show it; the caller's token stays out of it.
+    /// The request in the form of `context.request` and `%%request`, without the caller's token.
     ///
     /// - Parameters:
-    ///   - service: the service that is called, where it isn't a function.
+    ///   - service: the service that is called, when it isn't a function.
     ///   - action: what is called.
     public func description(service: String, action: String) -> Document {
         var fields = Document()
@@ -47,7 +47,7 @@ extension HTTPRequest {
                 .joined(separator: "-")
             fields[title] = .array((fields[title]?.arrayValue ?? []) + [.string(value)])
         }
-        // A token in the query is the caller's too, and a secret the endpoint's.
+        // The query may hold the caller's token or the endpoint's secret.
         let secrets = ["secret", "baas_at"]
         let query = query.raw.split(separator: "&").filter { pair in
             !secrets.contains { pair == $0 || pair.hasPrefix($0 + "=") }
@@ -68,14 +68,14 @@ extension HTTPRequest {
         do {
             return try ExtendedJSON.parseDocument(body, limits: .input)
         } catch {
-            throw HTTPError(400, code: "BadRequest", "the body is no Extended JSON object: \(error)")
+            throw HTTPError(400, code: "BadRequest", "the body must be an Extended JSON object: \(error)")
         }
     }
 }
 
 extension Document {
-    /// A text of a body; `nil` where there is none.
-    /// - Throws: `HTTPError` 400 `InvalidParameter` for anything else.
+    /// A string field of a body; `nil` when it is absent or null.
+    /// - Throws: `HTTPError` 400 `InvalidParameter` for a value of another type.
     public func text(_ name: String) throws(HTTPError) -> String? {
         switch self[name] {
         case nil, .null?: return nil

@@ -10,7 +10,7 @@ extension RuleUser {
             identities: claims.identities)
     }
 
-    /// What a question to permissions says of the user.
+    /// The user as described in a request to the permissions service.
     public var claims: Document {
         [
             "id": .string(id), "type": .string(type), "data": .document(data), "custom_data": .document(customData),

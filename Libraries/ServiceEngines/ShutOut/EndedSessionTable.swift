@@ -1,11 +1,11 @@
 public import DocumentModel
 public import Postgres
 
-/// A session that is over, while an access token of it may still be good.
+/// An ended session that may still have an unexpired access token.
 public struct EndedSession: Hashable, Sendable {
     @ExactText public var app: String
     @ExactText public var id: String
-    /// When its last access token expires, in milliseconds since 1970: nobody needs to know of it afterwards.
+    /// When its last access token expires, in milliseconds since 1970. The session can be forgotten afterwards.
     public var until: Int64
 
     public init(app: String, id: String, until: Int64) {
@@ -15,8 +15,8 @@ public struct EndedSession: Hashable, Sendable {
     }
 }
 
-/// The table `partita.ended_sessions`. Auth writes it in the transaction that ends a session, before the event of `auth-events`
-/// leaves: who reads it after the event finds it.
+/// The table `partita.ended_sessions`. Auth writes it in the transaction that ends a session, before the event of `auth-events` is
+/// published: a reader of the event finds the row.
 public struct EndedSessionTable: Sendable {
     private let sql: any PostgresQuerying
     /// How far the clocks of services may differ, in milliseconds.
@@ -25,7 +25,7 @@ public struct EndedSessionTable: Sendable {
     /// The table as a client, or a transaction, sees it.
     public init(_ sql: any PostgresQuerying) { self.sql = sql }
 
-    /// Remembers sessions. Telling it again changes nothing but a later end.
+    /// Adds sessions. For a session that is already there, it only extends `until`.
     public func add(_ sessions: [EndedSession]) async throws {
         guard !sessions.isEmpty else { return }
         try await sql.execute(
@@ -41,15 +41,15 @@ public struct EndedSessionTable: Sendable {
         try await sql.execute(ShutOutTable.tell)
     }
 
-    /// Forgets those that have no access token any more.
+    /// Deletes the sessions whose access tokens have all expired.
     public func deleteExpired() async throws {
         try await sql.execute(
             "delete from partita.ended_sessions where until < \(Self.now) - $1",
             [.int(Self.leeway)])
     }
 
-    /// Those that may still have an access token.
-    /// - Parameter age: how long ago they ended at most; `nil` for all of them.
+    /// The sessions that may still have an unexpired access token.
+    /// - Parameter age: only sessions that ended within this time; `nil` for all.
     func withTokens(endedWithin age: Duration?) async throws -> [EndedSession] {
         let rows = try await sql.query(
             """

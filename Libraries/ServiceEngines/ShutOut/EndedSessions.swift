@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Sessions that are over, each until its last access token has expired.
+/// Ended sessions, each kept until its last access token has expired.
 struct EndedSessions: Sendable {
     private struct Key: Hashable {
         @ExactText var app: String

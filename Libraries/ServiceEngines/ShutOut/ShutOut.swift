@@ -11,10 +11,10 @@ import Postgres
 /// The users and sessions whose access tokens are refused although they haven't expired: blocked users, whose account is disabled or
 /// deleted, and ended sessions. Kept in the memory of a service that serves users.
 ///
-/// Read from Postgres at the start. What comes after that Postgres itself tells (NOTIFY), so that a session that ended is over at
-/// once while the broker is away, and `auth-events` (see `announcements`) while the listening connection is; a poll makes up for
-/// what both lost. A service that can't reach Postgres goes on with what it has. A session is remembered until its last access token has
-/// expired.
+/// They are read from Postgres at the start. Later ones are reported by Postgres (NOTIFY), which works while the broker is
+/// unavailable, and by `auth-events` (see `announcements`), which works while the listening connection is down; a poll finds what
+/// both missed. A service that can't reach Postgres continues with what it has. A session is remembered until its last access token
+/// has expired.
 public final class ShutOut: Service {
     /// Why a token is refused.
     public enum Reason: Sendable { case disabled, deleted, sessionEnded }
@@ -30,13 +30,13 @@ public final class ShutOut: Service {
     private static let pollInterval = Duration.seconds(30)
     /// The pause between attempts while Postgres is unavailable, since no event reports its return.
     private static let pause = Duration.seconds(1)
-    /// How long the transaction that ended a session may have been open, before anybody else could see its row.
+    /// The longest time that the transaction which ended a session may have been open, so that its row wasn't visible to others.
     private static let longestTransaction = Duration.seconds(60)
 
     private struct State {
         var users: [User: ShutOutTable.Reason] = [:]
         var sessions = EndedSessions()
-        /// Before the last look at Postgres.
+        /// The time immediately before Postgres was last read.
         var lookedAt: ContinuousClock.Instant?
     }
 
@@ -61,7 +61,7 @@ public final class ShutOut: Service {
         users = ShutOutTable(client)
         sessions = EndedSessionTable(client)
         self.logger = logger
-        // One pending wake-up is as good as many: each look sees everything.
+        // One pending wake-up has the same effect as many: each read sees all changes.
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -91,7 +91,7 @@ public final class ShutOut: Service {
         do {
             try await cancelWhenGracefulShutdown { try await self.follow() }
         } catch is CancellationError {
-            // The way it ends.
+            // It ends by cancellation.
         }
     }
 
@@ -118,7 +118,7 @@ public final class ShutOut: Service {
             let start = ContinuousClock.now
             let before = state.withLock { $0.lookedAt }
             let users = try await users.withTokens()
-            // Sessions end all the time: only what is new since the last look.
+            // Many sessions end, so only those that ended since the last read are read.
             let ended = try await sessions.withTokens(
                 endedWithin: before.map { start - $0 + Self.longestTransaction })
             let isMore = state.withLock { state in
@@ -139,11 +139,12 @@ public final class ShutOut: Service {
         }
     }
 
-    /// The service that reads `auth-events`: ended sessions are taken from there, for users it lets this look at once.
+    /// The service that reads `auth-events`. It takes ended sessions from the events; an event about a user makes this read
+    /// Postgres immediately.
     func announcements(pool: String, kafka: KafkaClient) -> some Service {
         EventTail<AuthEvent>(
             pool: pool, kafka: kafka, logger: logger,
-            // What was committed before isn't told any more.
+            // Events from before this position aren't delivered.
             onPositioned: { [wakeUp] _ in wakeUp.yield() }
         ) { [self] events in
             var ended: [EndedSession] = []
@@ -165,7 +166,8 @@ public final class ShutOut: Service {
 }
 
 extension EndedSession {
-    /// What an event says; events of versions that didn't say until when are taken for the longest tokens.
+    /// The session that an event ended. Events of older versions lack the expiry time; for these the longest validity of a token is
+    /// assumed.
     fileprivate init?(_ event: AuthEvent) {
         guard let session = event.session else { return nil }
         self.init(

@@ -1,7 +1,7 @@
 public import Postgres
 
-/// The table `partita.shut_out_users`: whose account is disabled or deleted. Auth writes it in the transaction that does so, before the
-/// event of `auth-events` leaves: who reads it after the event finds it.
+/// The table `partita.shut_out_users` of users whose account is disabled or deleted. Auth writes it in the transaction that does
+/// so, before the event of `auth-events` is published: a reader of the event finds the row.
 public struct ShutOutTable: Sendable {
     /// Why a user is blocked.
     public enum Reason: Sendable { case disabled, deleted }
@@ -42,7 +42,7 @@ public struct ShutOutTable: Sendable {
         ).isEmpty
     }
 
-    /// Those who may still have an access token.
+    /// The blocked users who may still have an unexpired access token.
     func withTokens() async throws -> [ShutOut.User: Reason] {
         let rows = try await sql.query(
             """

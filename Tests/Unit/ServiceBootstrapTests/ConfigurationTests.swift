@@ -102,7 +102,7 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
             ])
         #expect(problems.map(\.code) == [.unknownKey, .invalid, .missing, .invalid, .invalid, .invalid, .invalid])
         let text = "\(try #require(error))"
-        #expect(text.contains("httpPort: is no key; did you mean http.port?"))
+        #expect(text.contains("httpPort: is unknown; did you mean http.port?"))
         #expect(text.contains(#"http.port: must be an integer, 0-65535, not "65536" (from PARTITA_HTTP_PORT)"#))
         #expect(text.contains("postgres.url: must be set, here or as PARTITA_POSTGRES_URL"))
         #expect(text.contains(#"mode: must be one of fast, safe, not "quick""#))
@@ -194,7 +194,7 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
 
     @Test(arguments: [
         ("http.port 5", "line 1: must be key = value"), ("http.port = 5\nhttp.port = 6", "http.port: "),
-        ("{\"http.port\": ", "is no JSON"), ("{\"http.port\": null}", "http.port: must be a text"),
+        ("{\"http.port\": ", "is not valid JSON"), ("{\"http.port\": null}", "http.port: must be a text"),
         ("{\"cors.origins\": [\"a,b\"]}", "without commas"),
         ("{\"http\": {\"port\": 1}, \"http.port\": 2}", "second time"),
     ])
