@@ -1,7 +1,7 @@
 public import DocumentModel
 
-/// What an app declares: read from a folder in the App Services export format (layout 20210101 or 20200603), or from its
-/// stored form. A value; it never changes after it was read.
+/// What an app declares, read from a folder in the App Services export format (layout 20210101 or 20200603) or from its stored
+/// form. A value that doesn't change after it was read.
 public struct AppDefinition: Sendable {
     /// The files it was read from; two definitions with equal files are the same.
     public let files: AppFiles
@@ -15,7 +15,8 @@ public struct AppDefinition: Sendable {
     public internal(set) var deploymentModel = "GLOBAL"
     /// The environment's name (`production`, …); empty for none.
     public internal(set) var environmentTag = ""
-    /// The origins that pages may call from; empty, or absent in the export, allows any. With a list, requests of other origins are refused.
+    /// The origins from which pages may call. An empty or absent list allows all; otherwise requests from other origins are
+    /// refused.
     public internal(set) var allowedRequestOrigins: [String] = []
     public internal(set) var authProviders: [AuthProvider] = []
     public internal(set) var customUserData: CustomUserData?
@@ -25,16 +26,16 @@ public struct AppDefinition: Sendable {
     public internal(set) var functions: [FunctionDefinition] = []
     public internal(set) var triggers: [TriggerDefinition] = []
     public internal(set) var values: [AppValue] = []
-    /// What the registry knows of the app's secrets, for those who run it.
+    /// The values of the app's secrets, filled in by the registry for services that run the app.
     public var secrets = SecretValues()
     /// Environment name to its values.
     public internal(set) var environments: [ExactText: Document] = [:]
     public internal(set) var httpEndpoints: [HTTPEndpoint] = []
-    /// The data API's settings; `nil` where the app doesn't enable it.
+    /// The data API's settings; `nil` if the app doesn't enable it.
     public internal(set) var dataAPI: DataAPI?
     /// From `partita.json`: the field that shows whether a user is online.
     public internal(set) var presence: PresenceField?
-    /// From `partita.json`: whose presence a user's devices may hear of.
+    /// From `partita.json`: whose presence a user's devices may receive.
     public internal(set) var presenceWatch = PresenceWatch.shared
     /// From `partita.json`: the binary fields that are moved to the object store.
     public internal(set) var media: [MediaField] = []
@@ -43,9 +44,9 @@ public struct AppDefinition: Sendable {
 
     init(files: AppFiles) { self.files = files }
 
-    /// Reads an app and refuses one with errors.
+    /// Reads an app, and throws if it has errors.
     ///
-    /// - Parameter syntaxCheck: asked for each function; see `SyntaxCheck`.
+    /// - Parameter syntaxCheck: called for each function; see `SyntaxCheck`.
     /// - Throws: `AppDefinitionError` with all problems of the folder, not only the first.
     public init(files: AppFiles, syntaxCheck: SyntaxCheck? = nil) throws(AppDefinitionError) {
         let inspection = AppDefinition.inspect(files, syntaxCheck: syntaxCheck)
@@ -53,18 +54,18 @@ public struct AppDefinition: Sendable {
         self = inspection.definition
     }
 
-    /// Reads an app's folder and refuses one with errors. Writes nothing.
+    /// Reads an app's folder, and throws if it has errors. Writes nothing.
     public init(folder: String, syntaxCheck: SyntaxCheck? = nil) throws(AppDefinitionError) {
         try self.init(files: AppFiles(folder: folder), syntaxCheck: syntaxCheck)
     }
 
-    /// The stored form: everything that is needed to read it again.
+    /// The stored form, from which the definition can be read again.
     public var document: Document { files.document }
 
     /// Reads the stored form of a definition that was once accepted.
     ///
-    /// What this version finds wrong with it doesn't stop it: a part that can't be read is left out, a rule that can't be
-    /// read denies. An app that is deployed must not vanish because a service was updated.
+    /// Problems that this version finds aren't errors: a part that can't be read is left out, and a rule that can't be read denies.
+    /// A deployed app must not vanish because a service was updated.
     ///
     /// - Throws: `AppDefinitionError` with code `storedFormUnknown`.
     public init(stored document: Document) throws(AppDefinitionError) {
@@ -73,12 +74,12 @@ public struct AppDefinition: Sendable {
 }
 
 extension AppDefinition {
-    /// Looks at a function's source, called with source and name; returns what is wrong with its syntax, if anything.
+    /// Checks the syntax of a function's source; returns the problem, or `nil` when there is none.
     public typealias SyntaxCheck = (_ source: String, _ name: String) -> SyntaxProblem?
 
-    /// What a syntax check found in a function.
+    /// A syntax problem in a function.
     public struct SyntaxProblem: Sendable {
-        /// The line in the source, from 1, where known.
+        /// The line in the source, counted from 1; `nil` when it isn't known.
         public var line: Int?
         public var message: String
 
@@ -88,7 +89,7 @@ extension AppDefinition {
         }
     }
 
-    /// What reading an app gave: the definition as far as it could be read, and everything that is wrong with it.
+    /// The result of reading an app: the definition as far as it could be read, and all problems.
     public struct Inspection: Sendable {
         public let definition: AppDefinition
         /// Sorted by file and line.
@@ -97,7 +98,7 @@ extension AppDefinition {
         public var isDeployable: Bool { !problems.contains { $0.severity == .error } }
     }
 
-    /// Reads an app and reports all that is wrong with it; throws nothing.
+    /// Reads an app and reports all problems. Doesn't throw.
     public static func inspect(_ files: AppFiles, syntaxCheck: SyntaxCheck? = nil) -> Inspection {
         let log = ProblemLog(files: files)
         var definition = DefinitionReader(files: files, log: log).read()
@@ -123,7 +124,7 @@ extension AppDefinition {
     /// The trigger of this name, or `nil`.
     public func trigger(_ name: String) -> TriggerDefinition? { triggers.first { $0.name.hasSameBytes(as: name) } }
 
-    /// The value of this name as rules and functions see it; `nil` when there is none, or its secret isn't set.
+    /// The value of this name in the form that functions see; `nil` when there is none, or its secret isn't set.
     public func value(_ name: String) -> Value? {
         guard let value = values.first(where: { $0.name.hasSameBytes(as: name) }) else { return nil }
         guard value.isFromSecret else { return value.value }

@@ -2,9 +2,9 @@
 public struct AppDefinitionError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure; raw values are stable.
     public enum Code: String, Sendable {
-        /// The folder isn't there or can't be listed.
+        /// The folder doesn't exist or can't be listed.
         case folderUnreadable = "folder-unreadable"
-        /// The definition has problems that keep it from being deployed; `problems` has them all.
+        /// The definition has errors, so that it can't be deployed; `problems` has all of them.
         case invalid = "app-invalid"
         /// A stored document isn't an app definition.
         case storedFormUnknown = "stored-form-unknown"

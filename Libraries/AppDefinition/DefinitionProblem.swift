@@ -1,4 +1,4 @@
-/// One thing that is wrong in an app's folder, with its place.
+/// A problem in an app's folder, with its place.
 public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// What kind of problem it is; the raw value is stable and part of the tool's output.
     public enum Code: String, Sendable {
@@ -10,7 +10,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case fieldMissing = "field-missing"
         case fieldType = "field-type"
         case fieldValue = "field-value"
-        /// A name that nobody reads, and that is almost one that somebody does.
+        /// An unknown field name that resembles a known one.
         case fieldUnknown = "field-unknown"
         case nameDuplicate = "name-duplicate"
         case functionUnknown = "function-unknown"
@@ -26,7 +26,7 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case ruleExpansionUnknown = "rule-expansion-unknown"
         case schemaInvalid = "schema-invalid"
         case schemaTypeUnsupported = "schema-type-unsupported"
-        /// A regular expression that what SQL writes can't be compared with.
+        /// A regular expression that Postgres can't match, so that writes by SQL can't be checked with it.
         case schemaPatternUncheckable = "schema-pattern-uncheckable"
         case partitionKeyMissing = "partition-key-missing"
         case partitionKeyTypeMismatch = "partition-key-type-mismatch"
@@ -37,16 +37,16 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case featureNotServed = "feature-not-served"
     }
 
-    /// An error keeps an app from being deployed; a warning is shown.
+    /// An error prevents the deployment; a warning is only shown.
     public enum Severity: String, Sendable { case error, warning }
 
     public var code: Code
     public var severity: Severity
-    /// The path inside the app's folder; empty when the problem is the folder's.
+    /// The path inside the app's folder; empty for a problem of the folder itself.
     public var file: String
     /// The JSON pointer (RFC 6901) inside the file; empty for the whole file.
     public var pointer: String
-    /// The line in the file, from 1.
+    /// The line in the file, counted from 1; `nil` when it isn't known.
     public var line: Int?
     public var message: String
 

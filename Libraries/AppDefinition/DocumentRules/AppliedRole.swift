@@ -1,8 +1,9 @@
 import DocumentModel
 
-/// A role that counts for a document.
+/// A role that applies to a document.
 ///
-/// `read` or `write` of a level decides for everything below it; where it isn't said, the level below does. Who may write may read.
+/// `read` or `write` of a level decides for everything below it; where it is absent, the level below decides. The permission to
+/// write implies the one to read.
 struct AppliedRole: Sendable {
     typealias Permissions = [ExactText: DocumentRole.FieldPermission]
 
@@ -13,7 +14,7 @@ struct AppliedRole: Sendable {
     let context: RuleContext
     let request: RuleRequest
 
-    /// An expression's answer, `nil` where there is no expression.
+    /// The result of an expression; `nil` if there is no expression.
     func answer(_ expression: RuleExpression?, this: Value? = nil, previous: Value? = nil) async throws -> Bool? {
         guard let expression else { return nil }
         var context = context
@@ -24,8 +25,8 @@ struct AppliedRole: Sendable {
 
     // MARK: Reading
 
-    /// Whether the whole document may be read and written, as far as it is said for the whole document; `nil` where its document
-    /// filters keep it out of reach.
+    /// The permissions to read and write the whole document; each is `nil` if the role leaves it to the fields. The result is `nil`
+    /// if the document filters make the document inaccessible.
     private func levels() async throws -> (read: Bool?, write: Bool?)? {
         let mayWrite = try await answer(role.writeFilter)
         if mayWrite == false, role.readFilter == nil { return nil }
@@ -35,7 +36,7 @@ struct AppliedRole: Sendable {
         return (read, mayWrite == false ? false : try await answer(role.write))
     }
 
-    /// Whether the whole document may be read, whatever is in it.
+    /// Whether the whole document may be read, whatever its content.
     var mayReadAll: Bool {
         get async throws {
             guard let (read, write) = try await levels() else { return false }
@@ -43,14 +44,14 @@ struct AppliedRole: Sendable {
         }
     }
 
-    /// Whether all may be read that a document has at a path, or could have.
+    /// Whether every value that a document has or could have at a path may be read.
     func mayRead(_ path: [String], of document: Document) async throws -> Bool {
         guard let (read, write) = try await levels() else { return false }
         if read == true || write == true { return true }
         return try await mayRead(path[...], in: .document(document), read, write)
     }
 
-    /// What may be read of a document; `nil` where nothing may.
+    /// The readable part of a document; `nil` if nothing may be read.
     func visible(_ document: Document, naming paths: NamedPaths, isSearch: Bool) async throws -> Document? {
         guard let (read, write) = try await levels() else { return nil }
         if isSearch, try await answer(role.search) == false { return nil }
@@ -58,7 +59,7 @@ struct AppliedRole: Sendable {
         guard try await mayRead(paths, of: document, read, write) else { return nil }
         var shown = try await visible(document, by: role.fields, otherwise: role.additionalFields, read, write)
         if shown.fields.isEmpty { return nil }
-        // The key of what may be seen is no secret, unless the rules speak of it.
+        // The `_id` of a visible document isn't secret, unless the rules name it.
         if role.fields["_id"] == nil, shown["_id"] == nil, let id = document["_id"] {
             shown.fields.insert(.init("_id", id), at: 0)
         }
@@ -85,7 +86,7 @@ struct AppliedRole: Sendable {
         return shown
     }
 
-    /// What may be read inside a value by the permissions of its fields.
+    /// The readable part of a value according to the permissions of its fields.
     private func visible(
         _ value: Value, by permissions: Permissions, _ read: Bool?, _ write: Bool?
     ) async throws -> Value? {
@@ -104,8 +105,8 @@ struct AppliedRole: Sendable {
         }
     }
 
-    /// Whether the fields that a query names may be read: else its answer would tell what is in them. Also asked of fields that the
-    /// document doesn't have, since that is an answer too.
+    /// Whether the fields that a query names may be read; otherwise the query's result would reveal their values. This includes
+    /// fields that the document doesn't have, since their absence is information, too.
     private func mayRead(
         _ paths: NamedPaths, of document: Document, _ read: Bool?, _ write: Bool?
     ) async throws -> Bool {
@@ -121,7 +122,7 @@ struct AppliedRole: Sendable {
         var (read, write) = (read, write)
         var permission = role.fields[name] ?? role.additionalFields
         var value: Value? = root
-        // Below what is cut to its fields an index tells how many elements are hidden: it names no readable level.
+        // An array index counts hidden elements as well, so an index below a partly readable value isn't readable.
         var rest = path
         while let name = rest.popFirst() {
             guard let current = permission else { return false }
@@ -136,7 +137,7 @@ struct AppliedRole: Sendable {
 }
 
 extension Bool? {
-    /// The answer of the level above, or else that of this one.
+    /// The result of the level above, or if it is `nil`, that of this level.
     func or(_ other: () async throws -> Bool?) async throws -> Bool? {
         if let self { return self }
         return try await other()

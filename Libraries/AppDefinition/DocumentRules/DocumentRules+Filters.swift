@@ -1,7 +1,7 @@
 public import DocumentModel
 
 extension DocumentRules {
-    /// What the app's filters add to a query: both are and-ed to the query's own.
+    /// The app's filters that are added to a query, and the projections that are applied to its results.
     public struct Restriction: Sendable {
         public var queries: [Document] = []
         public var projections: [Document] = []
@@ -9,7 +9,7 @@ extension DocumentRules {
         /// A query that finds nothing.
         public static let nothing: Document = ["_id": ["$in": []]]
 
-        /// The query with all that is added to it.
+        /// The query combined with all filters.
         public func restricting(_ query: Document) -> Document {
             if queries.isEmpty { return query }
             let all = (query.fields.isEmpty ? [] : [query]) + queries
@@ -19,7 +19,7 @@ extension DocumentRules {
 
     /// The filters that apply to a request, with their expansions resolved.
     ///
-    /// A filter that needs a value which the request doesn't have lets nothing through.
+    /// A filter that needs a value which the request doesn't have matches no document.
     /// - Throws: what calling a function throws.
     public func restriction(of request: RuleRequest) async throws -> Restriction {
         var restriction = Restriction()
@@ -36,7 +36,7 @@ extension DocumentRules {
     }
 }
 
-/// Puts values in place of a filter's expansions.
+/// Replaces a filter's expansions with their values.
 private struct FilterExpansion {
     let request: RuleRequest
 

@@ -1,12 +1,12 @@
 public import DocumentModel
 
 extension DocumentRules {
-    /// What a request may see of a document; `nil` where it may not see it at all.
+    /// The part of a document that a request may see; `nil` if it may not see the document at all.
     ///
     /// - Parameters:
-    ///   - paths: what the query that found the document names. A document in which the request may not read one of these fields isn't
-    ///     seen: that the query found it would tell what is in the field.
-    ///   - isSearch: it was found by `$search`.
+    ///   - paths: the fields that the query names which found the document. A document in which the request may not read one of
+    ///     these fields isn't visible, because the query's match would reveal the field's value.
+    ///   - isSearch: whether it was found by `$search`.
     /// - Throws: what calling a function throws.
     public func visible(
         _ document: Document, to request: RuleRequest, naming paths: NamedPaths = .none, isSearch: Bool = false
@@ -15,13 +15,13 @@ extension DocumentRules {
         return try await role(for: context, asking: request)?.visible(document, naming: paths, isSearch: isSearch)
     }
 
-    /// Whether a request may read all that there is at a path of a document, or could be.
+    /// Whether a request may read every value that a document has or could have at a path.
     public func mayRead(_ path: [String], of document: Document, as request: RuleRequest) async throws -> Bool {
         let context = request.context(root: document, previous: document)
         return try await role(for: context, asking: request)?.mayRead(path, of: document) ?? false
     }
 
-    /// Whether a request may read all of a document, whatever is in it.
+    /// Whether a request may read all of a document, whatever its content.
     public func mayReadAll(of document: Document, as request: RuleRequest) async throws -> Bool {
         let context = request.context(root: document, previous: document)
         return try await role(for: context, asking: request)?.mayReadAll ?? false

@@ -1,11 +1,11 @@
 public import DocumentModel
 
 extension DocumentRules {
-    /// Whether a request may make a document what it will be; `nil` when it may, else why not.
+    /// Why a request may not make a write; `nil` if it may.
     ///
-    /// The document as it was and as it will be must both have a role that lets the request write what changes. Expressions see
-    /// what will be as `%%root` and what was as `%%prevRoot`; those that don't speak of what was must hold for it as well, or a user
-    /// could take a document over by writing their own name into it.
+    /// Both the document before the write and the document after it need a role that lets the request write the changed fields.
+    /// Expressions see the latter as `%%root` and the former as `%%prevRoot`. Those that don't use `%%prevRoot` must hold for both
+    /// documents; otherwise users could take over a document by writing their own name into it.
     ///
     /// - Parameters:
     ///   - before: `nil` for an insert.
@@ -24,7 +24,7 @@ extension DocumentRules {
     }
 }
 
-/// One write of one document, as a role is asked about it.
+/// One write of one document, as checked by a role.
 private struct DocumentWrite {
     let before: Document?
     let after: Document?
@@ -44,7 +44,7 @@ private struct DocumentWrite {
         guard try await allows(role.role.writeFilter, role) ?? true else {
             return denied(role.role, "write this document")
         }
-        // What may not be read must not be told by whether a document can be deleted: it counts as if it were there.
+        // Whether a document can be deleted must not reveal hidden fields, so fields that could be hidden count as present.
         if let before, after == nil, try await mayHide(in: before, role) {
             return denied(role.role, "delete what it may not read")
         }
@@ -62,7 +62,7 @@ private struct DocumentWrite {
         return nil
     }
 
-    /// Whether a document may have what its role may not read.
+    /// Whether a document could have fields that its role may not read.
     private func mayHide(in document: Document, _ role: AppliedRole) async throws -> Bool {
         if try await role.mayReadAll { return false }
         let others = AppliedRole.unnamedField
@@ -72,7 +72,8 @@ private struct DocumentWrite {
         return false
     }
 
-    /// An expression's answer for the write, and, unless it looks at what was by itself, for the document as it was.
+    /// The result of an expression for the write and, unless the expression uses the previous state itself, for the document before
+    /// the write.
     private func allows(
         _ expression: RuleExpression?, _ role: AppliedRole, this: Value? = nil, previous: Value? = nil
     ) async throws -> Bool? {
@@ -90,7 +91,7 @@ private struct DocumentWrite {
         otherwise: DocumentRole.FieldPermission?, isTop: Bool, _ role: AppliedRole
     ) async throws -> String? {
         for key in Self.changedKeys(before, after) {
-            // Each document has a key, and it never changes.
+            // Each document has an `_id`, and it never changes.
             if isTop, key == "_id", permissions[key] == nil { continue }
             guard let permission = permissions[key] ?? otherwise else { return key }
             let (old, new) = (before[key], after[key])
@@ -106,7 +107,7 @@ private struct DocumentWrite {
         return nil
     }
 
-    /// The same inside a value; empty for the value itself.
+    /// The same for a path inside a value; empty for the value itself.
     private func deniedField(
         _ old: Value?, _ new: Value?, by permissions: AppliedRole.Permissions, _ role: AppliedRole
     ) async throws -> String? {

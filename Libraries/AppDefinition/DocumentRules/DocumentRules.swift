@@ -2,15 +2,15 @@ public import DocumentModel
 
 /// The data rules of one collection: what a user may do with each of its documents.
 ///
-/// The first role whose `apply_when` holds for a document counts for that document; where none does, the document is out of reach.
-/// A collection with roles of its own doesn't take the data source's default ones.
+/// The first role whose `apply_when` holds for a document applies to that document; if none does, the document is inaccessible. A
+/// collection with roles of its own doesn't use the data source's default roles.
 public struct DocumentRules: Sendable {
-    /// Whose rules they are.
+    /// The collection that the rules belong to.
     public let namespace: ChangeEvent.Namespace
     let roles: [DocumentRole]
     let filters: [RuleFilter]
 
-    /// `nil` where the app says nothing about the collection: then nobody but the system may reach it.
+    /// `nil` if the app has no rules for the collection: then only the system may access it.
     public init?(of namespace: ChangeEvent.Namespace, in app: AppDefinition) {
         let definition = app.collection(namespace.collection, database: namespace.database)
         let source =
@@ -35,11 +35,11 @@ public struct DocumentRules: Sendable {
     }
 }
 
-/// Who asks rules something, and how the functions in them are called.
+/// The request for which rules are evaluated, and how the functions in them are called.
 public struct RuleRequest: Sendable {
-    /// The user, the request, the app's values; documents are filled in by those who ask about them.
+    /// The user, the request and the app's values. `DocumentRules` adds the documents.
     public var context: RuleContext
-    /// Calls a function that a rule names. What it throws, asking the rule throws.
+    /// Calls a function that a rule names. Evaluating the rule rethrows its errors.
     public var callFunction: RuleExpression.FunctionCall
 
     public init(context: RuleContext, callFunction: @escaping RuleExpression.FunctionCall) {
@@ -51,7 +51,7 @@ public struct RuleRequest: Sendable {
         try await expression.evaluate(context, callFunction: callFunction)
     }
 
-    /// The context for a document as it was and as it will be.
+    /// The context with the document after (`root`) and before a write.
     func context(root: Document?, previous: Document?) -> RuleContext {
         var context = context
         context.root = root
@@ -60,11 +60,11 @@ public struct RuleRequest: Sendable {
     }
 }
 
-/// Why the rules don't let a call through.
+/// Why the rules refuse a call.
 public struct RuleRefusal: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The name that clients know it by.
+    /// The name of the error for clients.
     public static let code = "NoMatchingRuleFound"
-    /// For people; names roles and fields, nothing of documents.
+    /// The message for people. It may name roles and fields, but contains no values of documents.
     public let message: String
 
     init(_ message: String) { self.message = message }
@@ -74,7 +74,7 @@ public struct RuleRefusal: Error, Hashable, Sendable, CustomStringConvertible {
         RuleRefusal("no rule exists for namespace '\(namespace.database).\(namespace.collection)'")
     }
 
-    /// What a write would replace isn't wholly readable.
+    /// The value that a write would replace isn't wholly readable.
     public static func hidden(_ path: String) -> RuleRefusal {
         RuleRefusal("update not permitted: '\(path)' may not be read")
     }

@@ -1,28 +1,28 @@
 public import DocumentModel
 
-/// The fields that a query names: what its answer tells something about.
+/// The fields that a query names, about whose values its results reveal something.
 public enum NamedPaths: Sendable {
-    /// Only these.
+    /// Only these paths.
     case some([[String]])
-    /// It can't be told: perhaps all.
+    /// The query may depend on any path.
     case any
 
-    /// Names nothing.
+    /// No path.
     public static let none = NamedPaths.some([])
 
-    /// What a filter names.
+    /// The paths that a filter names.
     public init(filter: Document) {
         var paths: [[String]] = []
         self = Self.collect(filter, into: &paths) ? .some(paths) : .any
     }
 
-    /// What a `$search` names: the fields that it looks in, those that it sorts and scores by, and those that it shows passages of.
+    /// The paths that a `$search` names: the fields that it searches, sorts and scores by, and highlights.
     public init(search: Document) {
         var paths: [[String]] = []
         self = Self.collect(search: .document(search), into: &paths) && !paths.isEmpty ? .some(paths) : .any
     }
 
-    /// These and more, such as the keys of a sort.
+    /// These paths and additional ones, such as the keys of a sort.
     public func adding(_ names: [String]) -> NamedPaths {
         guard case .some(let paths) = self else { return .any }
         return .some(paths + names.map(Self.path))
@@ -30,7 +30,7 @@ public enum NamedPaths: Sendable {
 
     private static func path(_ name: String) -> [String] { name.splitAtBytes(".") }
 
-    /// - Returns: whether all that is named is known.
+    /// - Returns: whether all named paths are known.
     private static func collect(search value: Value, into paths: inout [[String]]) -> Bool {
         switch value {
         case .array(let elements): return elements.allSatisfy { collect(search: $0, into: &paths) }
@@ -55,7 +55,7 @@ public enum NamedPaths: Sendable {
         }
     }
 
-    /// - Returns: whether all that is named is known.
+    /// - Returns: whether all named paths are known.
     private static func collect(_ filter: Document, into paths: inout [[String]]) -> Bool {
         for field in filter.fields {
             switch field.key {

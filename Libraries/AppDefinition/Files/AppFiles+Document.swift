@@ -4,13 +4,13 @@ extension AppFiles {
     /// The name of the stored form.
     static let format = "partita.app.v1"
 
-    /// The files as one document `{format, files: {path: text}}`, with paths in order.
+    /// The files as one document `{format, files: {path: text}}`, sorted by path.
     public var document: Document {
         let files = paths.map { Document.Field($0, .string(texts[$0] ?? "")) }
         return ["format": .string(Self.format), "files": .document(Document(fields: files))]
     }
 
-    /// Reads what `document` wrote.
+    /// Reads a document in the form of `document`.
     ///
     /// - Throws: `AppDefinitionError` with code `storedFormUnknown` for anything else.
     public init(document: Document) throws(AppDefinitionError) {

@@ -7,12 +7,12 @@ extension AppFiles {
     /// The largest total, in bytes: the definition is one row in Postgres.
     static let totalLimit = 32 << 20
 
-    /// Folders whose contents are no part of a definition: static sites, installed packages, tools' own files.
+    /// Folders whose contents aren't part of a definition: static sites, installed packages, tools' own files.
     private static let skipped: Set<String> = ["node_modules", ".git", ".mdb", ".idea", ".vscode", "hosting/files"]
 
     /// Reads an app's folder. Nothing is written, links aren't followed, and files that are neither `.json` nor `.js` are skipped.
     ///
-    /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder isn't there or isn't a folder, and with the
+    /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder doesn't exist or isn't a folder, and with the
     ///   problems of single files (`file-unreadable`, `file-too-large`, `file-not-text`) otherwise.
     public init(folder: String) throws(AppDefinitionError) {
         var texts: [ExactText: String] = [:]
@@ -42,7 +42,7 @@ extension AppFiles {
         if total > Self.totalLimit {
             problems.append(
                 DefinitionProblem(
-                    .fileTooLarge, file: "", "the folder's files have \(total) bytes, \(Self.totalLimit) are allowed"))
+                    .fileTooLarge, file: "", "the folder's files have \(total) bytes; the limit is \(Self.totalLimit)"))
         }
         guard problems.isEmpty else { throw AppDefinitionError(problems: problems) }
         self.init(texts)
@@ -61,7 +61,7 @@ extension AppFiles {
 
     private static func text(of full: String, path: String, size: Int) throws(DefinitionProblem) -> String {
         guard size <= fileLimit else {
-            throw DefinitionProblem(.fileTooLarge, file: path, "\(size) bytes, \(fileLimit) are allowed")
+            throw DefinitionProblem(.fileTooLarge, file: path, "it has \(size) bytes; the limit is \(fileLimit)")
         }
         guard let bytes = FileManager.default.contents(atPath: full) else {
             throw DefinitionProblem(.fileUnreadable, file: path, "can't be read")

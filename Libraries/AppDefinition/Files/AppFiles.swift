@@ -2,10 +2,10 @@ public import DocumentModel
 
 /// The text files of an app folder in the App Services export format, by their path inside it.
 ///
-/// This is what an app definition is made of and what is stored of it: whatever a later version of Partita learns to read is
-/// already there. Only configuration (`.json`) and sources (`.js`) are kept.
+/// An app definition is read from these files, and they are its stored form, so that a later version of Partita can read more from
+/// them. They include only configuration (`.json`) and sources (`.js`).
 public struct AppFiles: Hashable, Sendable {
-    /// Path relative to the app's folder, with `/` between components, to the file's text.
+    /// The files' texts by path relative to the app's folder, with `/` between components.
     public var texts: [ExactText: String]
 
     /// Creates the files of an app from texts by relative path.
@@ -14,7 +14,7 @@ public struct AppFiles: Hashable, Sendable {
     /// The text of a file, or `nil` when there is no such file.
     public subscript(path: String) -> String? { texts[path] }
 
-    /// All paths, sorted, so that reading (and with it the order of problems) never depends on a hash seed.
+    /// All paths, sorted, so that the order of reading, and thus of problems, doesn't depend on a hash seed.
     public var paths: [String] { texts.keys.sorted().map(\.text) }
 
     /// The paths directly inside a folder (`triggers`), sorted.

@@ -7,22 +7,22 @@ public struct AuthProvider: Sendable {
     /// `local-userpass`, `anon-user`, `api-key`, `custom-function`, `custom-token`, `oauth2-…`.
     public var type: String
     public var isDisabled: Bool
-    /// The settings, as they stand in the export.
+    /// The settings in the form of the export.
     public var config: Document
-    /// Names of secrets by setting.
+    /// The names of secrets, by setting.
     public var secretConfig: Document
-    /// Which fields of the provider's answer go to the user's `data`.
+    /// The fields of the provider's answer that are copied to the user's `data`.
     public var metadataFields: [MetadataField]
 
     /// A field of an external identity that is copied to the user's `data`.
     public struct MetadataField: Sendable {
-        /// A path with dots; a dot that belongs to a name has a backslash before it.
+        /// A path with dots; a backslash precedes a dot that belongs to a name.
         public var name: String
-        /// The name under which it is stored; the last part of `name` where the app says nothing.
+        /// The name under which it is stored; by default, the last part of `name`.
         public var fieldName: String
         public var isRequired: Bool
 
-        /// The names along the path.
+        /// The components of the path.
         public var path: [String] { Self.path(name) }
 
         static func path(_ text: String) -> [String] {
@@ -40,7 +40,7 @@ public struct AuthProvider: Sendable {
         }
     }
 
-    /// What an external identity's claims put into the user's `data`.
+    /// The fields of an external identity's claims for the user's `data`.
     ///
     /// - Returns: `nil` when a required field is missing.
     public func metadata(of claims: Document) -> Document? {
@@ -59,11 +59,11 @@ public struct AuthProvider: Sendable {
 
 /// How accounts with e-mail and password are confirmed and how their passwords are reset (`local-userpass`).
 public struct EmailPasswordSettings: Sendable {
-    /// How something that needs the account's owner is carried out.
+    /// How a step that needs the account's owner is carried out.
     public enum Mode: Hashable, Sendable {
-        /// At once, without asking.
+        /// Immediately, without the owner's consent.
         case automatic
-        /// By an app's function, whose answer decides.
+        /// By one of the app's functions, whose result decides.
         case function(String)
         /// By a link in a mail to the address.
         case mail
@@ -80,8 +80,8 @@ public struct EmailPasswordSettings: Sendable {
     public var resetURL: String
     public var resetSubject: String
 
-    /// Reads the settings of a `local-userpass` provider. What is absent counts as App Services counted it: no automatic
-    /// confirmation, mails, default subjects.
+    /// Reads the settings of a `local-userpass` provider. The defaults are those of App Services: no automatic confirmation, mails,
+    /// default subjects.
     public init(_ provider: AuthProvider) {
         func flag(_ key: String) -> Bool {
             if case .bool(let value)? = provider.config[key] { value } else { false }
@@ -106,7 +106,7 @@ public struct EmailPasswordSettings: Sendable {
 
 /// How tokens of a developer's own issuer are checked (`custom-token`).
 public struct CustomTokenSettings: Sendable {
-    /// Where the keys are from.
+    /// The source of the keys.
     public enum Keys: Hashable, Sendable {
         /// Named secrets of the app, each with a key for this algorithm (`HS256` or `RS256`).
         case secrets([String], algorithm: String)
@@ -115,12 +115,13 @@ public struct CustomTokenSettings: Sendable {
     }
 
     public var keys: Keys
-    /// What a token's `aud` must name; empty stands for the app's id.
+    /// The audiences that a token's `aud` must name; empty stands for the app's id.
     public var audience: [String]
-    /// One of the audience is enough; otherwise all must be named.
+    /// Whether naming one of the audiences suffices; otherwise all must be named.
     public var isAnyAudienceEnough: Bool
 
-    /// Reads the settings of a `custom-token` provider. `audience` may be one text, also with commas, or an array.
+    /// Reads the settings of a `custom-token` provider. `audience` may be a string, possibly with several values separated by
+    /// commas, or an array.
     public init(_ provider: AuthProvider) {
         func texts(_ value: Value?) -> [String] {
             switch value {

@@ -1,7 +1,7 @@
 /// A five-field cron expression (minute, hour, day of month, month, day of week) in UTC.
 ///
-/// Fields take `*`, numbers, ranges, lists and steps, months and weekdays also by their English three-letter names; Sunday is 0
-/// or 7. When both day fields are restricted, a day that matches either counts, as in every cron since 1979.
+/// Fields take `*`, numbers, ranges, lists and steps, and for months and weekdays also their English three-letter names; Sunday is
+/// 0 or 7. When both day fields are restricted, a day matches if either of them does, as in other cron implementations.
 public struct CronSchedule: Hashable, Sendable, CustomStringConvertible {
     /// The expression as it was written.
     public let description: String
@@ -12,7 +12,7 @@ public struct CronSchedule: Hashable, Sendable, CustomStringConvertible {
     private let weekdays: Set<Int>
     private let matchesEitherDay: Bool
 
-    /// Reads an expression; `nil` when it isn't one, or names a date that never comes (`0 0 31 2 *`).
+    /// Parses an expression; `nil` when it is malformed, or matches no date (`0 0 31 2 *`).
     public init?(_ text: String) {
         let fields = text.split(whereSeparator: \.isWhitespace)
         guard fields.count == 5,
@@ -30,7 +30,7 @@ public struct CronSchedule: Hashable, Sendable, CustomStringConvertible {
         guard next(after: 0) != nil else { return nil }
     }
 
-    /// The first moment after the given one, both in whole seconds since 1970-01-01T00:00:00Z.
+    /// The first scheduled time after the given time, both in whole seconds since 1970-01-01T00:00:00Z.
     public func next(after time: Int64) -> Int64? {
         let start = (Self.floorDivide(time, 60) + 1) * 60
         var day = Self.floorDivide(start, 86_400)

@@ -1,15 +1,15 @@
 public import DocumentModel
 public import DocumentSchema
 
-/// A service that the app's functions reach by name; of type `mongodb-atlas` it is the document store.
+/// A service that the app's functions access by name. One of type `mongodb-atlas` is the document store.
 public struct DataSource: Sendable {
     public var name: String
     /// `mongodb-atlas`, `aws`, `http`, …
     public var type: String
     public var config: Document
-    /// Names of secrets by setting.
+    /// The names of secrets, by setting.
     public var secretConfig: Document
-    /// The rules of collections that have none of their own.
+    /// The rules for collections without rules of their own.
     public var defaultRules: CollectionRules?
 
     /// Whether it is the document store.
@@ -23,7 +23,7 @@ public struct CollectionDefinition: Sendable {
     public var name: String
     /// `nil` when the app declares none: then any document is valid.
     public var schema: DocumentSchema?
-    /// `nil` when the app declares none: then the data source's default rules count.
+    /// `nil` when the app declares none: then the data source's default rules apply.
     public var rules: CollectionRules?
     public var relationships: [Relationship]
 
@@ -37,15 +37,15 @@ public struct CollectionDefinition: Sendable {
     }
 }
 
-/// Who may do what with the documents of a collection. (Devices are subject to the partition's permissions instead.)
+/// The permissions for the documents of a collection. (Devices are subject to the partition's permissions instead.)
 public struct CollectionRules: Sendable {
-    /// The first role whose `applyWhen` holds counts; none denies everything.
+    /// The first role whose `applyWhen` holds applies; if none does, everything is denied.
     public var roles: [DocumentRole]
     /// Queries that are added to the user's own.
     public var filters: [RuleFilter]
 }
 
-/// A query that is added to a user's queries when its condition holds.
+/// A filter that is added to a user's queries when its condition holds.
 public struct RuleFilter: Sendable {
     public var name: String
     public var applyWhen: RuleExpression
@@ -54,8 +54,8 @@ public struct RuleFilter: Sendable {
     public var projection: Document?
 }
 
-/// What a user in a role may do with a document. An absent permission is `nil`: `read` and `write` then leave it to the fields, and
-/// `insert`, `delete` and `search` allow it to whoever may write or read the document. `write` implies `read`.
+/// What a user in a role may do with a document. An absent permission is `nil`: for `read` and `write` the fields decide then, and
+/// `insert`, `delete` and `search` are allowed to users who may write or read the document. `write` implies `read`.
 public struct DocumentRole: Sendable {
     public var name: String
     public var applyWhen: RuleExpression
@@ -64,9 +64,9 @@ public struct DocumentRole: Sendable {
     public var insert: RuleExpression?
     public var delete: RuleExpression?
     public var search: RuleExpression?
-    /// Per field, where the document's permissions leave it open.
+    /// The permissions of single fields, used where `read` and `write` of the document are `nil`.
     public var fields: [ExactText: FieldPermission]
-    /// For fields that `fields` doesn't name.
+    /// The permission of all fields that `fields` doesn't name.
     public var additionalFields: FieldPermission?
     public var readFilter: RuleExpression?
     public var writeFilter: RuleExpression?

@@ -2,24 +2,24 @@ public import DocumentModel
 
 /// A JavaScript function of the app.
 public struct FunctionDefinition: Sendable {
-    /// Its name; with a folder before it (`chat/notify`) where the app nests them.
+    /// Its name, which includes the folder (`chat/notify`) if the app nests functions.
     public var name: String
     /// The file of the source inside the app's folder, for error messages.
     public var file: String
     public var source: String
-    /// Callable only by the server: triggers, rules, other functions.
+    /// Whether only the server may call it: triggers, rules and other functions.
     public var isPrivate: Bool
-    /// Runs without data rules.
+    /// Whether it runs without data rules.
     public var runsAsSystem: Bool
-    /// Runs as this user, whoever called.
+    /// The user as whom it runs, whoever the caller is; `nil`: the caller.
     public var runAsUserId: String?
-    /// Must hold for the caller of a function that isn't private; `nil` allows every signed-in user.
+    /// The rule that must hold for the caller of a function that isn't private; `nil` allows every signed-in user.
     public var canEvaluate: RuleExpression?
     /// Whether arguments are kept out of the logs.
     public var hidesArguments: Bool
 }
 
-/// A named constant of the app, or the name of a secret.
+/// A named constant of the app, or a named reference to a secret.
 public struct AppValue: Sendable {
     public var name: String
     /// The value; for one from a secret, the secret's name.
@@ -30,7 +30,7 @@ public struct AppValue: Sendable {
 /// A URL of the app that runs a function.
 public struct HTTPEndpoint: Sendable {
     public var route: String
-    /// Upper case; `*` for any.
+    /// The HTTP method in upper case; `*` for any.
     public var method: String
     public var functionName: String
     /// `NO_VALIDATION`, `SECRET_AS_QUERY_PARAM` or `VERIFY_PAYLOAD`.

@@ -1,14 +1,14 @@
 public import DocumentModel
 
-/// One of `indexes` in `partita.json`: an index that `partita app deploy` makes.
+/// One of `indexes` in `partita.json`: an index that `partita app deploy` creates.
 public struct IndexDefinition: Hashable, Sendable {
     @ExactText public var database: String
     @ExactText public var collection: String
-    /// As MongoDB's `createIndexes` takes it: `key`, and `name`, `unique`, `sparse`, `partialFilterExpression`, `expireAfterSeconds`,
-    /// `weights`, `default_language`.
+    /// In the form that MongoDB's `createIndexes` takes: `key`, and optionally `name`, `unique`, `sparse`,
+    /// `partialFilterExpression`, `expireAfterSeconds`, `weights`, `default_language`.
     public var specification: Document
 
-    /// Its name: the one that is given, or MongoDB's default, such as `a_1_b_-1`.
+    /// Its name: the configured one, or MongoDB's default, such as `a_1_b_-1`.
     public var name: String {
         if let name = specification["name"]?.stringValue { return name }
         let keys = specification["key"]?.documentValue?.fields ?? []

@@ -1,7 +1,7 @@
-/// `presence.watch` of `partita.json`: whose presence a user's devices may hear of.
+/// `presence.watch` of `partita.json`: whose presence a user's devices may receive.
 public enum PresenceWatch: String, Hashable, Sendable, CaseIterable {
-    /// That of users with whom the user shares a partition that both may read.
+    /// The presence of users with whom the user shares a partition that both may read.
     case shared
-    /// That of every user of the app.
+    /// The presence of every user of the app.
     case everybody
 }

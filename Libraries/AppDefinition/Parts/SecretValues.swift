@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// The secrets of an app by name. They are no part of its files, and don't show when they are printed.
+/// The secrets of an app by name. They aren't part of its files, and their values don't appear when this is printed.
 public struct SecretValues: Sendable, CustomStringConvertible, CustomReflectable {
     private let values: [ExactText: String]
 

@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// Partition-based sync: which database devices sync, by which field, and who may open a partition.
+/// The settings of partition-based sync: the database that devices sync, the partition key, and the rules for opening a partition.
 public struct SyncConfiguration: Sendable {
     public var isEnabled: Bool
     public var service: String
@@ -10,9 +10,9 @@ public struct SyncConfiguration: Sendable {
     public var partitionType: PartitionType
     /// Whether a document without a partition value is an error.
     public var isPartitionRequired: Bool
-    /// Who may read a partition: `%%user` and `%%partition`.
+    /// The rule for reading a partition, which uses `%%user` and `%%partition`.
     public var read: RuleExpression
-    /// Who may write every document of a partition.
+    /// The rule for writing every document of a partition.
     public var write: RuleExpression
     public var isDevelopmentMode: Bool
 
@@ -20,7 +20,7 @@ public struct SyncConfiguration: Sendable {
     public enum PartitionType: String, Sendable {
         case string, objectId, long, uuid
 
-        /// Whether a value can be a partition's.
+        /// Whether a value has this type.
         public func holds(_ value: Value) -> Bool {
             switch (self, value) {
             case (.string, .string), (.objectId, .objectId), (.long, .int32), (.long, .int64): true

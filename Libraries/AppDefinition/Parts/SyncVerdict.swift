@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Whether devices know a collection, and why they don't.
+/// Whether a collection syncs to devices, and if not, why.
 public enum SyncVerdict: Hashable, Sendable {
     /// Devices read and write it, by the partition's permissions.
     case synced
@@ -28,8 +28,8 @@ extension SyncVerdict: CustomStringConvertible {
 }
 
 extension AppDefinition {
-    /// Whether devices know a collection. They know those of the synced database whose schema has the partition key as a property; all
-    /// others are the server's own, whatever their rules say.
+    /// Whether a collection syncs to devices. Those of the synced database whose schema has the partition key as a property do; all
+    /// others are server-only, whatever their rules say.
     public func syncVerdict(of collection: CollectionDefinition) -> SyncVerdict {
         guard let sync, sync.isEnabled else { return .syncIsOff }
         guard collection.database.hasSameBytes(as: sync.database) else { return .otherDatabase }

@@ -1,7 +1,7 @@
 public import DocumentModel
 public import QueryLanguage
 
-/// A function that runs when something happens.
+/// A function that runs on events: changes of documents, events of accounts, or scheduled times.
 public struct TriggerDefinition: Sendable {
     public var name: String
     /// Its file inside the app's folder, for error messages.
@@ -10,7 +10,7 @@ public struct TriggerDefinition: Sendable {
     public var isDisabled: Bool
     public var event: Event
 
-    /// What a trigger waits for.
+    /// The events that a trigger handles.
     public enum Event: Sendable {
         case database(Database)
         case authentication(Authentication)
@@ -24,13 +24,13 @@ public struct TriggerDefinition: Sendable {
         /// `nil`: every collection of the database.
         public var collection: String?
         public var operationTypes: Set<ChangeEvent.OperationType>
-        /// A filter on the change event; `nil` matches all.
+        /// A filter for change events; `nil` matches all.
         public var match: Filter?
         /// A projection of the change event; `nil` passes all of it.
         public var projection: Projection?
         /// Whether an `update` event carries the document.
         public var wantsFullDocument: Bool
-        /// Whether the event carries the document as it was.
+        /// Whether the event carries the document before the change.
         public var wantsDocumentBeforeChange: Bool
         /// Whether events of one document may be handled out of order.
         public var isUnordered: Bool
@@ -38,7 +38,7 @@ public struct TriggerDefinition: Sendable {
         public var skipsCatchUpEvents: Bool
     }
 
-    /// What happened to an account.
+    /// Events of accounts.
     public struct Authentication: Sendable {
         /// The accepted kinds; raw values as in exports.
         public enum Operation: String, Sendable {
@@ -53,10 +53,10 @@ public struct TriggerDefinition: Sendable {
         public var providers: [String]
     }
 
-    /// A moment in time.
+    /// Scheduled times.
     public struct Schedule: Sendable {
         public var cron: CronSchedule
-        /// Whether moments that passed while nothing ran are left out.
+        /// Whether scheduled times that passed while no worker ran are skipped.
         public var skipsCatchUpEvents: Bool
     }
 }

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// A value inside a JSON file of the app, which knows its place; asking it for what isn't there notes a problem.
+/// A value inside a JSON file of the app, with its place. Reading a missing or wrong value from it logs a problem.
 struct ConfigNode {
     let value: Value
     let file: String
@@ -32,7 +32,7 @@ struct ConfigNode {
     /// The elements of an array.
     var elements: [ConfigNode] {
         guard case .array(let items) = value else {
-            problem(.fieldType, "is \(value.typeName), an array is expected")
+            problem(.fieldType, "is \(value.typeName), but must be an array")
             return []
         }
         return items.enumerated().map { ConfigNode(value: $1, file: file, pointer: "\(pointer)/\($0)", log: log) }
@@ -41,7 +41,7 @@ struct ConfigNode {
     /// The fields of an object.
     var entries: [(key: String, node: ConfigNode)] {
         guard case .document(let document) = value else {
-            problem(.fieldType, "is \(value.typeName), an object is expected")
+            problem(.fieldType, "is \(value.typeName), but must be an object")
             return []
         }
         return document.fields.map { field in
@@ -50,16 +50,16 @@ struct ConfigNode {
         }
     }
 
-    /// This node's text.
+    /// This node's string; `nil` when it isn't one, which logs a problem.
     var text: String? {
         if case .string(let text) = value { return text }
-        problem(.fieldType, "is \(value.typeName), a string is expected")
+        problem(.fieldType, "is \(value.typeName), but must be a string")
         return nil
     }
 
     func string(_ key: String) -> String? { child(key)?.text }
 
-    /// A string that must be there and not be empty.
+    /// A string that must be present and not empty.
     func required(_ key: String) -> String? {
         guard let child = child(key) else {
             problem(.fieldMissing, "\(key) is missing")
@@ -73,27 +73,27 @@ struct ConfigNode {
     func bool(_ key: String, default fallback: Bool = false) -> Bool {
         guard let child = child(key) else { return fallback }
         if case .bool(let flag) = child.value { return flag }
-        child.problem(.fieldType, "is \(child.value.typeName), true or false is expected")
+        child.problem(.fieldType, "is \(child.value.typeName), but must be true or false")
         return fallback
     }
 
-    /// Notes settings of a wrong type, which are read elsewhere.
+    /// Logs settings of a wrong type that are read elsewhere.
     func check(flags: [String], strings: [String]) {
         for key in flags { _ = bool(key) }
         for key in strings { _ = string(key) }
     }
 
-    /// Notes fields whose names nobody reads.
+    /// Logs fields with unknown names.
     func checkFields(_ known: [String]) {
         for (key, entry) in entries where !known.contains(key) {
-            entry.problem(.fieldValue, "\(key) isn't known; there are \(known.joined(separator: ", "))")
+            entry.problem(.fieldValue, "\(key) is unknown; the known fields are \(known.joined(separator: ", "))")
         }
     }
 
     func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>) -> Int {
         guard let child = child(key) else { return fallback }
         guard let number = child.value.doubleValue, let whole = Int(exactly: number), range.contains(whole) else {
-            child.problem(.fieldValue, "a whole number from \(range.lowerBound) to \(range.upperBound) is expected")
+            child.problem(.fieldValue, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
             return fallback
         }
         return whole
@@ -101,17 +101,17 @@ struct ConfigNode {
 
     func strings(_ key: String) -> [String] { child(key)?.elements.compactMap(\.text) ?? [] }
 
-    /// An object, empty when it is absent.
+    /// An object; empty when it is absent.
     func document(_ key: String) -> Document { optionalDocument(key) ?? Document() }
 
     func optionalDocument(_ key: String) -> Document? {
         guard let child = child(key) else { return nil }
         if case .document(let document) = child.value { return document }
-        child.problem(.fieldType, "is \(child.value.typeName), an object is expected")
+        child.problem(.fieldType, "is \(child.value.typeName), but must be an object")
         return nil
     }
 
-    /// A rule expression; `nil` when it is absent, one that denies when it is broken.
+    /// A rule expression; `nil` when it is absent, and one that denies when it is malformed.
     func rule(_ key: String) -> RuleExpression? {
         guard let child = child(key) else { return nil }
         do throws(RuleSyntaxError) {

@@ -2,7 +2,7 @@ import DocumentModel
 import DocumentSchema
 import Foundation
 
-/// Checks what can only be seen with the whole definition at hand: references between its parts.
+/// Checks that need the whole definition: references between its parts.
 struct DefinitionCheck {
     let log: ProblemLog
     let syntaxCheck: AppDefinition.SyntaxCheck?
@@ -33,7 +33,7 @@ struct DefinitionCheck {
     private func checkFunctions(_ definition: AppDefinition) {
         for function in definition.functions {
             if let problem = syntaxCheck?(function.source, function.name) {
-                // What is missing at the end is found behind the last line.
+                // A problem at the end of the source is reported after its last line.
                 let line = problem.line.map { min($0, FunctionSource.lineCount(function.source)) }
                 log.add(.functionSyntax, file: function.file, line: line, problem.message)
             } else if !FunctionSource.assignsExports(function.source) {
@@ -72,7 +72,7 @@ struct DefinitionCheck {
         }
     }
 
-    /// An export doesn't name every collection: functions, and clients under default rules, write others too.
+    /// An export doesn't name every collection: functions, and clients under default rules, also write to others.
     private func checkCollection(of event: TriggerDefinition.Database, _ definition: AppDefinition, file: String) {
         guard !definition.collections.isEmpty, let collection = event.collection,
             definition.collection(collection, database: event.database) == nil,
@@ -170,7 +170,7 @@ struct DefinitionCheck {
         }
     }
 
-    /// Notes a function that isn't there, at the line that names it.
+    /// Logs a missing function, at the line that names it.
     private func unknown(_ name: String, file: String) {
         var line: Int?
         if let text = log.text(file), let range = text.range(of: "\"\(name)\"") {

@@ -66,7 +66,7 @@ extension DefinitionReader {
         case .published(let text):
             let url = URL(string: text)
             if !["http", "https"].contains(url?.scheme ?? "") || (url?.host ?? "").isEmpty {
-                (config.child("jwkURI") ?? config).problem(.fieldValue, "jwkURI must be a URL of http or https")
+                (config.child("jwkURI") ?? config).problem(.fieldValue, "jwkURI must be an http or https URL")
             } else if url?.scheme == "http" {
                 (config.child("jwkURI") ?? config).problem(
                     .fieldValue, severity: .warning,

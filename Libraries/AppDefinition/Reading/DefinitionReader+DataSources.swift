@@ -2,8 +2,8 @@ import DocumentModel
 import DocumentSchema
 
 extension DefinitionReader {
-    /// `data_sources/<name>/config.json` (newer layout) and `services/<name>/config.json` (older; other vendors' services in
-    /// both). A converted folder has some in both places: the newer counts.
+    /// `data_sources/<name>/config.json` (newer layout) and `services/<name>/config.json` (older; for other vendors' services in
+    /// both layouts). A converted folder has some in both places; the newer one is used.
     func dataSources(_ layout: Layout) -> [DataSource] {
         var sources: [DataSource] = []
         for folder in layout == .v20210101 ? ["data_sources", "services"] : ["services"] {
@@ -61,7 +61,7 @@ extension DefinitionReader {
 
     private func schema(_ node: ConfigNode) -> DocumentSchema? {
         guard case .document(let document) = node.value else {
-            node.problem(.schemaInvalid, "a schema is an object")
+            node.problem(.schemaInvalid, "a schema must be an object")
             return nil
         }
         guard !document.fields.isEmpty else { return nil }
@@ -71,7 +71,7 @@ extension DefinitionReader {
                 log.add(
                     .schemaPatternUncheckable, severity: .warning, file: node.file,
                     pointer: node.pointer + pattern.pointer,
-                    "Postgres can't match \(pattern.source) as clients' writes are matched: SQL that writes such a field is refused"
+                    "Postgres can't match \(pattern.source) in the way clients' writes are matched: SQL that writes such a field is refused"
                 )
             }
             return schema
@@ -91,7 +91,7 @@ extension DefinitionReader {
             // #/relationship/<service>/<database>/<collection>
             let parts = reference.split(separator: "/").map(String.init)
             guard parts.count == 5 else {
-                node.problem(.fieldValue, at: "ref", "#/relationship/<service>/<database>/<collection> is expected")
+                node.problem(.fieldValue, at: "ref", "must be #/relationship/<service>/<database>/<collection>")
                 return nil
             }
             return CollectionDefinition.Relationship(

@@ -37,7 +37,7 @@ extension DefinitionReader {
         node.checkFields([
             "database", "collection", "field", "userField", "online", "offline", "lastSeenField", "watch",
         ])
-        // No document shows it; it only says who may watch.
+        // No document shows presence; the app only sets who may watch it.
         if node.entries.map(\.key) == ["watch"] { return nil }
         guard let place = place(node, database: database), let field = node.required("field") else { return nil }
         return PresenceField(

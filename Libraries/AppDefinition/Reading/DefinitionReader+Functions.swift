@@ -8,7 +8,7 @@ extension DefinitionReader {
         }
     }
 
-    /// `functions/config.json` lists all; the source of `name` is `functions/name.js`.
+    /// `functions/config.json` lists all functions; the source of `name` is `functions/name.js`.
     private func listedFunctions() -> [FunctionDefinition] {
         let nodes = json("functions/config.json")?.elements ?? []
         var functions: [FunctionDefinition] = []
@@ -37,7 +37,7 @@ extension DefinitionReader {
         let path = "functions/\(folder)"
         guard let node = json("\(path)/config.json") else {
             if files["\(path)/config.json"] == nil, files["\(path)/source.js"] != nil {
-                log.add(.fileMissing, file: "\(path)/config.json", "the function has a source, but no configuration")
+                log.add(.fileMissing, file: "\(path)/config.json", "the function has a source but no configuration")
             }
             return nil
         }
@@ -99,8 +99,8 @@ extension DefinitionReader {
         }
     }
 
-    /// `http_endpoints/data_api_config.json`: an app without it has no data API. What would restrict it in a way that isn't
-    /// supported closes it.
+    /// `http_endpoints/data_api_config.json`: an app without this file has no data API. A restriction that isn't supported disables
+    /// it.
     func dataAPI() -> DataAPI? {
         guard let node = json("http_endpoints/data_api_config.json") else { return nil }
         var isDisabled = node.bool("disabled")

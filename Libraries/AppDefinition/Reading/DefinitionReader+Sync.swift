@@ -21,7 +21,7 @@ extension DefinitionReader {
         if node.string("type") == "flexible" {
             node.problem(
                 .syncTypeUnsupported, at: "type",
-                "flexible sync isn't supported: sync by partition, with a partition key")
+                "flexible sync isn't supported: use partition-based sync, with a partition key")
             return nil
         }
         guard let partition = node.child("partition"), let key = partition.string("key"), !key.isEmpty else {
@@ -34,7 +34,7 @@ extension DefinitionReader {
         let permissions = partition.child("permissions")
         for kind in ["read", "write"] where permissions?.child(kind) == nil {
             (permissions ?? partition).problem(
-                .fieldMissing, severity: .warning, "permissions.\(kind) is missing: nobody may \(kind) any partition")
+                .fieldMissing, severity: .warning, "permissions.\(kind) is missing: no user may \(kind) any partition")
         }
         return SyncConfiguration(
             isEnabled: isEnabled(node), service: service, database: database,
@@ -48,7 +48,7 @@ extension DefinitionReader {
         case nil, "enabled"?: return true
         case "disabled"?, ""?: return false
         case let state?:
-            node.problem(.fieldValue, at: "state", "'\(state)' is no state: enabled or disabled")
+            node.problem(.fieldValue, at: "state", "the state must be enabled or disabled, not '\(state)'")
             return false
         }
     }
@@ -56,7 +56,7 @@ extension DefinitionReader {
     private func partitionType(_ node: ConfigNode) -> SyncConfiguration.PartitionType {
         guard let name = node.string("type") else { return .string }
         if let type = SyncConfiguration.PartitionType(rawValue: name) { return type }
-        node.problem(.fieldValue, at: "type", "a partition key is a string, objectId, long or uuid")
+        node.problem(.fieldValue, at: "type", "the type of a partition key must be string, objectId, long or uuid")
         return .string
     }
 }

@@ -33,7 +33,7 @@ extension DefinitionReader {
             }
         guard let event else {
             if !["DATABASE", "AUTHENTICATION", "SCHEDULED"].contains(type) {
-                node.problem(.fieldValue, at: "type", "a trigger is DATABASE, AUTHENTICATION or SCHEDULED")
+                node.problem(.fieldValue, at: "type", "must be DATABASE, AUTHENTICATION or SCHEDULED")
             }
             return nil
         }
@@ -71,7 +71,7 @@ extension DefinitionReader {
                 isUnordered: config.bool("unordered"), skipsCatchUpEvents: config.bool("skip_catchup_events")))
     }
 
-    /// What a document of the configuration means; `nil` when there is none or an empty one.
+    /// The parsed form of a document of the configuration; `nil` when it is absent or empty.
     private func parsed<Meaning>(
         _ config: ConfigNode, _ key: String, _ kind: String, _ parse: (Document) throws(QueryError) -> Meaning
     ) -> Meaning? {
@@ -87,7 +87,7 @@ extension DefinitionReader {
     private func authenticationEvent(_ config: ConfigNode) -> TriggerDefinition.Event? {
         guard let name = config.required("operation_type") else { return nil }
         guard let operation = TriggerDefinition.Authentication.Operation(rawValue: name) else {
-            config.problem(.fieldValue, at: "operation_type", "CREATE, LOGIN, LOGOUT or DELETE is expected")
+            config.problem(.fieldValue, at: "operation_type", "must be CREATE, LOGIN, LOGOUT or DELETE")
             return nil
         }
         return .authentication(
@@ -98,7 +98,7 @@ extension DefinitionReader {
         guard let text = config.required("schedule") else { return nil }
         guard let cron = CronSchedule(text) else {
             config.problem(
-                .scheduleInvalid, at: "schedule", "not a five-field cron expression, or one that never comes")
+                .scheduleInvalid, at: "schedule", "not a five-field cron expression, or one that never matches")
             return nil
         }
         return .schedule(TriggerDefinition.Schedule(cron: cron, skipsCatchUpEvents: config.bool("skip_catchup_events")))

@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// Reads an app's files into a definition, from either layout, noting every problem and going on.
+/// Reads an app's files in either layout into a definition. It logs problems and continues.
 struct DefinitionReader {
     /// The two layouts of the export format.
     enum Layout { case v20200603, v20210101 }
@@ -8,8 +8,8 @@ struct DefinitionReader {
     let files: AppFiles
     let log: ProblemLog
 
-    /// The root file of each layout; `root_config.json` is what later versions of the vendor's tool write. A folder with both
-    /// is one that was converted: the newer counts.
+    /// The root files of each layout; later versions of the vendor's tool write `root_config.json`. A folder with files of both
+    /// layouts was converted; the newer one is used.
     private static let roots: [(file: String, layout: Layout)] = [
         ("realm_config.json", .v20210101), ("root_config.json", .v20210101), ("config.json", .v20200603),
         ("stitch.json", .v20200603),
@@ -20,7 +20,7 @@ struct DefinitionReader {
         guard let (file, layout) = Self.roots.first(where: { files[$0.file] != nil }) else {
             log.add(
                 .fileMissing, file: "realm_config.json",
-                "an app's folder has realm_config.json or config.json at its root")
+                "an app's folder must have realm_config.json or config.json at its root")
             return definition
         }
         guard let root = json(file) else { return definition }
@@ -40,7 +40,7 @@ struct DefinitionReader {
         return definition
     }
 
-    /// Parses a file; `nil` when it isn't there or is broken, which is noted.
+    /// Parses a file; `nil` when it doesn't exist, or when it is malformed, which logs a problem.
     func json(_ file: String) -> ConfigNode? {
         guard let text = files[file] else { return nil }
         do throws(ExtendedJSONError) {
@@ -56,14 +56,14 @@ struct DefinitionReader {
         if let version = root.child("config_version"),
             ![20_180_301, 20_200_603, 20_210_101].contains(version.value.intValue)
         {
-            version.problem(.fieldValue, "layout \(version.value) isn't known; 20210101 and 20200603 are")
+            version.problem(.fieldValue, "layout \(version.value) is unknown; use 20210101 or 20200603")
         }
         definition.id = root.required("app_id") ?? ""
         // The id is part of URLs, Kafka keys and schema names.
         if !definition.id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
             || definition.id.utf8.count > 48
         {
-            root.problem(.fieldValue, at: "app_id", "at most 48 ASCII letters, digits, - and _")
+            root.problem(.fieldValue, at: "app_id", "must have at most 48 ASCII letters, digits, - and _")
         }
         definition.name = root.string("name") ?? definition.id
         definition.location = root.string("location") ?? definition.location

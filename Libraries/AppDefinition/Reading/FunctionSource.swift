@@ -1,13 +1,13 @@
 import DocumentModel
 
-/// What can be told of a function's source without running it.
+/// Checks of a function's source that don't run it.
 enum FunctionSource {
-    /// Whether something is assigned to `exports` outside of comments that begin a line.
+    /// Whether there is an assignment to `exports` outside of comments that begin a line.
     static func assignsExports(_ source: String) -> Bool {
         codeLines(source).contains(where: hasAssignment)
     }
 
-    /// The packages that are required by a name that is written down, outside of comments that begin a line; sorted.
+    /// The packages that are required with a literal name outside of comments that begin a line; sorted.
     static func requiredPackages(_ source: String) -> [String] {
         var names: Set<ExactText> = []
         for line in codeLines(source) {
@@ -16,7 +16,7 @@ enum FunctionSource {
         return names.sortedTexts
     }
 
-    /// The lines, without comments that begin one.
+    /// The lines without comments that begin a line.
     private static func codeLines(_ source: String) -> [Substring] {
         var isComment = false
         var lines: [Substring] = []
@@ -34,7 +34,7 @@ enum FunctionSource {
         return lines
     }
 
-    /// How many lines an editor shows text on; at least one.
+    /// The number of lines that contain text; at least one.
     static func lineCount(_ source: String) -> Int {
         let lines = source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         return max(1, lines.last?.isEmpty == true ? lines.count - 1 : lines.count)
@@ -46,7 +46,7 @@ enum FunctionSource {
             let before = rest[..<place.lowerBound].last
             let behind = rest[place.upperBound...].drop(while: \.isWhitespace)
             rest = rest[place.upperBound...]
-            // `module.exports` isn't there, and `myExports` is another name.
+            // `module.exports` doesn't exist here, and `myExports` is a different name.
             if before.map({ $0 == "." || $0 == "_" || $0 == "$" || $0.isLetter || $0.isNumber }) == true { continue }
             if behind.isEmpty || behind.first == "=" && !behind.hasPrefix("==") && !behind.hasPrefix("=>") {
                 return true

@@ -1,7 +1,7 @@
 import DocumentModel
 
-/// Finds misspelled names of settings: names that were never read, and that resemble a name that was looked up and not found. A setting
-/// that is ignored silently can be a security hole (`"disabeld": true`).
+/// Finds misspelled names of settings: names that were never read, and that resemble a name that was looked up and not found. A
+/// setting that is silently ignored can be a security hole (`"disabeld": true`).
 struct Misspellings {
     private struct Place: Hashable {
         @ExactText var file: String
@@ -10,10 +10,10 @@ struct Misspellings {
     }
 
     private var asked: Set<Place> = []
-    /// Names that stand there, by the name that was asked for and doesn't.
+    /// Names in the files that resemble a name that was looked up and not found (`meant`).
     private var candidates: [(place: Place, meant: String)] = []
 
-    /// Somebody reads a field of an object.
+    /// Records that a field of an object is read.
     mutating func asked(for name: String, of object: Document, file: String, pointer: String) {
         guard asked.insert(Place(file: file, pointer: pointer, name: name)).inserted, object[name] == nil else {
             return
@@ -23,7 +23,7 @@ struct Misspellings {
         }
     }
 
-    /// What was found, once everything is read.
+    /// The misspelled names. Complete once everything has been read.
     var found: [(file: String, pointer: String, name: String, meant: String)] {
         candidates.filter { !asked.contains($0.place) }.map {
             ($0.place.file, $0.place.pointer, $0.place.name, $0.meant)

@@ -1,13 +1,13 @@
 import DocumentModel
 
-/// What an export holds that isn't carried out here: each is warned of by name, with its file and what to do instead, so that nobody
-/// finds it missing in operation.
+/// Warns of each part of an export that isn't supported here, with its file and what to do instead, so that developers don't find
+/// out only in operation.
 struct UnservedFeatures {
     let definition: AppDefinition
     let log: ProblemLog
     private var files: AppFiles { definition.files }
 
-    /// What `auth` signs in with.
+    /// The providers that `auth` supports.
     private static let servedProviders: Set<String> = [
         "local-userpass", "anon-user", "api-key", "custom-function", "custom-token",
     ]
@@ -67,12 +67,12 @@ struct UnservedFeatures {
             for rule in files.files(in: "services/\(source.name)/rules", suffix: ".json") {
                 warn(
                     rule,
-                    "rules of http services aren't applied: functions reach the public internet, and what the operator's egress.allow names"
+                    "rules of http services aren't applied: functions reach the public internet, and the destinations in the operator's egress.allow"
                 )
             }
         }
         for file in files.paths where file.contains("/incoming_webhooks/") && file.hasSuffix("/config.json") {
-            warn(file, "webhooks aren't served: make the script a function, and have it called by name")
+            warn(file, "webhooks aren't served: make the script a function, which clients call by name")
         }
     }
 
@@ -83,7 +83,7 @@ struct UnservedFeatures {
                 guard let script = entry[key]?.stringValue, !script.isEmpty else { continue }
                 warn(
                     file, pointer: value(file)?.arrayValue == nil ? "/\(key)" : "/\(index)/\(key)",
-                    "a script that chooses the user isn't run, and what it refuses isn't refused: the function runs as its caller; check the caller in it"
+                    "a script that chooses the user isn't run, so it can't refuse calls: the function runs as its caller; check the caller in it"
                 )
             }
         }
@@ -91,13 +91,13 @@ struct UnservedFeatures {
             let names = packages.fields.map(\.key).sorted().joined(separator: ", ")
             warn(
                 "functions/package.json", pointer: "/dependencies",
-                "packages aren't installed (\(names)): put what is needed of them into the functions")
+                "packages aren't installed (\(names)): copy the needed code into the functions")
         }
         for function in definition.functions {
             for name in FunctionSource.requiredPackages(function.source) {
                 warn(
                     function.file,
-                    "require(\"\(name)\") throws, since packages aren't installed: put what is needed of it into the function"
+                    "require(\"\(name)\") throws, since packages aren't installed: copy the needed code into the function"
                 )
             }
         }
@@ -128,11 +128,11 @@ struct UnservedFeatures {
             guard settings?["enabled"] == true else { continue }
             warn(
                 file, pointer: "\(folder)/enabled",
-                "static hosting isn't served: any web server does it, such as the nginx in front")
+                "static hosting isn't served: use any web server, such as the nginx in front")
         }
     }
 
-    /// `nil` for a file that isn't there or is broken, which its reader has noted.
+    /// The parsed file; `nil` when it doesn't exist or is malformed, which `DefinitionReader` has logged.
     private func value(_ file: String) -> Value? {
         files[file].flatMap { try? ExtendedJSON.parse($0, limits: .input) }
     }

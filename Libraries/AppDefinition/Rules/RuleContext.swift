@@ -1,13 +1,13 @@
 public import DocumentModel
 
-/// The user that a rule is asked about.
+/// The user for whom a rule is evaluated.
 public struct RuleUser: Sendable {
     public var id: String
     /// `normal` or `server`.
     public var type: String
     public var data: Document
     public var customData: Document
-    /// `{id, provider_type}` each.
+    /// The user's identities, each `{id, provider_type}`.
     public var identities: [Document]
 
     public init(
@@ -21,7 +21,7 @@ public struct RuleUser: Sendable {
         self.identities = identities
     }
 
-    /// As `%%user` and as a function's `context.user`.
+    /// The user in the form of `%%user` and of a function's `context.user`.
     public var document: Document {
         [
             "id": .string(id), "type": .string(type), "data": .document(data), "custom_data": .document(customData),
@@ -30,24 +30,24 @@ public struct RuleUser: Sendable {
     }
 }
 
-/// What the expansions of a rule stand for. An absent part is missing, not null.
+/// The values of a rule's expansions. An absent part counts as missing, not as null.
 public struct RuleContext: Sendable {
     public var user: RuleUser?
     /// `%%partition`, the value of the partition key.
     public var partition: Value?
     /// `%%root`, the document as it is after the operation.
     public var root: Document?
-    /// `%%prevRoot`, the document as it was.
+    /// `%%prevRoot`, the document as it was before the operation.
     public var previousRoot: Document?
-    /// `%%this`, the field that a field rule is asked about.
+    /// `%%this`, the value of the field for which a field's rule is evaluated.
     public var this: Value?
-    /// `%%prev`, that field as it was.
+    /// `%%prev`, that field's value before the operation.
     public var previous: Value?
     /// `%%args`.
     public var arguments: Document?
     /// `%%request`.
     public var request: Document?
-    /// `%%values`: the app's values by name.
+    /// `%%values`: the app's values by name, without those from secrets.
     public var values: Document
     public var environmentTag: String
     public var environmentValues: Document
@@ -101,7 +101,7 @@ public struct RuleContext: Sendable {
 }
 
 extension Value {
-    /// The value at a path. An array takes an index, or gives the values that its elements have there.
+    /// The value at a path. In an array, a path component is an index; any other component yields an array of the elements' values.
     func value(at path: ArraySlice<String>) -> Value? {
         guard let key = path.first else { return self }
         switch self {

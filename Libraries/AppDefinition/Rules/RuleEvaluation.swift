@@ -1,9 +1,9 @@
 public import DocumentModel
 
-/// What a rule function answered.
+/// The result of a rule function.
 public struct RuleFunctionResult: Sendable {
     public var value: Value
-    /// Whether the function looked at `context.user`. `true` where that isn't known.
+    /// Whether the function accessed `context.user`; `true` when that isn't known.
     public var referencedUser: Bool
 
     public init(_ value: Value, referencedUser: Bool = true) {
@@ -12,10 +12,10 @@ public struct RuleFunctionResult: Sendable {
     }
 }
 
-/// The answer of a rule, with what it was based on.
+/// The result of a rule, with what it depended on.
 public struct RuleOutcome: Sendable {
     public var holds: Bool
-    /// Whether the user was looked at on the way; if not, the answer is the same for every user.
+    /// Whether the evaluation used the user; if not, the result is the same for every user.
     public var referencedUser: Bool
     /// The functions that were called, in order.
     public var calledFunctions: [String]
@@ -25,11 +25,11 @@ extension RuleExpression {
     /// Calls one of the app's functions with these arguments.
     public typealias FunctionCall = @Sendable (_ name: String, _ arguments: [Value]) async throws -> RuleFunctionResult
 
-    /// Decides whether the expression holds, and records what the answer depended on.
+    /// Evaluates the expression, and records what the result depended on.
     ///
-    /// Fields and branches are looked at in their order, and no further than needed.
+    /// Fields and branches are evaluated in order, and no further than needed.
     ///
-    /// - Throws: what `callFunction` throws. The caller's answer is then no.
+    /// - Throws: the errors of `callFunction`. The caller must then deny access.
     public func outcome(in context: RuleContext, callFunction: FunctionCall) async throws -> RuleOutcome {
         var evaluation = RuleEvaluation(context: context)
         let holds = try await evaluation.holds(node, callFunction)
@@ -37,9 +37,9 @@ extension RuleExpression {
             holds: holds, referencedUser: evaluation.referencedUser, calledFunctions: evaluation.calledFunctions)
     }
 
-    /// Decides whether the expression holds.
+    /// Evaluates the expression.
     ///
-    /// - Throws: what `callFunction` throws. The caller's answer is then no.
+    /// - Throws: the errors of `callFunction`. The caller must then deny access.
     public func evaluate(_ context: RuleContext, callFunction: FunctionCall) async throws -> Bool {
         try await outcome(in: context, callFunction: callFunction).holds
     }
@@ -53,7 +53,7 @@ extension RuleOperand {
     }
 }
 
-/// One evaluation. A missing value equals nothing but a literal `null`: two missing values must never open a door.
+/// One evaluation. A missing value equals only a literal `null`: two missing values must never grant access.
 private struct RuleEvaluation {
     let context: RuleContext
     var referencedUser = false
@@ -119,7 +119,7 @@ private struct RuleEvaluation {
         return subject == other
     }
 
-    /// Whether the operand's list holds the subject; `nil` when the operand is no list.
+    /// Whether the operand's list contains the subject; `nil` when the operand isn't a list.
     private mutating func contains(
         _ operand: RuleOperand, _ subject: Value?, _ call: RuleExpression.FunctionCall
     ) async throws -> Bool? {
@@ -161,7 +161,7 @@ private struct RuleEvaluation {
 }
 
 extension RuleConversion {
-    /// The converted value; `nil` where there is none, which equals nothing.
+    /// The converted value; `nil`, that is missing, when it can't be converted.
     func apply(_ value: Value) -> Value? {
         switch (self, value) {
         case (.stringToOid, .string(let text)): ObjectId(hexString: text).map(Value.objectId)

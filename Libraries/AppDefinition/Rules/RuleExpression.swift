@@ -1,6 +1,6 @@
 public import DocumentModel
 
-/// A rule expression, parsed: a boolean, or an object whose fields must all hold.
+/// A parsed rule expression: a boolean, or an object whose fields must all hold.
 ///
 /// A field's name is a value, an expansion (`%%user.id`) or an operator (`%or`); a bare name means `%%root.<name>`. Its value is
 /// a literal, an expansion, an object of operators, or an embedded expression.
@@ -16,7 +16,7 @@ public struct RuleExpression: Sendable {
 
     /// Parses an expression.
     ///
-    /// - Throws: `RuleSyntaxError` with everything that is wrong in it.
+    /// - Throws: `RuleSyntaxError` with all mistakes in it.
     public init(_ source: Value) throws(RuleSyntaxError) {
         var parser = RuleParser()
         let node = parser.expression(source, at: "")
@@ -24,15 +24,15 @@ public struct RuleExpression: Sendable {
         self.init(source: source, node: node)
     }
 
-    /// Holds for nobody; stands where a rule couldn't be read.
+    /// Never holds; used in place of a rule that can't be parsed.
     public static let never = RuleExpression(source: .bool(false), node: .constant(false))
-    /// Holds for everybody.
+    /// Always holds.
     public static let always = RuleExpression(source: .bool(true), node: .constant(true))
 
     /// The names of the functions that it may call, in no particular order.
     public var functionNames: Set<ExactText> { node.functionNames }
 
-    /// Whether it speaks of what was before a write.
+    /// Whether it uses the state before a write (`%%prevRoot`, `%%prev`).
     var looksAtPast: Bool { !node.expansionRoots.isDisjoint(with: [.prevRoot, .prev]) }
 }
 
@@ -53,18 +53,19 @@ public struct RuleSyntaxError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// The tree of an expression.
+/// The syntax tree of an expression.
 indirect enum RuleNode: Sendable {
     case constant(Bool)
     case all([RuleNode])
     case any([RuleNode])
     case not(RuleNode)
     case test(RuleOperand, RuleTest)
-    /// A field whose value is an embedded expression: the expression's result, which the field's name may ask to be false.
+    /// A field whose value is an embedded expression. It holds if the expression's result is `expected`, which is false for the
+    /// field `%%false`.
     case embedded(expected: Bool, RuleNode)
 }
 
-/// Something that has a value once the context is known.
+/// An operand, which has a value in a context.
 indirect enum RuleOperand: Sendable {
     case literal(Value)
     case expansion(RuleExpansion)
@@ -74,7 +75,7 @@ indirect enum RuleOperand: Sendable {
     case convert(RuleConversion, RuleOperand)
 }
 
-/// What is asked of a field's value.
+/// A condition on a field's value.
 indirect enum RuleTest: Sendable {
     case equals(RuleOperand)
     case differs(RuleOperand)
@@ -91,7 +92,7 @@ enum RuleOrder: Sendable { case less, lessOrEqual, greater, greaterOrEqual }
 
 enum RuleConversion: String, Sendable { case stringToOid, oidToString, stringToUuid, uuidToString }
 
-/// `%%root.path`.
+/// An expansion, `%%root.path`.
 struct RuleExpansion: Hashable, Sendable {
     enum Root: String, Sendable {
         case `true`, `false`, values, environment, request, user, root, prevRoot, this, prev, args, partition
@@ -150,7 +151,7 @@ extension RuleTest {
 }
 
 extension RuleNode {
-    /// The expansions that it may look at.
+    /// The expansions that it may use.
     var expansionRoots: Set<RuleExpansion.Root> {
         switch self {
         case .constant: []

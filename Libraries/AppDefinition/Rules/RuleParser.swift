@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// Turns a rule expression's JSON into its tree and notes all that is wrong on the way.
+/// Parses a rule expression's JSON into its syntax tree, and collects all mistakes.
 ///
-/// Operators are written with `%` or with `$`; both mean the same.
+/// Operators may be written with `%` or with `$`, with the same meaning.
 struct RuleParser {
     private(set) var issues: [RuleSyntaxError.Issue] = []
     /// Expressions nest at most this deep: evaluation is recursive.
@@ -13,7 +13,7 @@ struct RuleParser {
         issues.append(RuleSyntaxError.Issue(code: code, pointer: pointer, message: message))
     }
 
-    /// An operator's bare name, for `%or`, `$or`; `nil` for anything else, expansions too.
+    /// The bare name of an operator such as `%or` or `$or`; `nil` for anything else, including expansions.
     private func operatorName(_ key: String) -> String? {
         guard key.hasPrefix("%") || key.hasPrefix("$"), !key.hasPrefix("%%") else { return nil }
         return String(key.dropFirst())
@@ -35,7 +35,7 @@ struct RuleParser {
         case .document(let document):
             return .all(document.fields.map { field($0, at: pointer + "/" + JSONPointer.escape($0.key)) })
         default:
-            issue(.ruleInvalid, pointer, "a rule expression is a boolean or an object")
+            issue(.ruleInvalid, pointer, "a rule expression must be a boolean or an object")
             return .constant(false)
         }
     }
@@ -70,8 +70,8 @@ struct RuleParser {
         return items.enumerated().map { expression($1, at: "\(pointer)/\($0)") }
     }
 
-    /// Whether an object in place of a value is an expression of its own: it names an expansion, or joins expressions
-    /// (`%and` of tests is a test).
+    /// Whether an object in place of a value is an expression of its own, because it names an expansion or combines expressions. (A
+    /// `%and` of tests is a test.)
     private func isExpression(_ document: Document) -> Bool {
         document.fields.contains { field in
             if field.key.hasPrefix("%%") { return true }
@@ -107,7 +107,7 @@ struct RuleParser {
 
     private mutating func operatorTest(_ field: Document.Field, at pointer: String) -> RuleTest {
         guard let name = operatorName(field.key) else {
-            issue(.ruleInvalid, pointer, "operators and fields can't stand beside each other")
+            issue(.ruleInvalid, pointer, "operators and fields can't be mixed in one object")
             return .not(.all([]))
         }
         switch name {
@@ -144,7 +144,7 @@ struct RuleParser {
         let operand = operand(value, at: pointer)
         if case .literal(let literal) = operand {
             if case .array = literal { return operand }
-            issue(.ruleInvalid, pointer, "takes an array, or an expansion or function that gives one")
+            issue(.ruleInvalid, pointer, "takes an array, or an expansion or function that returns one")
         }
         return operand
     }
@@ -170,7 +170,7 @@ struct RuleParser {
                 if let conversion = RuleConversion(rawValue: name) {
                     return .convert(conversion, operand(only.value, at: inner))
                 }
-                issue(.ruleOperatorUnknown, inner, "the operator \(only.key) gives no value")
+                issue(.ruleOperatorUnknown, inner, "the operator \(only.key) doesn't return a value")
                 return .literal(.null)
             }
             let fields = document.fields.map { field in
@@ -197,7 +197,7 @@ struct RuleParser {
         }
     }
 
-    /// `nil` when the text is no expansion at all; an unknown one is noted.
+    /// The expansion; `nil` when the text isn't one. An unknown expansion is a mistake.
     private mutating func expansion(_ text: String, at pointer: String) -> RuleOperand? {
         guard text.hasPrefix("%%") else { return nil }
         guard let expansion = RuleExpansion(text) else {

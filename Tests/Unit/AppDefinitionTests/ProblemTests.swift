@@ -9,7 +9,7 @@ import Testing
 
     /// File, what is replaced in it, by what, and what the warning names.
     @Test(arguments: [
-        ("sync/config.json", "\"state\"", "\"stat\"", "'stat' is read by nobody: is 'state' meant?"),
+        ("sync/config.json", "\"state\"", "\"stat\"", "'stat' is unknown: did you mean 'state'?"),
         ("functions/config.json", "\"private\"", "\"privat\"", "'private'"),
         ("triggers/", "\"disabled\"", "\"disabeld\"", "'disabled'"),
         ("data_sources/", "\"apply_when\"", "\"applyWhen\"", "'apply_when'"),
