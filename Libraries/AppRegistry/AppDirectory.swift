@@ -4,12 +4,12 @@ public import Lifecycle
 public import Logging
 import Postgres
 
-/// The deployed apps as a service sees them: loaded at the start, and again when a new version is announced.
+/// A service's copy of the deployed apps, which is loaded at the start, and again when a new version is announced.
 ///
-/// Announcements come by the topic `app-definitions` (see `follow`); a poll of the versions makes up for lost ones, so that the
-/// topic only makes it faster. A service that can't reach Postgres goes on with what it has.
+/// Announcements come by the topic `app-definitions` (see `announcements`). A poll of the versions finds what lost messages would
+/// have announced, so that the topic only reduces the delay. A service that can't reach Postgres continues with what it has.
 public final class AppDirectory: Service {
-    /// Called with each change, in order, by the directory's own task. The next change waits for it.
+    /// Called with each change, in order, by the directory's own task. The next change waits until it returns.
     public typealias Observer = @Sendable (AppChange) async -> Void
 
     private struct State {
@@ -17,7 +17,7 @@ public final class AppDirectory: Service {
         var isLoaded = false
         var observers: [Observer] = []
         var loadWaiters: [CheckedContinuation<Void, Never>] = []
-        /// Those who need a look that begins after they asked.
+        /// Callers that wait for a load that starts after their call.
         var refreshWaiters: [CheckedContinuation<Void, any Error>] = []
         var isEnded = false
     }
@@ -29,18 +29,18 @@ public final class AppDirectory: Service {
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
 
-    /// - Parameter pollInterval: how late a lost announcement is noticed at most.
+    /// - Parameter pollInterval: the longest delay after which a lost announcement is noticed.
     public init(
         registry: AppRegistry, pollInterval: Duration = .seconds(5), logger: Logger = Logger(label: "app-directory")
     ) {
         self.registry = registry
         self.pollInterval = pollInterval
         self.logger = logger
-        // One pending wake-up is as good as many: each load looks at everything.
+        // One pending wake-up has the same effect as many: each load compares all versions.
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The app of this id, or `nil` when none is deployed. Costs a lock.
+    /// The app of this id, or `nil` when none is deployed. Takes a lock.
     public func app(_ id: String) -> DeployedApp? { state.withLock { $0.apps[id] } }
 
     /// All apps, by id.
@@ -60,15 +60,15 @@ public final class AppDirectory: Service {
         }
     }
 
-    /// Calls an observer with each change from now on. Add observers before `run`, and they see every app.
+    /// Calls an observer with each change from now on. Observers that are added before `run` see every app.
     public func onChange(_ observer: @escaping Observer) { state.withLock { $0.observers.append(observer) } }
 
-    /// Says that something was deployed: the directory looks at once.
+    /// Makes the directory load new versions immediately.
     public func announce() { wakeUp.yield() }
 
-    /// Waits until the directory has everything that was deployed before the call: who handles an event has the definitions that were
-    /// there when it happened. Those who wait share one look.
-    /// - Throws: what kept the registry from an answer; `CancellationError` when the directory has ended.
+    /// Waits until the directory has all versions that were deployed before the call. So a handler of an event has the definitions
+    /// from the time of the event. Concurrent callers share one load.
+    /// - Throws: the error of the registry; `CancellationError` when the directory has ended.
     public func refresh() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let isEnded = state.withLock { state in
@@ -84,7 +84,7 @@ public final class AppDirectory: Service {
         do {
             try await cancelWhenGracefulShutdown { try await self.follow() }
         } catch is CancellationError {
-            // The way it ends.
+            // It ends by cancellation.
         }
         let waiters = state.withLock { state in
             state.isEnded = true
@@ -110,7 +110,8 @@ public final class AppDirectory: Service {
         try Task.checkCancellation()
     }
 
-    /// Loads what is new, for those who waited before it began. A failure is logged; the next poll tries again.
+    /// Loads new versions, and resumes the callers of `refresh` that waited before it began. A failure is logged; the next poll
+    /// tries again.
     private func look() async {
         let waiters = state.withLock { state in
             defer { state.refreshWaiters = [] }
@@ -123,11 +124,11 @@ public final class AppDirectory: Service {
         } catch {
             for waiter in waiters { waiter.resume(throwing: error) }
             if error is CancellationError { return }
-            logger.warning("apps can't be looked up", metadata: ["error": "\(error)"])
+            logger.warning("the apps' versions can't be loaded", metadata: ["error": "\(error)"])
         }
     }
 
-    /// Compares the versions and loads what differs.
+    /// Compares the versions and loads those that differ.
     private func load() async throws {
         let versions = try await registry.revisions()
         let known = state.withLock { $0.apps }
@@ -144,12 +145,12 @@ public final class AppDirectory: Service {
                         "a secret can't be read with the configured encryption.keys",
                         metadata: ["app": "\(id)", "secret": "\(name)"])
                 }
-                // New secrets are no new rules.
+                // New secrets don't change the definition.
                 if app.version == present?.version { continue }
                 logger.notice("app loaded", metadata: ["app": "\(id)", "app.version": "\(app.version)"])
                 await tell(.deployed(app))
             } catch let error as AppRegistryError {
-                // One app that can't be read must not keep the others away.
+                // One app that can't be read must not prevent loading the others.
                 logger.error("app can't be loaded", metadata: ["app": "\(id)", "error": "\(error)"])
             }
         }

@@ -4,15 +4,15 @@ import Postgres
 public import Secrets
 
 extension AppRegistry {
-    /// Sets a secret of an app, which values with `from_secret` and providers' `secret_config` name. It is stored encrypted; services have
-    /// it within seconds.
+    /// Sets a secret of an app, to which values with `from_secret` and providers' `secret_config` refer. It is stored encrypted;
+    /// services get it within seconds.
     /// - Throws: `AppRegistryError` with code `encryptionKeyMissing`.
     public func setSecret(_ name: String, of app: String, to value: String) async throws {
         let sealed: String
         do { sealed = try keys.seal(value) } catch {
             throw AppRegistryError(
                 .encryptionKeyMissing,
-                "secrets are stored encrypted: set encryption.keys (PARTITA_ENCRYPTION_KEYS) to what the services have")
+                "secrets are stored encrypted: set encryption.keys (PARTITA_ENCRYPTION_KEYS) as for the services")
         }
         try await client.withTransaction { transaction in
             try await transaction.execute(
@@ -38,7 +38,7 @@ extension AppRegistry {
             "UPDATE partita.apps SET secrets_version = secrets_version + 1 WHERE id = $1", [.text(app)])
     }
 
-    /// The names of an app's secrets that are set.
+    /// The names of the secrets that are set for an app.
     public func secretNames(of app: String) async throws -> Set<ExactText> {
         Set(
             texts: try await client.query("SELECT name FROM partita.app_secrets WHERE app = $1", [.text(app)]).decode(
@@ -62,15 +62,15 @@ extension AppRegistry {
         return (values, unreadable.sorted())
     }
 
-    /// How the secrets of all apps are stored, and how many in each way.
+    /// The number of secrets of all apps by how they are stored: with which key, or in plain text.
     public func secretKeyUses() async throws -> [KeyRing.KeyUse: Int] {
         let rows = try await client.query("SELECT left(value, 40) FROM partita.app_secrets").decode(String.self)
         return Dictionary(rows.map { (KeyRing.KeyUse($0), 1) }, uniquingKeysWith: +)
     }
 
-    /// Encrypts with the current key what is stored otherwise: in plain text, or with a former key. Several processes may do it at once, also
-    /// while secrets are set. What can't be read is left as it is.
-    /// - Returns: how many were.
+    /// Encrypts secrets with the current key that are stored in plain text or with a former key. Several processes may do it
+    /// concurrently, also while secrets are set. Secrets that can't be read are left unchanged.
+    /// - Returns: the number of secrets that were encrypted.
     @discardableResult
     public func resealSecrets() async throws -> Int {
         guard !keys.isEmpty else { return 0 }

@@ -3,12 +3,12 @@ public import DocumentModel
 public import Postgres
 public import Secrets
 
-/// The deployed apps in Postgres: tables `apps`, `app_versions` and `app_secrets`, which nobody else writes.
+/// The deployed apps in Postgres: the tables `apps`, `app_versions` and `app_secrets`, which only this type writes.
 public struct AppRegistry: Sendable {
     let client: PostgresClient
     let keys: KeyRing
 
-    /// - Parameter keys: what secrets are encrypted with; without one none can be set.
+    /// - Parameter keys: the keys that secrets are encrypted with; without a key no secret can be set.
     public init(client: PostgresClient, keys: KeyRing = .empty) {
         self.client = client
         self.keys = keys
@@ -19,14 +19,14 @@ public struct AppRegistry: Sendable {
 
     /// Deploys a definition as the app's next version, in one transaction.
     ///
-    /// The definition that is deployed already makes no new version. Services take over the new one within seconds, by the
-    /// topic `app-definitions` or, without it, by their next poll.
+    /// A definition that is already deployed doesn't make a new version. Services load the new version within seconds, after a
+    /// message on the topic `app-definitions` or, without it, with their next poll.
     ///
-    /// - Returns: what is deployed now, and whether that is a new version.
+    /// - Returns: the deployed version, and whether it is new.
     @discardableResult
     public func deploy(_ definition: AppDefinition) async throws -> (app: DeployedApp, isNew: Bool) {
         try await client.withTransaction { transaction in
-            // Creates the row if need be and locks it, so that two deployments of an app come one after the other.
+            // Creates the row if necessary and locks it, so that two deployments of an app are serialized.
             let current = try await transaction.query(
                 """
                 INSERT INTO partita.apps (id, name, version, is_removed) VALUES ($1, $2, 0, true)
@@ -47,13 +47,13 @@ public struct AppRegistry: Sendable {
                 "UPDATE partita.apps SET version = $2, is_removed = false, deployed_at = now() WHERE id = $1",
                 [.text(definition.id), .int(version + 1)])
             guard let app = try await load(definition.id, version + 1, from: transaction) else {
-                throw AppRegistryError(.appUnknown, "the row that was just written isn't there")
+                throw AppRegistryError(.appUnknown, "the row that was just written doesn't exist")
             }
             return (app, true)
         }
     }
 
-    /// Removes an app: services forget it. Its documents and users stay.
+    /// Removes an app from all services. Its documents and users stay.
     ///
     /// - Returns: whether it was deployed.
     @discardableResult
@@ -78,12 +78,12 @@ public struct AppRegistry: Sendable {
         return revisions
     }
 
-    /// The version of an app that is deployed, or `nil`.
+    /// The deployed version of an app, or `nil`.
     public func load(_ app: String) async throws -> DeployedApp? {
         try await load(app, nil, from: client)
     }
 
-    /// Without a version, the one that is deployed.
+    /// Loads a version; `nil` stands for the deployed one.
     private func load(
         _ app: String, _ version: Int64?, from source: some PostgresQuerying
     ) async throws -> DeployedApp? {

@@ -1,4 +1,4 @@
-/// Why a registry can't do what it was asked for.
+/// Why an operation of the registry failed.
 public struct AppRegistryError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure; raw values are stable.
     public enum Code: String, Hashable, Sendable {

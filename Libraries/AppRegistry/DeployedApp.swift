@@ -3,13 +3,14 @@ public import AppDefinition
 /// A deployed version of an app. Immutable and shared by reference: services look one up for every request.
 public final class DeployedApp: Sendable {
     public let definition: AppDefinition
-    /// Counts the app's deployments.
+    /// The number of the deployment, which increases with each one.
     public let version: Int64
-    /// Milliseconds since 1970.
+    /// The time of the deployment, in milliseconds since 1970.
     public let deployedAt: Int64
-    /// Counts the changes of the app's secrets, which are in its definition.
+    /// The number of changes of the app's secrets. Their values are in `definition`.
     public let secretsVersion: Int64
-    /// Names of secrets that are stored, but can't be read: the key isn't configured, or they were changed. They count as unset.
+    /// The names of stored secrets that can't be decrypted, because the key isn't configured or the stored value was altered. They
+    /// count as unset.
     public let unreadableSecrets: [String]
 
     public var id: String { definition.id }
@@ -26,9 +27,9 @@ public final class DeployedApp: Sendable {
     }
 }
 
-/// What happened to an app.
+/// A change of a deployed app.
 public enum AppChange: Sendable {
-    /// It was deployed for the first time (or seen for the first time by this process), or anew.
+    /// It was loaded by this process for the first time, or in a new version.
     case deployed(DeployedApp)
     /// It was removed.
     case removed(app: String)

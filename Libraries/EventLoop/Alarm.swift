@@ -1,14 +1,13 @@
-/// A task waits at it for the earliest of moments that others set: what has to be done by then, without looking again and again whether
-/// there is something to do.
+/// Lets a task wait for the earliest of the times that other tasks set, so that it needn't poll for due work.
 public final class Alarm: Sendable {
     private let due = Locked<ContinuousClock.Instant?>(nil)
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// Makes one for which no moment is set.
+    /// Makes an alarm without a time.
     public init() { (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
 
-    /// Lets ``ring()`` return at this moment; an earlier one that is set stays.
+    /// Makes ``ring()`` return at this time, unless an earlier one is set.
     public func set(_ moment: ContinuousClock.Instant = .now) {
         let isEarliest = due.withLock { due in
             if let due, due <= moment { return false }
@@ -18,8 +17,8 @@ public final class Alarm: Sendable {
         if isEarliest { wake.yield() }
     }
 
-    /// Returns when the earliest moment has come that was set; none is set then. One task at a time.
-    /// - Throws: `CancellationError`; a later call does so too.
+    /// Returns at the earliest time that was set, and clears it. Only one task may call it at a time.
+    /// - Throws: `CancellationError`; later calls then throw it, too.
     public func ring() async throws {
         while true {
             try Task.checkCancellation()
@@ -34,7 +33,7 @@ public final class Alarm: Sendable {
         }
     }
 
-    /// Returns then, or earlier.
+    /// Returns at this time or earlier.
     private func wait(until moment: ContinuousClock.Instant?) async {
         let sleeper = moment.map { moment in
             Task {  // ends by being cancelled just below

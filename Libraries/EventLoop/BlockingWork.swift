@@ -1,7 +1,7 @@
 import Glibc
 
-/// What blocks in a C library (resolving names, `PQcancel`) runs on a thread of its own: rare work, and neither a loop nor
-/// Swift's or Dispatch's few threads may wait for a name server.
+/// Runs blocking calls of C libraries (resolving names, `PQcancel`), each on a thread of its own. They are rare, and neither a loop
+/// nor the few threads of Swift and Dispatch may wait for a name server.
 package enum BlockingWork {
     package static func run(_ work: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(Box(work))
@@ -16,7 +16,7 @@ package enum BlockingWork {
                 if let pointer { Unmanaged<Box>.fromOpaque(pointer).takeRetainedValue().work() }
                 return nil
             }, box.toOpaque())
-        // No thread to be had: late is better than never.
+        // No thread could be started, so the caller does the work, although it blocks.
         if result != 0 { box.takeRetainedValue().work() }
     }
 

@@ -24,7 +24,7 @@ extension EventLoop {
 }
 
 extension Duration {
-    /// Milliseconds, rounded up to whole ones: 0 for what is negative, and at most about 2^53.
+    /// The duration in milliseconds, rounded up: 0 for a negative duration, and at most about 2^53.
     public var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         if seconds < 0 || attoseconds < 0 { return 0 }

@@ -5,41 +5,41 @@ import Synchronization
 /// One thread with one libuv loop, which is a Swift executor: an actor on it, or a task that prefers it (`taskExecutor`), runs on
 /// the loop's thread, between its events.
 ///
-/// A turn of the loop: what was enqueued from other threads and from the loop itself, then `flushTick()` of what was
-/// marked dirty, then the poll with the callbacks of timers and descriptors. Work that is enqueued from the loop's own
-/// thread wakes nobody.
+/// A turn of the loop runs the work that was enqueued by other threads and by the loop itself, then calls `flushTick()` of the
+/// objects that were marked dirty, then polls and runs the callbacks of timers and descriptors. Work that is enqueued on the loop's
+/// own thread needs no wake-up.
 ///
-/// The thread keeps the loop alive until `stop()`. What is enqueued after its end never runs.
+/// The thread keeps the loop alive until `stop()`. Work that is enqueued after its end never runs.
 ///
-/// `@unchecked Sendable`: what is named "loop only" is touched by the loop's thread alone, `assertInLoop()` checks it in
-/// debug builds; the rest is immutable, atomic or behind `remote`.
+/// `@unchecked Sendable`: only the loop's thread accesses members that are marked "loop only", which `assertInLoop()` checks in
+/// debug builds; the others are immutable, atomic or guarded by `remote`.
 public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private enum Work {
-        /// Of an actor on the loop.
+        /// A job of an actor on the loop.
         case job(UnownedJob)
-        /// Of a task that prefers the loop.
+        /// A job of a task that prefers the loop.
         case preferring(UnownedJob)
         case function(@Sendable () -> Void)
     }
 
-    /// What other threads leave for the loop.
+    /// The state that other threads share with the loop.
     private struct Remote {
         var work: [Work] = []
-        /// Whether the loop is in its poll, or about to be: then it has to be woken.
+        /// Whether the loop is polling, or about to: then it has to be woken.
         var isSleeping = false
         var isStopping = false
         var isForced = false
-        /// Whether each handle was closed, once the loop has ended.
+        /// Whether all handles were closed; `nil` until the loop has ended.
         var ended: Bool?
         var waitingForEnd: [UnsafeContinuation<Bool, Never>] = []
     }
 
-    /// Work of the loop for itself that is done in one turn, before descriptors get theirs.
+    /// The maximum amount of the loop's own work in one turn, so that descriptors are polled regularly.
     private static let workPerTurn = 4096
 
-    /// The loop's place in its group.
+    /// The loop's index in its group.
     public let index: Int
-    /// For tasks whose code outside of actors shall run on the loop, too: `Task(executorPreference: loop.taskExecutor)`.
+    /// For tasks whose code outside of actors should run on the loop, too: `Task(executorPreference: loop.taskExecutor)`.
     public let taskExecutor = LoopTaskExecutor()
     /// libuv's loop. Loop only.
     public let uv: UnsafeMutablePointer<uv_loop_t>
@@ -47,7 +47,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     private let remote = Locked(Remote())
     private let handles: LoopHandles
-    /// Threads that are about to wake the loop up.
+    /// The number of threads that are about to wake the loop.
     private let wakers = Atomic<Int>(0)
     // Written by the loop's thread before `init` returns, never again.
     private nonisolated(unsafe) var thread = pthread_t()
@@ -58,15 +58,15 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var afterFlush: [UnsafeContinuation<Void, Never>] = []
     private var isInRun = false
     private var isIdling = false
-    /// Descriptors, timers and signals that are watched on the loop. Loop only.
+    /// The number of descriptors, timers and signals that are watched on the loop. Loop only.
     public private(set) var openHandles = 0
-    /// How often the loop woke up from its poll. Loop only.
+    /// How often a blocking poll of the loop returned. Loop only.
     public private(set) var wakeups = 0
 
     /// Starts a loop.
     /// - Parameters:
-    ///   - index: The loop's place in its group, also the end of the thread's name.
-    ///   - name: What its thread is called; the first 15 bytes with the index count.
+    ///   - index: The loop's index in its group, which is appended to the thread's name.
+    ///   - name: The name of its thread, cut after 15 bytes including the index.
     public init(index: Int = 0, name: String = "loop") {
         self.index = index
         uv = .allocate(capacity: 1)
@@ -115,14 +115,14 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    /// Leaves something for the loop, and wakes it up when it sleeps.
+    /// Changes the shared state, and wakes the loop if it sleeps.
     private func wakeUp(_ change: (inout Remote) -> Void) {
         let mustWake = remote.withLock { remote in
             if remote.ended != nil { return false }
             change(&remote)
             guard remote.isSleeping else { return false }
             remote.isSleeping = false
-            wakers.wrappingAdd(1, ordering: .relaxed)  // before the lock is given up: see end()
+            wakers.wrappingAdd(1, ordering: .relaxed)  // before the lock is released: see end()
             return true
         }
         if mustWake {
@@ -133,17 +133,17 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: Loop only
 
-    /// Has `flushTick()` called once before the loop polls. Loop only.
+    /// Requests one call of `flushTick()` before the loop polls. Loop only.
     public func markDirty(_ object: any TickFlushable) {
         assertInLoop()
         dirty.append(object)
         dontBlock()
     }
 
-    /// The time as it was when the present turn began: milliseconds, monotonic. Loop only.
+    /// The time at which the present turn began, in milliseconds of a monotonic clock. Loop only.
     public var now: UInt64 { uv_now(uv) }
 
-    /// Waits until everything that was sent on this loop so far has been offered to the kernel.
+    /// Waits until all data that was sent on this loop so far has been passed to the kernel.
     public func flushed() async {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             execute { self.afterFlush.append(continuation) }
@@ -154,8 +154,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
 
     func handleClosed() { openHandles -= 1 }
 
-    /// uv_run calls timers before it polls: what they enqueue must not wait for the next event. An active idle handle
-    /// makes the poll return at once.
+    /// Prevents the next poll from blocking. uv_run calls timers before it polls, and work that they enqueue must not wait for the
+    /// next event. An active idle handle makes the poll return immediately.
     private func dontBlock() {
         guard isInRun, !isIdling else { return }
         isIdling = true
@@ -203,8 +203,8 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
         let count = batch.count
         for work in batch {
             switch work {
-            // Not with the preference that the job's task doesn't have: each call within the actor would be enqueued anew, and
-            // others would run in between.
+            // Run without a task executor preference, since the job's task has none. With one, each call within the actor would be
+            // enqueued again, and other jobs would run in between.
             case .job(let job): job.runSynchronously(on: serial)
             case .preferring(let job): job.runSynchronously(isolatedTo: serial, taskExecutor: task)
             case .function(let function): function()
@@ -231,11 +231,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// How busy the loop is. From any thread.
     public var load: LoopLoad { meter.load }
 
-    /// Has the loop end as soon as nothing is enqueued and the owners of all handles have closed them. From any thread.
+    /// Makes the loop end as soon as nothing is enqueued and the owners of all handles have closed them. From any thread.
     public func stop() { stop(force: false) }
 
-    /// Stops the loop and waits for its end. To be called from elsewhere than the loop.
-    /// - Parameter limit: After this time the loop ends although handles are open on it; their memory is given up.
+    /// Stops the loop and waits for its end. Must not be called on the loop.
+    /// - Parameter limit: After this time the loop ends even if handles are open on it; their memory is leaked.
     /// - Returns: Whether all handles were closed.
     @discardableResult
     public func shutDown(within limit: Duration = .seconds(5)) async -> Bool {
@@ -279,7 +279,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
             return remote.waitingForEnd
         }
         if isClean {
-            // From here on nobody begins to wake the loop up; who has begun needs the handle a moment longer.
+            // From here on no thread starts to wake the loop; one that has already started still needs the handle.
             while wakers.load(ordering: .acquiring) != 0 { sched_yield() }
             handles.close()
             uv_run(uv, UV_RUN_DEFAULT)

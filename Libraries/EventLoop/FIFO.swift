@@ -1,4 +1,4 @@
-/// What came first is taken first; taking it costs the same, however much waits. Pure.
+/// A first-in, first-out queue whose removals take amortized constant time. Pure.
 package struct FIFO<Element> {
     private var elements: [Element] = []
     private var head = 0
@@ -7,12 +7,12 @@ package struct FIFO<Element> {
 
     package var isEmpty: Bool { head == elements.count }
 
-    /// From the one that came first.
+    /// The elements, oldest first.
     package var waiting: ArraySlice<Element> { elements[head...] }
 
     package mutating func append(_ element: Element) { elements.append(element) }
 
-    /// Takes the first one out; there must be one.
+    /// Removes and returns the first element. The queue must not be empty.
     package mutating func removeFirst() -> Element {
         let first = elements[head]
         head += 1
@@ -26,6 +26,6 @@ package struct FIFO<Element> {
         return first
     }
 
-    /// Takes one of `waiting` out, by its index there.
+    /// Removes and returns an element of `waiting`, by its index there.
     package mutating func remove(at index: Int) -> Element { elements.remove(at: index) }
 }

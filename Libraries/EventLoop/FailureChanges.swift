@@ -1,12 +1,12 @@
-/// Tells when a failure is another one than the last, so that what is tried again and again is said once per change of cause.
+/// Detects when a failure differs from the last one, so that an operation that is retried logs only changes of the cause.
 package struct FailureChanges: Sendable {
     private var last: String?
     private var saidAt = ContinuousClock.now
 
     package init() {}
 
-    /// Whether this has to be said.
-    /// - Parameter pause: after which it is said again, though it is the same; `nil` for never.
+    /// Whether the failure has to be logged.
+    /// - Parameter pause: the time after which an unchanged cause is logged again; `nil` for never.
     package mutating func isNew(_ cause: String, again pause: Duration? = nil) -> Bool {
         let now = ContinuousClock.now
         if last == cause, pause.map({ now - saidAt < $0 }) ?? true { return false }
@@ -15,8 +15,8 @@ package struct FailureChanges: Sendable {
         return true
     }
 
-    /// It works again.
-    /// - Returns: whether that has to be said.
+    /// Call it when the operation succeeds.
+    /// - Returns: whether the recovery has to be logged.
     package mutating func recovered() -> Bool {
         defer { last = nil }
         return last != nil

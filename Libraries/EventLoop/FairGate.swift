@@ -1,22 +1,22 @@
 public import Texts
 
-/// Lets work in as ``FairShares`` says: who finds no place waits for a turn.
+/// Admits work in the order of ``FairShares``. A caller that gets no place waits for its turn.
 public final class FairGate<Owner: Hashable & Sendable>: Sendable {
-    /// Why somebody isn't let in.
+    /// Why a caller isn't admitted.
     public enum Refusal: Error, Sendable, CustomStringConvertible {
-        /// As many as may, of the owner or of the member, wait already.
+        /// The maximum number of callers of the owner or of the member waits already.
         case full
-        /// The turn didn't come in the time that the caller had.
+        /// The turn didn't come within the caller's time limit.
         case late
         /// The gate is closed.
         case closed
 
-        /// A sentence.
+        /// The reason in words.
         public var description: String {
             switch self {
             case .full: "too many calls are waiting"
             case .late: "calls before this one took too long"
-            case .closed: "no more calls are taken"
+            case .closed: "no more calls are accepted"
             }
         }
     }
@@ -42,23 +42,23 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
     private let waiting: (owner: Int, member: Int)
 
     /// - Parameters:
-    ///   - places: How many are in at a time.
-    ///   - waiting: How many of one owner may wait, and a fifth of it of one of its members.
+    ///   - places: The number of callers that are admitted at a time.
+    ///   - waiting: The number of callers of one owner that may wait; one of its members may have a fifth of it.
     public init(places: Int, waiting: Int) {
         state = Locked(State(shares: FairShares(places: places)))
         self.waiting = (waiting, max(1, waiting / 5))
     }
 
-    /// Places that are taken.
+    /// The number of taken places.
     public var taken: Int { state.withLock { $0.shares.taken } }
 
-    /// Whether nobody is let in any more.
+    /// Whether the gate refuses all callers.
     public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Returns when a place is the caller's, until it calls ``leave(_:member:)``.
+    /// Returns when the caller has a place, which it keeps until it calls ``leave(_:member:)``.
     /// - Parameters:
-    ///   - member: Of the owner's, who asks; `nil` where the owner has none.
-    ///   - time: How long the caller waits at the most; `nil` for as long as it takes.
+    ///   - member: The owner's member who calls; `nil` if the owner has no members.
+    ///   - time: The longest time that the caller waits; `nil` for no limit.
     /// - Throws: ``Refusal``; `CancellationError`.
     public func enter(_ owner: Owner, member: ExactText? = nil, within time: Duration? = nil) async throws {
         let isIn = try state.withLock { state in
@@ -79,8 +79,8 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Gives a place back.
-    /// - Parameter member: As with ``enter(_:member:within:)``.
+    /// Releases a place.
+    /// - Parameter member: The same as in ``enter(_:member:within:)``.
     public func leave(_ owner: Owner, member: ExactText? = nil) {
         let admitted = state.withLock { state in
             state.shares.release(owner, member: member)
@@ -89,7 +89,7 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
         for waiter in admitted { waiter.continuation.resume() }
     }
 
-    /// Refuses everybody who waits, and who comes from now on.
+    /// Refuses all waiting and all later callers.
     public func close() {
         let refused = state.withLock { state in
             state.isClosed = true
@@ -107,10 +107,10 @@ public final class FairGate<Owner: Hashable & Sendable>: Sendable {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let (refusal, admitted): ((any Error)?, [Waiter]) = state.withLock { state in
                     if state.isClosed { return (Refusal.closed, []) }
-                    // Cancelled later, it is among those that wait.
+                    // If it is cancelled later, `onCancel` finds it among the waiting ones.
                     if Task.isCancelled { return (CancellationError(), []) }
                     state.shares.append(Waiter(number: number, continuation: continuation), of: owner, member: member)
-                    // Others of the owner's may wait that may have no more, and this one may.
+                    // The owner's other waiting members may have reached their share, while this one hasn't.
                     return (nil, state.admitted())
                 }
                 if let refusal { continuation.resume(throwing: refusal) }

@@ -1,11 +1,11 @@
 public import Texts
 
-/// Shares places out among owners so that none keeps the others out, however long it holds what it has: an owner gets a
-/// further place only while more are free than it holds. Alone it comes to half of them, the next one to half of the
-/// rest; and while one is free, an owner without any gets it at once. Pure.
+/// Distributes places among owners so that none excludes the others, however long it keeps its places: an owner gets another place
+/// only while more places are free than it holds. A single owner gets up to half of them, the next one half of the rest; and while
+/// a place is free, an owner without any gets it immediately. Pure.
 ///
-/// An owner's work may be that of members (users of an app, say): what the owner may still have is shared out among them in
-/// the same way, so that a member's thousand works don't hold up another's one.
+/// An owner's work may belong to members, such as the users of an app. The owner's share is distributed among them in the same way,
+/// so that a thousand jobs of one member don't delay a single one of another.
 public struct FairShares<Owner: Hashable, Work> {
     private struct Holder: Hashable {
         let owner: Owner
@@ -15,30 +15,31 @@ public struct FairShares<Owner: Hashable, Work> {
     private let places: Int
     private var free: Int
     private var held: [Owner: Int] = [:]
-    /// By member, for those that are one.
+    /// The places held by members.
     private var heldByMember: [Holder: Int] = [:]
     private var queues: [Owner: Turns<ExactText?, Work>] = [:]
-    /// Owners with work, from `head` on, the longest since its last turn first.
+    /// Owners with waiting work, from `head` on; the one whose last turn is longest ago is first.
     private var turns: [Owner] = []
     private var head = 0
 
-    /// - Parameter places: how many there are.
+    /// - Parameter places: the total number of places.
     public init(places: Int) {
         self.places = places
         free = places
     }
 
-    /// Places that are taken.
+    /// The number of taken places.
     public var taken: Int { places - free }
 
-    /// Works of an owner that wait for a place.
+    /// The number of an owner's jobs that wait for a place.
     public func waiting(_ owner: Owner) -> Int { queues[owner]?.count ?? 0 }
 
-    /// Works of an owner's member that wait for a place.
+    /// The number of jobs of an owner's member that wait for a place.
     public func waiting(_ owner: Owner, member: ExactText) -> Int { queues[owner]?.count(of: member) ?? 0 }
 
-    /// Takes a place, if the owner's turn is now.
-    /// - Parameter member: of the owner's, who takes it; `nil` where the owner has none.
+    /// Takes a place, if the owner may have one now.
+    /// - Parameter member: the owner's member who takes it; `nil` if the owner
+    /// has no members.
     public mutating func take(_ owner: Owner, member: ExactText? = nil) -> Bool {
         guard waiting(owner) == 0, mayHaveMore(owner), mayHaveMore(owner, member) else { return false }
         hold(owner, member)
@@ -46,26 +47,26 @@ public struct FairShares<Owner: Hashable, Work> {
     }
 
     /// Adds work that waits for a place.
-    /// - Parameter member: of the owner's, whose work it is; `nil` where the owner has none.
+    /// - Parameter member: the owner's member whose work it is; `nil` if the owner has no members.
     public mutating func append(_ work: Work, of owner: Owner, member: ExactText? = nil) {
         if queues[owner] == nil { turns.append(owner) }
         queues[owner, default: Turns()].append(work, of: member)
     }
 
-    /// The next work that gets a place, of the owner whose turn it is; `nil` when none may have one.
+    /// Gives a place to the next work, that of the owner whose turn it is; `nil` when no work may have one.
     public mutating func next() -> (owner: Owner, work: Work)? {
         guard free > 0 else { return nil }
         // Owners that are skipped hold places, so they are few.
         for index in turns.indices[head...] where mayHaveMore(turns[index]) {
             let owner = turns[index]
-            // Taken out, so that it changes in place.
+            // Removed from the dictionary, so that it is modified in place.
             guard var queue = queues.removeValue(forKey: owner) else { continue }
             let popped = queue.pop { mayHaveMore(owner, $0) }
             if queue.count > 0 { queues[owner] = queue }
             guard let popped else { continue }
             for passed in stride(from: index, to: head, by: -1) { turns[passed] = turns[passed - 1] }
             head += 1
-            // Its next turn is after everybody else's.
+            // Its next turn comes after those of all others.
             if queue.count > 0 { turns.append(owner) }
             compact()
             hold(owner, popped.member)
@@ -74,8 +75,8 @@ public struct FairShares<Owner: Hashable, Work> {
         return nil
     }
 
-    /// An owner gives a place back.
-    /// - Parameter member: as with the work that had it.
+    /// Releases a place of an owner.
+    /// - Parameter member: the member whose work had the place.
     public mutating func release(_ owner: Owner, member: ExactText? = nil) {
         guard let count = held[owner] else { return }
         held[owner] = count > 1 ? count - 1 : nil
@@ -86,7 +87,7 @@ public struct FairShares<Owner: Hashable, Work> {
         heldByMember[holder] = left > 0 ? left : nil
     }
 
-    /// Takes back work that waits.
+    /// Removes waiting work.
     public mutating func remove(of owner: Owner, where isWanted: (Work) -> Bool) -> Work? {
         guard let work = queues[owner]?.remove(where: isWanted) else { return nil }
         if waiting(owner) == 0 {
@@ -96,7 +97,7 @@ public struct FairShares<Owner: Hashable, Work> {
         return work
     }
 
-    /// Takes back all that waits.
+    /// Removes all waiting work.
     public mutating func removeAll() -> [Work] {
         defer {
             queues = [:]

@@ -1,15 +1,15 @@
-/// What comes from outside may take so much of a process's memory, all together, while it is on its way: bodies of requests, messages of
-/// sockets. Who sends gets more only while more is free than they have, so that none keeps the others out.
+/// Limits the memory that data from outside may take in a process while it is in flight: bodies of requests and messages of
+/// sockets. A sender gets more only while more is free than it holds, so that none excludes the others.
 package final class InflightBudget: Sendable {
-    /// Why a piece isn't taken.
+    /// Why bytes are refused.
     package enum Refusal {
-        /// The sender has its share.
+        /// The sender has reached its share.
         case share
-        /// Nobody can have more.
+        /// The budget is exhausted.
         case full
     }
 
-    /// Bytes of a body or a message that aren't counted.
+    /// The first bytes of each body or message, which aren't counted.
     package static let uncounted = 64 << 10
 
     private struct State {
@@ -20,10 +20,10 @@ package final class InflightBudget: Sendable {
     private let limit: Int
     private let state = Locked(State())
 
-    /// - Parameter limit: in bytes.
+    /// - Parameter limit: the budget in bytes.
     package init(limit: Int) { self.limit = limit }
 
-    /// Takes bytes, or says why not.
+    /// Takes bytes from the budget.
     package func take(_ bytes: Int, of sender: UInt64) -> Refusal? {
         state.withLock { state in
             let held = state.bySender[sender, default: 0], free = limit - state.taken

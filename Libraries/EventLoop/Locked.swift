@@ -2,10 +2,9 @@ import Glibc
 
 /// A value behind a lock.
 ///
-/// Over `pthread_mutex`: ThreadSanitizer doesn't understand `Synchronization.Mutex` and reports races that aren't.
+/// It uses `pthread_mutex`, because ThreadSanitizer doesn't understand `Synchronization.Mutex` and reports false races.
 ///
-/// `@unchecked Sendable`: the value is reachable only through `withLock`. Don't let references to what isn't Sendable
-/// out of it.
+/// `@unchecked Sendable`: the value is accessible only through `withLock`. Don't return references to non-Sendable objects from it.
 public final class Locked<Value>: @unchecked Sendable {
     @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     @usableFromInline var value: Value
@@ -21,7 +20,7 @@ public final class Locked<Value>: @unchecked Sendable {
         mutex.deallocate()
     }
 
-    /// Calls the body with the value while no other thread has it. Not reentrant; the body must not wait for anything.
+    /// Calls the body with exclusive access to the value. Not reentrant; the body must not block.
     @inlinable
     public func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
         pthread_mutex_lock(mutex)

@@ -13,7 +13,7 @@ struct LoopHandles {
         uv_prepare_init(uv, prepare)
     }
 
-    /// Called before the loop's thread starts. The loop outlives its handles: its thread holds it.
+    /// Called before the loop's thread starts. The loop outlives its handles, because its thread holds a reference to it.
     func attach(to loop: EventLoop) {
         let pointer = Unmanaged.passUnretained(loop).toOpaque()
         wake.pointee.data = pointer

@@ -3,20 +3,20 @@ import Synchronization
 
 /// How busy a loop is.
 public struct LoopLoad: Sendable, Equatable {
-    /// How long the loop has worked so far, in all. Its growth per second is the loop's utilisation.
+    /// The total time that the loop has worked. Its increase per second is the loop's utilisation.
     public var busy: Duration
-    /// The longest time, within the last 10 to 20 seconds, that the loop worked without looking at its sockets: how long
-    /// what arrived had to wait. A turn that still lasts counts.
+    /// The longest time, within the last 10 to 20 seconds, that the loop worked without polling its sockets, and so the longest
+    /// time that incoming data had to wait. The current turn counts.
     public var lag: Duration
 }
 
-/// Measures the turns of a loop: from the first callback after a poll to the begin of the next poll.
+/// Measures the turns of a loop: from the first callback after a poll to the start of the next poll.
 ///
 /// Written by the loop's thread only, read by any.
 final class LoopLoadMeter: Sendable {
     private static let window: UInt64 = 10_000_000_000
 
-    /// 0 while the loop polls.
+    /// The start of the current turn; 0 while the loop polls.
     private let turnStart = Atomic<UInt64>(0)
     private let busy = Atomic<UInt64>(0)
     private let windowStart = Atomic<UInt64>(0)
@@ -50,7 +50,7 @@ final class LoopLoadMeter: Sendable {
         let now = uv_hrtime()
         let start = turnStart.load(ordering: .relaxed)
         let present = start == 0 || start > now ? 0 : now - start
-        // An idle loop doesn't move its window on.
+        // An idle loop doesn't update its window.
         let age = now &- windowStart.load(ordering: .relaxed)
         let longest =
             age > 2 * Self.window

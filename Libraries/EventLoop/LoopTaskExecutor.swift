@@ -1,13 +1,13 @@
-/// A loop as the preference of tasks, apart from the loop as the executor of actors: the runtime has to be told which of the two a
-/// job runs for, and both would look alike when they were enqueued by one object.
+/// A loop as the preferred executor of tasks. It is separate from the loop as the executor of actors, because a job has to be run
+/// differently for the two, and one object couldn't tell them apart when they are enqueued.
 public final class LoopTaskExecutor: TaskExecutor {
-    // Written before anybody else knows the object, never again. Weak: the loop owns it.
+    // Written once, before the object is shared. Weak: the loop owns it.
     private nonisolated(unsafe) weak var loop: EventLoop?
 
     init() {}
 
     func attach(to loop: EventLoop) { self.loop = loop }
 
-    /// Runs a task's job on the loop; never, when the loop has ended.
+    /// Runs a task's job on the loop. After the loop's end, the job never runs.
     public func enqueue(_ job: consuming ExecutorJob) { loop?.enqueuePreferring(UnownedJob(job)) }
 }

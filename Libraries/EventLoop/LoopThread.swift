@@ -20,8 +20,8 @@ enum LoopThread {
 
     /// Starts the thread, and returns when `began` has run on it.
     /// - Parameters:
-    ///   - name: What the kernel calls the thread, cut after 15 bytes.
-    ///   - stackSize: Bytes, or `nil` for the system's default.
+    ///   - name: The thread's name in the kernel, cut after 15 bytes.
+    ///   - stackSize: The stack size in bytes, or `nil` for the system's default.
     static func start(
         name: String, stackSize: Int? = nil, began: @escaping () -> Void, body: @escaping () -> Void
     ) {

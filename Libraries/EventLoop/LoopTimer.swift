@@ -10,7 +10,7 @@ public final class LoopTimer {
     /// Creates a timer that isn't started.
     /// - Parameters:
     ///   - loop: The loop whose thread calls this.
-    ///   - fire: Called on the loop when the time is over. Released by `close()`.
+    ///   - fire: Called on the loop when the time has passed. Released by `close()`.
     public init(_ loop: EventLoop, _ fire: @escaping () -> Void) {
         loop.assertInLoop()
         self.loop = loop
@@ -25,11 +25,11 @@ public final class LoopTimer {
 
     /// Starts the timer, or starts it again. Does nothing after `close()`.
     /// - Parameters:
-    ///   - ms: Milliseconds from now on, of which the one under way counts as whole.
-    ///   - every: Milliseconds between repetitions, 0 for none.
+    ///   - ms: Milliseconds from now on; the current, partly elapsed millisecond counts as a whole one.
+    ///   - every: Milliseconds between repetitions; 0 for no repetition.
     public func start(ms: UInt64, every: UInt64 = 0) {
         if isClosed { return }
-        uv_update_time(loop.uv)  // or it would fire early by as long as the present turn has lasted
+        uv_update_time(loop.uv)  // otherwise it would fire early by the time that the present turn has lasted
         uv_timer_start(
             handle,
             { handle in
@@ -45,7 +45,7 @@ public final class LoopTimer {
         if !isClosed { uv_timer_stop(handle) }
     }
 
-    /// Ends the timer; the function isn't called again.
+    /// Ends the timer; `fire` isn't called again.
     public func close() {
         if isClosed { return }
         isClosed = true

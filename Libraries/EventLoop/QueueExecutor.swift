@@ -1,8 +1,8 @@
 import Dispatch
 
-/// A serial executor over a dispatch queue, for what blocks on the disk and needs no thread of its own.
+/// A serial executor on a dispatch queue, for work that blocks on the disk and needs no thread of its own.
 public final class QueueExecutor: SerialExecutor {
-    /// The queue. What runs on it may enter an actor of this executor with `assumeIsolated`.
+    /// The queue. Code that runs on it may enter an actor of this executor with `assumeIsolated`.
     public let queue: DispatchQueue
 
     /// Makes a serial queue.

@@ -1,4 +1,4 @@
-/// Counts the failures of one thing that is tried again and again, for a `RetrySchedule`.
+/// Counts the failures of a retried operation, for a `RetrySchedule`.
 package struct RetryBackoff: Sendable {
     private let schedule: RetrySchedule
     /// The failures since the last success.
@@ -6,13 +6,13 @@ package struct RetryBackoff: Sendable {
 
     package init(_ schedule: RetrySchedule) { self.schedule = schedule }
 
-    /// Another failure.
-    /// - Returns: how long to wait.
+    /// Records another failure.
+    /// - Returns: the time to wait before the next attempt.
     package mutating func next() -> Duration {
         failures += 1
         return schedule.delay(after: failures)
     }
 
-    /// It has worked.
+    /// Call it when the operation has succeeded.
     package mutating func reset() { failures = 0 }
 }

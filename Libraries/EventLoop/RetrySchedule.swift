@@ -1,15 +1,15 @@
-/// How long to wait before the next attempt: twice as long each time, up to a limit, of which a random half is taken off, so that
-/// what failed together doesn't come back together.
+/// The wait before the next attempt: exponential back-off up to a limit, with up to half of the wait randomly subtracted, so that
+/// clients that failed together don't retry together.
 public struct RetrySchedule: Hashable, Sendable {
     /// The longest wait after the first failure.
     public var first: Duration
-    /// The longest wait ever.
+    /// The longest wait after any failure.
     public var limit: Duration
 
-    /// Of a connection to an engine on the same network, which may come back at any moment.
+    /// The schedule for a connection to an engine on the same network, which may come back at any time.
     public static let reconnecting = RetrySchedule(limit: .seconds(2))
 
-    /// A schedule.
+    /// Creates a schedule.
     public init(first: Duration = .milliseconds(50), limit: Duration = .seconds(30)) {
         self.first = first
         self.limit = limit

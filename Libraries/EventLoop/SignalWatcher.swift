@@ -1,17 +1,16 @@
 import Cuv
 
-/// Watches for a signal of the operating system, which isn't handled by the system's default meanwhile. Loop only. Must
-/// be closed.
+/// Watches for a signal of the operating system. The system's default handling is disabled meanwhile. Loop only. Must be closed.
 public final class SignalWatcher {
     private let loop: EventLoop
     private let handle: UnsafeMutablePointer<uv_signal_t>
     private var fire: (() -> Void)?
 
-    /// Begins to watch.
+    /// Starts to watch.
     /// - Parameters:
     ///   - loop: The loop whose thread calls this.
     ///   - signal: The signal's number, one that can be caught.
-    ///   - fire: Called on the loop for each time the signal came. Released by `close()`.
+    ///   - fire: Called on the loop each time the signal arrives. Released by `close()`.
     public init(_ loop: EventLoop, _ signal: Int32, _ fire: @escaping () -> Void) {
         loop.assertInLoop()
         self.loop = loop
@@ -33,7 +32,7 @@ public final class SignalWatcher {
 
     deinit { assert(fire == nil, "SignalWatcher dropped while open") }
 
-    /// Ends the watching; the function isn't called again.
+    /// Stops watching; `fire` isn't called again.
     public func close() {
         if fire == nil { return }
         fire = nil
@@ -47,7 +46,7 @@ public final class SignalWatcher {
 }
 
 extension EventLoop {
-    /// Waits until the signal comes once. Isn't ended by cancellation.
+    /// Waits until the signal arrives once. Cancellation doesn't end it.
     public func waitForSignal(_ signal: Int32) async {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             execute {
@@ -62,7 +61,7 @@ extension EventLoop {
         }
     }
 
-    /// Lets a watcher's closure reach the watcher.
+    /// Gives a watcher's closure access to the watcher.
     private final class Box {
         var watcher: SignalWatcher?
     }

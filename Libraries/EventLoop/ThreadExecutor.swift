@@ -1,9 +1,9 @@
 import Glibc
 
-/// A serial executor with a thread of its own: an actor that names it may make blocking calls of C libraries, without
-/// holding up Swift's cooperative threads.
+/// A serial executor with a thread of its own. An actor on it may make blocking calls of C libraries without blocking Swift's
+/// cooperative threads.
 ///
-/// The thread keeps the executor alive until `stop()`. What is enqueued after its end never runs.
+/// The thread keeps the executor alive until `stop()`. Jobs that are enqueued after its end never run.
 ///
 /// `@unchecked Sendable`: the jobs and the flags are guarded by `mutex`.
 public final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
@@ -11,13 +11,13 @@ public final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
     private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private var jobs: [UnownedJob] = []
     private var isStopping = false
-    // Written by the thread before `init` returns, never again.
+    // Written once by the thread, before `init` returns.
     private nonisolated(unsafe) var thread = pthread_t()
 
     /// Starts the thread.
     /// - Parameters:
-    ///   - name: What the kernel calls the thread, cut after 15 bytes.
-    ///   - stackSize: Bytes.
+    ///   - name: The thread's name in the kernel, cut after 15 bytes.
+    ///   - stackSize: The thread's stack size in bytes.
     public init(name: String, stackSize: Int = 8 << 20) {
         pthread_mutex_init(mutex, nil)
         pthread_cond_init(changed, nil)
@@ -49,7 +49,7 @@ public final class ThreadExecutor: SerialExecutor, @unchecked Sendable {
     /// Whether the caller is on the executor's thread.
     public func isIsolatingCurrentContext() -> Bool? { isOnThread }
 
-    /// Has the thread end as soon as nothing is enqueued.
+    /// Makes the thread end as soon as nothing is enqueued.
     public func stop() {
         pthread_mutex_lock(mutex)
         isStopping = true

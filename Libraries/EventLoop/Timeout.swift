@@ -1,20 +1,21 @@
-/// The time that `withTimeout` gave was over.
+/// The time limit of `withTimeout` was exceeded.
 public struct TimeoutError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The time that was given.
+    /// The time limit.
     public let duration: Duration
 
-    /// Makes an error for a time that was given.
+    /// Makes an error for a time limit.
     public init(duration: Duration) { self.duration = duration }
 
-    /// A sentence with the time.
+    /// The error in words, with the time limit.
     public var description: String { "not done within \(duration)" }
 }
 
-/// Runs a body in a child task, which is cancelled when the time is over. Returns only after the body has ended, so the
-/// body must react to cancellation.
+/// Runs a body in a child task, which is cancelled after the time limit. Returns only after the body has ended, so the body must
+/// react to cancellation.
 ///
-/// A result that the body still has after its cancellation is returned: what was done isn't reported as not done.
-/// - Throws: `TimeoutError` when the time was over and the body threw; otherwise what the body throws.
+/// If the body still returns a result after its cancellation, that result is returned, so that completed work isn't reported as
+/// failed.
+/// - Throws: `TimeoutError` when the time limit was exceeded and the body threw; otherwise the error of the body.
 public func withTimeout<Result: Sendable>(
     _ duration: Duration, _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
@@ -26,7 +27,7 @@ public func withTimeout<Result: Sendable>(
         }
         defer { group.cancelAll() }
         if let result = try await group.next() ?? nil { return result }
-        // The sleep ended first: the time is over, or this task is cancelled, and so is the body.
+        // The sleep ended first: either the time limit is exceeded, or this task is cancelled, and the body with it.
         group.cancelAll()
         let isCancelled = Task.isCancelled
         do {

@@ -1,15 +1,15 @@
-/// Works that wait, each behind those of the same member; members have their turns one after the other. Pure.
+/// Waiting jobs. Those of one member are in order, and the members take turns. Pure.
 struct Turns<Member: Hashable, Work> {
     private var queues: [Member: FIFO<Work>] = [:]
-    /// Members with work, from `head` on, the longest since its last turn first.
+    /// Members with waiting jobs, from `head` on; the one whose last turn is longest ago is first.
     private var order: [Member] = []
     private var head = 0
     private(set) var count = 0
 
-    /// All that waits.
+    /// All waiting jobs.
     var all: [Work] { queues.values.flatMap(\.waiting) }
 
-    /// How much of a member waits.
+    /// The number of a member's waiting jobs.
     func count(of member: Member) -> Int { queues[member]?.waiting.count ?? 0 }
 
     mutating func append(_ work: Work, of member: Member) {
@@ -18,11 +18,12 @@ struct Turns<Member: Hashable, Work> {
         count += 1
     }
 
-    /// The first work of the member whose turn it is, of those that may have one; its next turn is after everybody else's.
+    /// Removes and returns the first job of the member whose turn it is among those for which `mayHave` is true. Its next turn
+    /// comes after those of all others.
     mutating func pop(where mayHave: (Member) -> Bool) -> (member: Member, work: Work)? {
         guard let index = order.indices[head...].first(where: { mayHave(order[$0]) }) else { return nil }
         let member = order[index]
-        // Taken out, so that it changes in place.
+        // Removed from the dictionary, so that it is modified in place.
         guard var queue = queues.removeValue(forKey: member) else { return nil }
         for passed in stride(from: index, to: head, by: -1) { order[passed] = order[passed - 1] }
         head += 1

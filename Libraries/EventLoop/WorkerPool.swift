@@ -1,17 +1,18 @@
 import Glibc
 
-/// A few threads for work that keeps a processor busy, such as a pipeline over many documents: as a task's preferred executor it keeps
-/// that off the loops, which have sockets to serve, and off Swift's own threads, which are as few as the processors.
+/// A pool of threads for CPU-bound work, such as a pipeline over many documents. As a task's preferred executor it keeps such work
+/// off the loops, which serve sockets, and off Swift's own threads, of which there are only as many as processors.
 ///
-/// A task that yields lets the others go on. What comes from outside, such as an answer that a task has waited for, goes before what
-/// yields here; and one thread takes nothing else. So who computes for long, in however many tasks, doesn't hold up who wants little.
+/// A task that yields lets other tasks run. Jobs that are enqueued from outside the pool, such as the continuation after an awaited
+/// answer, take precedence over jobs that yielded on the pool, and one thread runs only the former. So long computations, in any
+/// number of tasks, don't delay short ones.
 ///
 /// `@unchecked Sendable`: the jobs are guarded by `mutex`.
 public final class WorkerPool: TaskExecutor, @unchecked Sendable {
-    /// As many threads as the machine has processors, at least two, and the one that takes nothing long.
+    /// Has as many threads as the machine has processors, at least two, and one more that doesn't run yielded jobs.
     public static let shared = WorkerPool(max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN))), name: "worker")
 
-    /// So many jobs from outside may go before one that has yielded.
+    /// The number of jobs from outside that may run before a yielded one.
     private static let lead = 64
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -42,7 +43,7 @@ public final class WorkerPool: TaskExecutor, @unchecked Sendable {
         let hasYielded = pthread_getspecific(isOwn) != nil
         pthread_mutex_lock(mutex)
         if hasYielded { again.append(job) } else { fresh.append(job) }
-        // The thread that is woken may be the one that doesn't take it.
+        // A single woken thread might be the one that doesn't run yielded jobs.
         if hasYielded { pthread_cond_broadcast(filled) } else { pthread_cond_signal(filled) }
         pthread_mutex_unlock(mutex)
     }

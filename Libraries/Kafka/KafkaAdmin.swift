@@ -1,7 +1,7 @@
 import EventLoop
 import Logging
 
-/// Creates topics and asks about them. It has a thread of its own, since these calls block.
+/// Creates and deletes topics, and queries their metadata. It has a thread of its own, since these calls block.
 public actor KafkaAdmin {
     private let executor = ThreadExecutor(name: "kafka-admin")
     private let client: KafkaClient
@@ -9,26 +9,26 @@ public actor KafkaAdmin {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Asks through a client that readers use as well.
+    /// Uses a client that readers use as well.
     public init(client: KafkaClient, logger: Logger = Logger(label: "kafka.admin")) {
         self.client = client
         self.logger = logger
     }
 
-    /// Asks through a client of its own, which connects with the first call.
+    /// Uses a client of its own, which connects with the first call.
     public init(configuration: KafkaConfiguration, logger: Logger = Logger(label: "kafka.admin")) {
         self.init(client: KafkaClient(configuration: configuration, logger: logger), logger: logger)
     }
 
     deinit { executor.stop() }
 
-    /// Creates those topics that don't exist, and returns when every partition of all of them has a leader. May be called by
-    /// several processes at once, and again.
+    /// Creates those topics that don't exist, and returns when every partition of all of them has a leader. Several processes may
+    /// call it concurrently, and it may be repeated.
     ///
-    /// On the embedded broker, which has no admin API, topics are made by asking for them; they have its default number of
-    /// partitions, unless who hosts it made them before (`EmbeddedBroker.createTopic`).
-    /// - Throws: `partitionCount` when a topic exists with another number of partitions than wanted (not on the embedded broker);
-    ///   `timedOut` or `unreachable` when that is not reached in `timeout`; what the broker says otherwise.
+    /// The embedded broker has no admin API: there a topic is created by a query for its metadata, with the default number of
+    /// partitions, unless the broker's host created it before (`EmbeddedBroker.createTopic`).
+    /// - Throws: `partitionCount` when a topic exists with a different number of partitions (not on the embedded broker);
+    ///   `timedOut` or `unreachable` when it doesn't succeed within `timeout`; otherwise the broker's error.
     public func createTopics(_ topics: [KafkaTopic], timeout: Duration = .seconds(30)) async throws(KafkaError) {
         let deadline = ContinuousClock.now + timeout
         let admin = try start()
@@ -48,7 +48,7 @@ public actor KafkaAdmin {
             }
             if let wanted = topic.replicationFactor, found.copies < wanted, !client.configuration.embedded {
                 logger.warning(
-                    "a topic that exists has fewer copies than wanted",
+                    "an existing topic has fewer replicas than configured",
                     metadata: ["kafka.topic": "\(topic.name)", "copies": "\(found.copies)", "wanted": "\(wanted)"])
             }
             guard found.partitions.count != topic.partitions else { continue }
@@ -58,14 +58,14 @@ public actor KafkaAdmin {
         }
     }
 
-    /// Deletes topics; those that don't exist are no error. The embedded broker can't: nothing happens there.
+    /// Deletes topics; those that don't exist are skipped. On the embedded broker, which can't delete topics, it does nothing.
     public func deleteTopics(_ names: [String], timeout: Duration = .seconds(30)) async throws(KafkaError) {
         guard !client.configuration.embedded, !names.isEmpty else { return }
         let errors = try start().delete(names, timeout: timeout)
         if let (_, error) = errors.min(by: { $0.key < $1.key }) { throw error }
     }
 
-    /// Asks the brokers about a topic.
+    /// Queries the brokers for a topic's metadata.
     /// - Throws: `unknownTopic` when it does not exist, `unreachable` or `timedOut` when no broker answers.
     public func metadata(_ topic: String, timeout: Duration = .seconds(5)) async throws(KafkaError)
         -> KafkaTopicMetadata
@@ -73,13 +73,13 @@ public actor KafkaAdmin {
         try start().metadata(topic, timeout: timeout)
     }
 
-    /// Asks the brokers which topics there are.
+    /// Queries the brokers for the names of all topics.
     /// - Throws: `unreachable` or `timedOut` when no broker answers.
     public func topicNames(timeout: Duration = .seconds(5)) async throws(KafkaError) -> [String] {
         try start().topicNames(timeout: timeout)
     }
 
-    /// Ends the client; it throws `closed` from then on.
+    /// Closes the client. Later calls throw `closed`.
     public func close() async { await client.close() }
 
     private func start() throws(KafkaError) -> RDKafkaAdmin { RDKafkaAdmin(handle: try client.native().asking) }

@@ -1,11 +1,11 @@
 import EventLoop
 import Logging
 
-/// A connection of a process to its brokers, which its readers without a group and its administration share.
+/// A process's client of its brokers, shared by its readers without a group and its `KafkaAdmin`.
 ///
-/// Each client of librdkafka has threads of its own, asks every broker once or twice a second whether something came, and looks for a
-/// group's coordinator. One that reads ten topics costs what ten would cost each: so a process has one. A reader that is slow doesn't
-/// hold up the others: each has a queue of its own, and a partition whose reader has enough isn't asked for.
+/// Each client of librdkafka has threads of its own, sends a fetch to every broker once or twice a second, and looks for a group's
+/// coordinator. One client that reads ten topics costs as much as each of ten clients would, so a process has only one. A slow
+/// reader doesn't delay the others: each has a queue of its own, and a partition whose queue is full isn't fetched.
 public final class KafkaClient: Sendable {
     public let configuration: KafkaConfiguration
     private let logger: Logger
@@ -38,7 +38,7 @@ public final class KafkaClient: Sendable {
             case .open(let native): return .success(native)
             case .closed: return .failure(KafkaError(.closed, "the client is closed"))
             case .idle:
-                // Ends of partitions show a reader that it has caught up; readers that don't need them ignore them.
+                // Readers recognize by the ends of partitions that they have caught up; those that don't need them ignore them.
                 let options = KafkaConsumerOptions(reportsEnds: true)
                 do throws(KafkaError) {
                     let native = try RDKafkaSharedClient(
