@@ -5,9 +5,9 @@ import Kafka
 
 /// librdkafka's mock cluster as a broker for development and for tests of faults: in memory, on the loopback interface.
 ///
-/// Its limits, so that nobody takes it for more: everything is gone when it ends; a partition keeps about 5 MiB, then its oldest
-/// messages vanish; there is no retention, no compaction, no admin API, no access control; transactions are accepted and mean
-/// nothing; a member joins a group after three seconds. Durability is proven on Apache Kafka only.
+/// Its limits: all data is lost when it ends; a partition keeps about 5 MiB, then its oldest messages are dropped; there is no
+/// retention, no compaction, no admin API and no access control; transactions are accepted but have no effect; joining a group
+/// takes three seconds. Durability is tested on Apache Kafka only.
 public final class EmbeddedBroker: Sendable {
     /// The mock cluster; `@unchecked`: librdkafka locks it inside.
     private struct Cluster: @unchecked Sendable {
@@ -22,15 +22,15 @@ public final class EmbeddedBroker: Sendable {
 
     /// Starts listening.
     /// - Parameters:
-    ///   - port: the first broker's port, the others have the following ones. One that the kernel doesn't give to outgoing
-    ///     connections: librdkafka aborts the process when a broker that comes back finds its port taken.
-    ///   - brokers: how many (1 and up).
+    ///   - port: the first broker's port; the others have the following ones. It must be outside of the kernel's range for outgoing
+    ///     connections, because librdkafka aborts the process when a restarting broker finds its port taken.
+    ///   - brokers: the number of brokers, at least 1.
     /// - Throws: `KafkaError` with code `configuration` when the port is taken.
     public init(port: UInt16, brokers: Int = 1) throws(KafkaError) {
         guard let configuration = rd_kafka_conf_new() else { throw KafkaError(.configuration, "out of memory") }
         var text = [CChar](repeating: 0, count: 512)
         rd_kafka_conf_set(configuration, "client.id", "embedded-broker", &text, text.count)
-        // Everything that clients do to each other's connections would be a line on stderr.
+        // Otherwise every closed connection of a client would cause a line on stderr.
         rd_kafka_conf_set(configuration, "log_level", "2", &text, text.count)
         guard let client = rd_kafka_new(RD_KAFKA_PRODUCER, configuration, &text, text.count) else {
             rd_kafka_conf_destroy(configuration)
@@ -55,15 +55,15 @@ public final class EmbeddedBroker: Sendable {
         bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(made))
     }
 
-    /// Makes a topic with this many partitions; one that clients ask for first gets four.
-    /// - Throws: when it exists already.
+    /// Creates a topic with this number of partitions; a topic that is created by a client's first use has four.
+    /// - Throws: `KafkaError` when it exists already.
     public func createTopic(_ name: String, partitions: Int, replicationFactor: Int = 1) throws(KafkaError) {
         let error = rd_kafka_mock_topic_create(
             cluster.cluster, name, Int32(clamping: partitions), Int32(clamping: replicationFactor))
         try check(error, "create \(name)")
     }
 
-    /// Ends it and all connections; everything in it is gone.
+    /// Ends the broker and all connections; all its data is lost.
     public func close() {
         guard
             isClosed.withLock({ closed in
@@ -98,12 +98,13 @@ public final class EmbeddedBroker: Sendable {
         rd_kafka_mock_push_request_errors_array(cluster.cluster, request.rawValue, times, errors)
     }
 
-    /// Answers questions about a topic with an error of Kafka's protocol: 3 for one that doesn't exist, which clients get made else.
+    /// Answers metadata requests for a topic with an error of Kafka's protocol; 3 means that it doesn't exist. Without this, such a
+    /// request creates the topic.
     public func failTopic(_ name: String, with nativeCode: Int32) {
         rd_kafka_mock_topic_set_error(cluster.cluster, name, rd_kafka_resp_err_t(rawValue: nativeCode))
     }
 
-    /// Cuts a broker's connections and refuses new ones, or takes them again. Brokers are numbered from 1.
+    /// Cuts a broker's connections and refuses new ones, or accepts them again. Brokers are numbered from 1.
     public func setDown(_ isDown: Bool, broker: Int32 = 1) throws(KafkaError) {
         let error =
             isDown
@@ -114,7 +115,7 @@ public final class EmbeddedBroker: Sendable {
 
     /// Delays a broker's answers.
     public func setRoundTrip(_ duration: Duration, broker: Int32 = 1) throws(KafkaError) {
-        // What ends the waits of fetches would end this one as well.
+        // The patch that ends waits of fetches would also end this delay.
         cembedded_wake_fetches(duration > .zero ? 0 : 1)
         let (seconds, attoseconds) = duration.components
         let milliseconds = Int32(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000)

@@ -38,8 +38,7 @@ public struct FairShares<Owner: Hashable, Work> {
     public func waiting(_ owner: Owner, member: ExactText) -> Int { queues[owner]?.count(of: member) ?? 0 }
 
     /// Takes a place, if the owner may have one now.
-    /// - Parameter member: the owner's member who takes it; `nil` if the owner
-    /// has no members.
+    /// - Parameter member: the owner's member who takes it; `nil` if the owner has no members.
     public mutating func take(_ owner: Owner, member: ExactText? = nil) -> Bool {
         guard waiting(owner) == 0, mayHaveMore(owner), mayHaveMore(owner, member) else { return false }
         hold(owner, member)

@@ -21,8 +21,7 @@ public final class LoopGroup: Sendable {
     }
 
     /// Stops all loops and waits until they have ended. Must not be called on one of them.
-    /// - Parameter limit: After this time
-    /// loops end even if handles are open on them.
+    /// - Parameter limit: After this time loops end even if handles are open on them.
     /// - Returns: Whether every loop ended by itself.
     @discardableResult
     public func shutDown(within limit: Duration = .seconds(5)) async -> Bool {

@@ -1,7 +1,7 @@
 import EventLoop
 import Logging
 
-/// What `KafkaConsumer.next` gives.
+/// The result of `KafkaConsumer.next`.
 public struct KafkaBatch: Sendable {
     /// Messages, in order within each partition.
     public internal(set) var messages: [KafkaMessage] = []
@@ -9,21 +9,22 @@ public struct KafkaBatch: Sendable {
     public internal(set) var ends: [KafkaTopicPartition] = []
 }
 
-/// What a group member is told when partitions move.
+/// A change of the partitions that are assigned to a group member.
 public enum KafkaRebalance: Sendable {
-    /// These are now read here, in addition to those before.
+    /// These partitions are now assigned to this member, in addition to its earlier ones.
     case assigned([KafkaTopicPartition])
-    /// These go to others when the handler returns: finish what is under way and store its offsets. When they are lost, others
-    /// may read them already, and offsets can't be stored any more.
+    /// These partitions go to other members when the handler returns: finish work in flight and store its offsets. When they are
+    /// lost, other members may read them already, and offsets can't be stored any more.
     case revoked([KafkaTopicPartition], isLost: Bool)
 }
 
-/// Reads messages, as a member of a group or from given offsets. It has a thread of its own, on which `next` waits.
+/// Reads messages as a member of a group or from given offsets. It has a thread of its own, on which `next` waits.
 ///
-/// Pulling is the back-pressure: the client fetches ahead up to `KafkaConsumerOptions.prefetchBytes`, and no further. But who
-/// doesn't call `next` for five minutes leaves its group: to hold up some partitions, `pause` them and go on calling.
+/// Backpressure comes from calling `next`: the client fetches ahead up to `KafkaConsumerOptions.prefetchBytes`, and no further. But
+/// a consumer that doesn't call `next` for five minutes leaves its group: to stop reading some partitions, `pause` them and keep
+/// calling `next`.
 public actor KafkaConsumer {
-    /// Told of partitions coming and going, between two batches; a revocation waits for it.
+    /// Called between two batches when partitions are assigned or revoked; a revocation waits until it returns.
     public typealias RebalanceHandler = @Sendable (KafkaRebalance) async -> Void
 
     private let executor = ThreadExecutor(name: "kafka-consume")
@@ -48,7 +49,7 @@ public actor KafkaConsumer {
             settings: options.settings(for: configuration), logger: configuration.logger(logger))
     }
 
-    /// Reads through a client that others read through as well: what is assigned, from topics that nobody else reads through it. Ends
+    /// Reads assigned partitions through a client that is shared with other consumers, of which none may read the same topics. Ends
     /// of partitions are reported.
     /// - Throws: `closed`; `configuration` that names the setting when one is refused.
     public init(sharing client: KafkaClient, logger: Logger = Logger(label: "kafka.consumer")) throws(KafkaError) {
@@ -61,7 +62,7 @@ public actor KafkaConsumer {
 
     // MARK: What to read
 
-    /// Joins the group; partitions come with the following calls of `next`.
+    /// Joins the group; partitions are assigned during the following calls of `next`.
     /// - Parameter onRebalance: called from within `next`.
     public func subscribe(to topics: [String], onRebalance: RebalanceHandler? = nil) throws(KafkaError) {
         try checkOpen()
@@ -70,14 +71,14 @@ public actor KafkaConsumer {
         try native.subscribe(topics)
     }
 
-    /// Reads exactly these partitions from these offsets on, without a group's help, in place of those before.
+    /// Reads exactly these partitions from these offsets on, without a group. Replaces the earlier assignment.
     /// - Throws: `configuration` when another consumer reads one of the topics through the same client.
     public func assign(_ offsets: [KafkaTopicPartition: KafkaOffset]) throws(KafkaError) {
         try checkOpen()
         try native.assign(offsets.map { ($0.key, $0.value) })
     }
 
-    /// Gives no more messages of these partitions until `resume`; what `next` gave already stays given.
+    /// Stops returning messages of these partitions until `resume`. Messages that `next` has already returned aren't affected.
     public nonisolated func pause(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
         try whileOpen { () throws(KafkaError) in try native.pause(partitions) }
     }
@@ -87,7 +88,7 @@ public actor KafkaConsumer {
         try whileOpen { () throws(KafkaError) in try native.resume(partitions) }
     }
 
-    /// Goes on elsewhere in a partition that is read.
+    /// Continues at another offset of an assigned partition.
     public func seek(_ partition: KafkaTopicPartition, to offset: KafkaOffset) throws(KafkaError) {
         try checkOpen()
         try native.seek(partition, to: offset, timeout: .seconds(5))
@@ -95,9 +96,9 @@ public actor KafkaConsumer {
 
     // MARK: Reading
 
-    /// Waits for the first message, and gives it with those that are there already; an empty batch after `timeout`, when
-    /// partitions moved, or when the task is cancelled.
-    /// - Throws: fatal errors, `unauthorized`, and `closed`. What the client repairs by itself is logged.
+    /// Waits for the first message, and returns it with further available ones; an empty batch after `timeout`, when partitions
+    /// moved, or when the task is cancelled.
+    /// - Throws: fatal errors, `unauthorized`, and `closed`. Errors that the client handles by itself are logged.
     public func next(timeout: Duration = .seconds(1)) async throws(KafkaError) -> KafkaBatch {
         let native = native
         let events = try await withTaskCancellationHandler { () async -> Result<[RDKafkaConsumer.Event], KafkaError> in
@@ -118,7 +119,7 @@ public actor KafkaConsumer {
                 await rebalance?(.assigned(partitions))
             case .revoke(let partitions, let isLost):
                 await rebalance?(.revoked(partitions, isLost: isLost))
-                // Closing has answered it meanwhile.
+                // If it was closed meanwhile, `close` has answered the revocation.
                 if !isClosed { try native.release(partitions) }
             case .error(let error, let partition): try report(error, partition)
             }
@@ -126,7 +127,7 @@ public actor KafkaConsumer {
         return batch
     }
 
-    /// Makes a `next` that waits, or else the following one, return what there is.
+    /// Makes a waiting `next`, or else the following one, return immediately with the available messages.
     public nonisolated func wake() {
         isClosing.withLock { closing in if !closing { native.interrupt() } }
     }
@@ -139,14 +140,15 @@ public actor KafkaConsumer {
 
     // MARK: Offsets
 
-    /// Stores where reading continues after a restart: for each partition, the offset after the last one whose effect is done. It is
-    /// committed at intervals, when partitions are revoked, and at the end. Partitions of other members are ignored.
+    /// Stores the offsets at which reading continues after a restart: for each partition, the offset after the last message whose
+    /// effect is complete. They are committed at intervals, when partitions are revoked, and at the end. Partitions of other
+    /// members are ignored.
     public nonisolated func storeOffsets(_ next: [KafkaTopicPartition: Int64]) throws(KafkaError) {
         guard !next.isEmpty else { return }
         try whileOpen { () throws(KafkaError) in try native.store(next.map { ($0.key, $0.value) }) }
     }
 
-    /// Commits what is stored, and waits for the broker.
+    /// Commits the stored offsets, and waits for the broker.
     public func commit() throws(KafkaError) {
         try checkOpen()
         try native.commit()
@@ -159,7 +161,8 @@ public actor KafkaConsumer {
         return try native.committed(partitions, timeout: .seconds(10))
     }
 
-    /// The offsets that `next` will give next; partitions from which nothing was given yet are missing from the answer.
+    /// The offsets of the messages that `next` will return next; partitions of which it has returned none yet are missing from the
+    /// answer.
     public nonisolated func positions(
         _ partitions: [KafkaTopicPartition]
     ) throws(KafkaError) -> [KafkaTopicPartition: Int64] {
@@ -168,7 +171,7 @@ public actor KafkaConsumer {
         return positions
     }
 
-    /// Asks the partition's leader for its first and next offset.
+    /// Queries the partition's leader for its first and next offset.
     public func watermarks(_ partition: KafkaTopicPartition) throws(KafkaError) -> KafkaWatermarks {
         try checkOpen()
         return try native.watermarks(partition, timeout: .seconds(5))
@@ -182,7 +185,7 @@ public actor KafkaConsumer {
         }
     }
 
-    /// Asks the brokers about a topic.
+    /// Queries the brokers for a topic's metadata.
     public func metadata(_ topic: String) throws(KafkaError) -> KafkaTopicMetadata {
         try checkOpen()
         return try native.metadata(topic, timeout: .seconds(5))
@@ -190,8 +193,8 @@ public actor KafkaConsumer {
 
     // MARK: Ending
 
-    /// Commits what is stored, leaves the group, and ends the client; `next` throws `closed` from then on. The rebalance handler
-    /// is not called for the partitions given back by this.
+    /// Commits the stored offsets, leaves the group, and ends the client; later calls of `next` throw `closed`. The rebalance
+    /// handler is not called for the partitions that this releases.
     public nonisolated func close(deadline: Duration = .seconds(10)) async {
         isClosing.withLock { closing in
             if !closing { native.interrupt() }
@@ -206,7 +209,7 @@ public actor KafkaConsumer {
         native.close(deadline: deadline)
     }
 
-    /// Calls what doesn't block while the client can't go away; `nil` when it is closed.
+    /// Runs a non-blocking call while the client is prevented from closing; `nil` when it is closed.
     @discardableResult
     private nonisolated func whileOpen<R>(_ body: () throws(KafkaError) -> R) throws(KafkaError) -> R? {
         let result = isClosing.withLock { closing -> Result<R?, KafkaError> in

@@ -2,9 +2,9 @@ import Glibc
 
 /// The headers of a message, in order; a name may occur more than once.
 ///
-/// All of them lie in one buffer, since a consumer reads many messages and few of their headers.
+/// All headers are in one buffer, because a consumer receives many messages but reads few of their headers.
 public struct KafkaHeaders: Sendable {
-    /// Per header: where its value begins (its name ends there), and where that ends; `-1` for a null value.
+    /// The offsets of one header in the buffer. The name ends where the value begins; the value's end is `-1` for a null value.
     private struct Extent: Sendable {
         var nameStart: Int32
         var valueStart: Int32
@@ -41,7 +41,7 @@ public struct KafkaHeaders: Sendable {
         value(name).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The value of the last header of that name that has one.
+    /// The value of the last header of that name whose value isn't null.
     public func value(_ name: String) -> ArraySlice<UInt8>? {
         for extent in extents.reversed() where extent.valueEnd >= 0 && isNamed(extent, name) {
             return bytes[Int(extent.valueStart)..<Int(extent.valueEnd)]
@@ -66,7 +66,7 @@ public struct KafkaHeaders: Sendable {
     /// Whether the message has no headers.
     public var isEmpty: Bool { extents.isEmpty }
 
-    /// All of them in order, as names and values.
+    /// All headers in order, as names and values.
     public var all: [(name: String, value: [UInt8]?)] {
         extents.map { extent in
             let name = String(decoding: bytes[Int(extent.nameStart)..<Int(extent.valueStart)], as: UTF8.self)

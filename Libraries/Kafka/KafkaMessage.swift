@@ -20,7 +20,7 @@ public struct KafkaRecord: Sendable {
     public var topic: String
     /// The partition; `nil` lets the key decide (murmur2, as Kafka's own clients do; at random without a key).
     public var partition: Int32?
-    /// What orders messages: those with the same key are in one partition.
+    /// The key: messages with the same key are in one partition, and so in order.
     public var key: [UInt8]?
     /// The contents; `nil` is a tombstone, which removes the key from a compacted topic.
     public var value: [UInt8]?
@@ -72,13 +72,13 @@ public struct KafkaBatchOutcome: Sendable {
     }
 }
 
-/// A message as it was read.
+/// A message that was read from a topic.
 public struct KafkaMessage: Sendable {
-    /// Where it was read.
+    /// The partition that it was read from.
     public let topicPartition: KafkaTopicPartition
     /// Its offset.
     public let offset: Int64
-    /// Milliseconds since 1970: when it was sent, or stored, as the topic says; -1 when unknown.
+    /// When it was sent or stored, depending on the topic's configuration, in milliseconds since 1970; -1 when unknown.
     public let timestamp: Int64
     /// Its key.
     public let key: [UInt8]?

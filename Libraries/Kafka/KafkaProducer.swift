@@ -2,25 +2,25 @@ import EventLoop
 import Lifecycle
 import Logging
 
-/// Sends messages: idempotent, acknowledged by all replicas, in order per partition. It lives on a loop, and its delivery
-/// reports arrive there.
+/// Sends messages: idempotent, acknowledged by all in-sync replicas, in order per partition. It runs on a loop, where its delivery
+/// reports arrive.
 ///
-/// Nothing is dropped. When as much is on its way as `KafkaProducerOptions.queueLimit` allows, `send` waits for room; so what is
-/// not acknowledged yet is bounded by the limit and by the callers that wait. Cancelling a waiting task doesn't take its message
-/// back: the call returns when the message is acknowledged or has failed, at the latest after the delivery timeout.
+/// No message is dropped. When the messages in flight reach `KafkaProducerOptions.queueLimit`, `send` waits, so the number of
+/// unacknowledged messages is bounded by the limit and by the waiting callers. Cancelling a waiting task doesn't revoke its
+/// message: the call returns when the message is acknowledged or has failed, at the latest after the delivery timeout.
 ///
-/// After a fatal error (the broker no longer accepts this producer's sequence) everything under way fails with
-/// `KafkaError.Code.producerFailed`, and a new producer takes the old one's place: callers send again.
+/// After a fatal error (the broker no longer accepts this producer's sequence) all messages in flight fail with
+/// `KafkaError.Code.producerFailed`, and a new producer replaces the old one: callers have to send again.
 ///
-/// It has to be closed: by `close()`, or as a service of a group. It sends whether it runs as a service or not.
+/// It must be closed, either by `close()` or as a service of a group. It sends whether it runs as a service or not.
 public actor KafkaProducer: LoopActor, Service {
     public nonisolated let loop: EventLoop
 
-    /// The messages of one call, and who waits for them.
+    /// The messages of one call, and the caller that waits for them.
     private final class Batch {
         let id: UInt
         let count: Int
-        /// Emptied when all are handed over: the client has its own copies.
+        /// Emptied when all are passed to the client, which has copies of its own.
         var records: [KafkaRecord]
         var handedOver = 0
         var unsettled: Int
@@ -36,7 +36,7 @@ public actor KafkaProducer: LoopActor, Service {
             self.continuation = continuation
         }
 
-        /// True with the last one.
+        /// - Returns: whether all messages of the batch have a result.
         func settle(_ index: Int, _ result: Result<KafkaDelivery, KafkaError>) -> Bool {
             switch result {
             case .success(let delivery): outcome.deliveries[index] = delivery
@@ -47,7 +47,7 @@ public actor KafkaProducer: LoopActor, Service {
         }
     }
 
-    /// A message's tag is its batch's id and its place in it; ids begin at 1, so that no tag is a null pointer.
+    /// A message's tag consists of its batch's id and its index in the batch. Ids begin at 1, so that no tag is a null pointer.
     private static let indexBits: UInt = 24
 
     private let settings: [String: String]
@@ -56,7 +56,7 @@ public actor KafkaProducer: LoopActor, Service {
     private var isClosed = false
     private var nextBatch: UInt = 1
     private var batches: [UInt: Batch] = [:]
-    /// Batches that still have messages to hand over, in order; a queue, of which the first `waitingHead` are done.
+    /// The queue of batches with messages that aren't passed to the client yet; the first `waitingHead` are done.
     private var waiting: [Batch] = []
     private var waitingHead = 0
     private var flushers: [UnsafeContinuation<Void, Never>] = []
@@ -73,7 +73,7 @@ public actor KafkaProducer: LoopActor, Service {
     }
 
     /// Sends one message.
-    /// - Returns: where it stands, once all in-sync replicas have it.
+    /// - Returns: its partition and offset, once all in-sync replicas have it.
     /// - Throws: `KafkaError`. After `timedOut` and `producerFailed` the message may still have arrived.
     @discardableResult
     public func send(_ record: KafkaRecord) async throws(KafkaError) -> KafkaDelivery {
@@ -85,7 +85,7 @@ public actor KafkaProducer: LoopActor, Service {
         return delivery
     }
 
-    /// Sends messages, and waits for all of them at once.
+    /// Sends messages, and returns when all are acknowledged or have failed.
     ///
     /// Messages for the same partition keep their order, within a batch and with batches sent before. One message's failure does
     /// not stop the others: look at the outcome, or ask it to `requireAll()`.
@@ -111,11 +111,11 @@ public actor KafkaProducer: LoopActor, Service {
         await withUnsafeContinuation { flushers.append($0) }
     }
 
-    /// Waits until what was sent is acknowledged, at most `deadline`, fails the rest with `closed`, and ends the client.
+    /// Waits until the sent messages are acknowledged, for at most `deadline`, fails the rest with `closed`, and ends the client.
     public func close(deadline: Duration = .seconds(10)) async {
         guard !isClosed else { return }
         isClosed = true
-        let flushed = Task { await self.flush() }  // ends at the latest when the rest is failed below
+        let flushed = Task { await self.flush() }  // ends at the latest when the remaining messages fail below
         let timer = Task {
             try await Task.sleep(for: deadline)
             failEverything(KafkaError(.closed, "the producer was closed before the broker acknowledged"))
@@ -125,18 +125,18 @@ public actor KafkaProducer: LoopActor, Service {
         await retire()
     }
 
-    /// Waits for a graceful shutdown or cancellation, and closes. Services that send stand behind it in their group.
+    /// Waits for a graceful shutdown or cancellation, and closes. In a group, it must precede the services that send.
     public func run() async throws {
         do { try await gracefulShutdown() } catch is CancellationError {
-            // Either way it is time to close.
+            // A cancellation closes it, too.
         }
         await close()
     }
 
-    /// How often a fatal error made the producer be rebuilt.
+    /// How often the producer was rebuilt after a fatal error.
     public var rebuildCount: Int { rebuilds }
 
-    /// Messages that are not acknowledged yet.
+    /// The number of messages that are not acknowledged yet.
     public var unacknowledged: Int { batches.values.reduce(0) { $0 + $1.unsettled } }
 
     // MARK: Starting and ending
@@ -147,7 +147,8 @@ public actor KafkaProducer: LoopActor, Service {
         producer = try RDKafkaProducer(settings: settings, loop: loop, logger: logger) { [weak self] in
             self?.assumeIsolated { $0.drain() }
         }
-        // librdkafka tells of a queue that becomes non-empty; what it queued before it was asked to would keep it silent.
+        // librdkafka notifies when its queue becomes non-empty. Events that it queued before the notification was enabled would
+        // prevent one.
         drain()
     }
 
@@ -166,11 +167,11 @@ public actor KafkaProducer: LoopActor, Service {
         producer = nil  // the next message starts a new one
         failEverything(
             KafkaError(.producerFailed, error.message, nativeCode: error.nativeCode, isRetriable: true, isFatal: true))
-        // Nobody waits for it: all that it had has failed above.
+        // No caller waits for it: all its messages have failed above.
         if let failed { Task { await failed.destroyAside() } }
     }
 
-    /// For tests: what a broker's answer can cause.
+    /// Raises a fatal error as a broker's answer could; for tests.
     func raiseFatalError() { producer?.raiseFatalError() }
 
     // MARK: Messages

@@ -3,20 +3,23 @@ import EventLoop
 /// How a producer sends.
 public struct KafkaProducerOptions: Sendable {
     /// - `linger` (duration, optional, default: 0 ms, range: 0-900 s): How long a message may wait for others to share a request.
-    ///   At 0 what is sent while a request is under way still shares the next one.
+    ///   With 0, messages that are sent while a request is in flight still share the next one.
     public var linger: Duration
-    /// - `queueLimit` (int, optional, default: 100000, range: 1-10000000): Messages on their way at most; beyond it `send` waits.
+    /// - `queueLimit` (int, optional, default: 100000, range: 1-10000000): The maximum number of messages in flight; beyond it
+    ///   `send` waits.
     public var queueLimit: Int
-    /// - `queueBytes` (int, optional, default: 67108864): Bytes on their way at most, in kibibytes' steps; beyond it `send` waits.
+    /// - `queueBytes` (int, optional, default: 67108864): The maximum number of bytes in flight, in steps of a kibibyte; beyond it
+    ///   `send` waits.
     public var queueBytes: Int
-    /// - `messageBytes` (int, optional, default: 1000000): The largest message that is taken.
+    /// - `messageBytes` (int, optional, default: 1000000): The size of the largest accepted message, in bytes.
     public var messageBytes: Int
-    /// - `deliveryTimeout` (duration, optional, default: 60 s): After it an unacknowledged message fails with `timedOut`.
+    /// - `deliveryTimeout` (duration, optional, default: 60 s): The time after which an unacknowledged message fails with
+    ///   `timedOut`.
     public var deliveryTimeout: Duration
     /// - `compression` (string, optional, default: "lz4"): `none`, `lz4`, `zstd`, `snappy` or `gzip`.
     public var compression: String
 
-    /// The defaults, or what is given.
+    /// Creates options with the given values, and the defaults for the others.
     public init(
         linger: Duration = .zero, queueLimit: Int = 100_000, queueBytes: Int = 64 << 20, messageBytes: Int = 1_000_000,
         deliveryTimeout: Duration = .seconds(60), compression: String = "lz4"
@@ -33,7 +36,7 @@ public struct KafkaProducerOptions: Sendable {
         [
             "enable.idempotence": "true",
             "acks": "all",
-            // Kafka's own clients place keys so, and the placement is part of the topics' contract.
+            // The partitioner of Kafka's own clients; the placement of keys is part of the topics' contract.
             "partitioner": "murmur2_random",
             "linger.ms": "\(linger.wholeMilliseconds)",
             "queue.buffering.max.messages": "\(queueLimit)",

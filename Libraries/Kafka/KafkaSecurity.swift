@@ -1,15 +1,15 @@
-/// How a client's connections to the brokers are protected, and as whom it signs in.
+/// How a client's connections to the brokers are protected, and how it signs in.
 public struct KafkaSecurity: Sendable {
-    /// How a password is shown to a broker.
+    /// The SASL mechanism, which determines how a password is sent to a broker.
     public enum Mechanism: String, CaseIterable, Sendable {
-        /// As it is: over TLS only.
+        /// Sends the password unencrypted: use it over TLS only.
         case plain = "PLAIN"
-        // With Apache Kafka 4 and newer only where librdkafka is 2.6.1 or newer.
+        // SCRAM works with Apache Kafka 4 and newer only if librdkafka is 2.6.1 or newer.
         case scramSHA256 = "SCRAM-SHA-256"
         case scramSHA512 = "SCRAM-SHA-512"
     }
 
-    /// What SASL takes.
+    /// The SASL mechanism, user name and password.
     public struct Credentials: Sendable {
         public var mechanism: Mechanism
         public var username: String
@@ -24,19 +24,19 @@ public struct KafkaSecurity: Sendable {
 
     /// - `usesTLS` (bool, optional, default: false): Connections are TLS, and a broker's certificate must name its host.
     public var usesTLS = false
-    /// - `authorities` (string, optional, default: the system's): A PEM file of the authorities that are trusted.
+    /// - `authorities` (string, optional, default: the system's): A PEM file with the trusted authorities.
     public var authorities: String?
-    /// - `certificate`, `key` (string, optional): PEM files of the client's own certificate and its key.
+    /// - `certificate`, `key` (string, optional): PEM files with the client's own certificate and its key.
     public var certificate: String?
     public var key: String?
-    /// - `keyPassword` (string, optional): Opens the key.
+    /// - `keyPassword` (string, optional): The password of `key`.
     public var keyPassword: String?
     /// - `credentials` (optional): Signs in with SASL.
     public var credentials: Credentials?
 
     public init() {}
 
-    /// As librdkafka calls it.
+    /// The settings as librdkafka properties.
     var properties: [String: String] {
         var properties = ["security.protocol": (credentials == nil ? "" : "sasl_") + (usesTLS ? "ssl" : "plaintext")]
         if usesTLS {

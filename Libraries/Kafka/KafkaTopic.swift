@@ -1,10 +1,10 @@
-/// The desired state of a topic, as its owner creates it.
+/// The desired state of a topic, for its creation.
 public struct KafkaTopic: Hashable, Sendable {
     /// The full name.
     public var name: String
     /// The number of partitions, at least 1.
     public var partitions: Int
-    /// Copies of each partition; `nil` takes the broker's default.
+    /// The number of replicas of each partition; `nil` is the broker's default.
     public var replicationFactor: Int?
     /// Broker settings of the topic, such as `cleanup.policy` and `retention.ms`.
     public var configuration: [String: String]
@@ -26,13 +26,13 @@ public struct KafkaTopicMetadata: Hashable, Sendable {
     public let partitions: [Int32]
     /// Partitions that currently have no leader.
     public let leaderless: [Int32]
-    /// The number of replicas of the partition that has the fewest.
+    /// The smallest number of replicas of a partition.
     public let copies: Int
 }
 
 /// The offsets between which a partition has messages.
 public struct KafkaWatermarks: Hashable, Sendable {
-    /// The offset of the oldest message that is still kept.
+    /// The offset of the oldest message that is still retained.
     public let low: Int64
     /// The offset that the next message will get.
     public let high: Int64
@@ -44,14 +44,14 @@ public struct KafkaWatermarks: Hashable, Sendable {
     }
 }
 
-/// Where reading a partition begins.
+/// The position at which reading a partition begins.
 public enum KafkaOffset: Hashable, Sendable {
-    /// With the oldest message that is kept.
+    /// At the oldest retained message.
     case beginning
-    /// With the next message that is stored after the broker has been asked.
+    /// After the last message that the partition has when the broker resolves the position.
     case end
-    /// With this offset; where it is not kept any more, as `KafkaConsumerOptions.offsetReset` says.
+    /// At this offset; if it is no longer retained, according to `KafkaConsumerOptions.offsetReset`.
     case offset(Int64)
-    /// Where the group's committed offset says, or as `offsetReset` says when there is none.
+    /// At the group's committed offset; if there is none, according to `offsetReset`.
     case committed
 }

@@ -1,7 +1,7 @@
 private import Crdkafka
 
 extension KafkaError {
-    /// What an error code of librdkafka means here.
+    /// Makes an error from an error code of librdkafka.
     init(
         native: Int32, context: String, detail: String? = nil, isFatal: Bool = false, file: String = #fileID,
         line: UInt = #line

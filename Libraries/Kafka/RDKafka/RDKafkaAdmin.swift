@@ -5,7 +5,7 @@ import Logging
 struct RDKafkaAdmin: Sendable {
     let handle: RDKafkaHandle
 
-    /// - Returns: per topic what went wrong with it; topics that exist already are not among them.
+    /// - Returns: the errors by topic. That a topic already exists isn't an error.
     func create(_ topics: [KafkaTopic], timeout: Duration) throws(KafkaError) -> [String: KafkaError] {
         var natives: [OpaquePointer?] = []
         defer { for native in natives { rd_kafka_NewTopic_destroy(native) } }
@@ -29,7 +29,7 @@ struct RDKafkaAdmin: Sendable {
         return errors(results, count, except: RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     }
 
-    /// - Returns: per topic what went wrong with it; topics that don't exist are not among them.
+    /// - Returns: the errors by topic. That a topic doesn't exist isn't an error.
     func delete(_ topics: [String], timeout: Duration) throws(KafkaError) -> [String: KafkaError] {
         var natives: [OpaquePointer?] = topics.map { rd_kafka_DeleteTopic_new($0) }
         defer { for native in natives { rd_kafka_DeleteTopic_destroy(native) } }

@@ -2,7 +2,7 @@ private import Crdkafka
 import Glibc
 import Logging
 
-/// A consumer of librdkafka. What may block is for its owner's own thread; the rest is safe from any.
+/// A consumer of librdkafka. Calls that may block belong on its owner's own thread; the others are safe on any thread.
 ///
 /// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; `assigned`, `topicNames` and `isClosed` belong to
 /// the thread that polls and closes.
@@ -15,16 +15,16 @@ final class RDKafkaConsumer: @unchecked Sendable {
         case error(KafkaError, KafkaTopicPartition?)
     }
 
-    /// librdkafka's marks for places that are no offsets.
+    /// librdkafka's value for an offset that isn't set.
     static let invalidOffset = Int64(-1001)  // RD_KAFKA_OFFSET_INVALID
 
     private let handle: RDKafkaHandle
-    /// What brokers are asked through: the same, unless others read through it too.
+    /// The handle for queries to brokers: the same one, unless it is shared.
     private var asking: RDKafkaHandle { shared?.asking ?? handle }
     private let queue: OpaquePointer
-    /// Whose handle it is when others read through it too; `nil` when it is this consumer's own.
+    /// The owner of the handle when it is shared; `nil` when it is this consumer's own.
     private let shared: RDKafkaSharedClient?
-    /// What is read through a shared client.
+    /// The partitions that are read through a shared client.
     private var assigned: [KafkaTopicPartition] = []
     private var topicNames: [OpaquePointer: String] = [:]
     private var isClosed = false
@@ -41,7 +41,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         shared = nil
     }
 
-    /// Reads through a client that others read through as well: partitions that are assigned, no group.
+    /// Reads assigned partitions, without a group, through a client that is shared with other consumers.
     init(sharing client: RDKafkaSharedClient) throws(KafkaError) {
         handle = client.handle
         queue = try client.join()
@@ -70,22 +70,22 @@ final class RDKafkaConsumer: @unchecked Sendable {
         try check("assign", withList(list) { rd_kafka_incremental_assign(handle.pointer, $0) })
     }
 
-    /// Reads nothing any more of what a shared client reads for this consumer.
+    /// Unassigns the partitions that a shared client reads for this consumer.
     private func giveBack(to shared: RDKafkaSharedClient) {
         guard !assigned.isEmpty else { return }
         withList(assigned.map { ($0, Self.invalidOffset) }) { list in
-            // What wasn't assigned, since that failed, needn't be given back.
+            // An error means that the partitions weren't assigned, because that failed.
             if let error = rd_kafka_incremental_unassign(handle.pointer, list) { rd_kafka_error_destroy(error) }
-            // librdkafka's thread stops the partition later, and takes away its forwarding then: if the partition were assigned again
-            // before, its messages would go to another reader. This call does nothing to a partition that isn't paused, but
-            // is answered behind the stop.
+            // librdkafka's thread stops the partition later, and only then removes its forwarding: if the partition were assigned
+            // again before that, its messages would go to another reader. The next call has no effect on a partition that isn't
+            // paused, but returns only after the stop.
             rd_kafka_resume_partitions(handle.pointer, list)
         }
         shared.release(Set(assigned.map(\.topic)))
         assigned = []
     }
 
-    /// Takes what the group's leader gave; to be called once for each `assign` event.
+    /// Accepts the partitions that the group's leader assigned. Must be called once for each `assign` event.
     func accept(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
         let list = partitions.map { ($0, Self.invalidOffset) }
         if isCooperative {
@@ -95,7 +95,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         }
     }
 
-    /// Gives back; to be called once for each `revoke` event. Stored offsets of these partitions are committed with it.
+    /// Releases partitions. Must be called once for each `revoke` event. Their stored offsets are committed as well.
     func release(_ partitions: [KafkaTopicPartition]) throws(KafkaError) {
         if isCooperative {
             try check(
@@ -142,7 +142,8 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// Waits up to `timeout` for the first event, then gives what is there without waiting. Blocks; one thread at a time.
+    /// Waits up to `timeout` for the first event, then returns it with further available ones. Blocks; only one thread may call it
+    /// at a time.
     func poll(timeout: Duration, limit: Int, byteLimit: Int) -> [Event] {
         var events: [Event] = []
         var bytes = 0
@@ -155,14 +156,14 @@ final class RDKafkaConsumer: @unchecked Sendable {
             switch event {
             case .message(let message): bytes += (message.value?.count ?? 0) + (message.key?.count ?? 0)
             case .endOfPartition: break
-            // What follows a rebalance may depend on how it is answered.
+            // The events after a rebalance may depend on the answer to it.
             case .assign, .revoke, .error: return events
             }
         }
         return events
     }
 
-    /// Makes a `poll` that waits, or the next one, return at once.
+    /// Makes a waiting `poll`, or the next one, return immediately.
     func interrupt() { rd_kafka_queue_yield(queue) }
 
     private func event(_ native: OpaquePointer) -> Event? {
@@ -226,15 +227,15 @@ final class RDKafkaConsumer: @unchecked Sendable {
 
     // MARK: Offsets
 
-    /// Remembers where reading goes on; committed from time to time and when the partitions are given back. Offsets of partitions
-    /// that no longer belong to this member are ignored.
+    /// Stores the offsets at which reading continues. They are committed at intervals and when the partitions are released. Offsets
+    /// of partitions that no longer belong to this member are ignored.
     func store(_ next: [(KafkaTopicPartition, Int64)]) throws(KafkaError) {
         let error = withList(next) { rd_kafka_offsets_store(handle.pointer, $0) }
         let isForeign = error == RD_KAFKA_RESP_ERR__STATE || error == RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION
         if !isForeign { try check("store offsets", error) }
     }
 
-    /// Commits what is stored, and waits for the broker. May block.
+    /// Commits the stored offsets, and waits for the broker. May block.
     func commit() throws(KafkaError) {
         let error = rd_kafka_commit(handle.pointer, nil, 0)
         if error != RD_KAFKA_RESP_ERR__NO_OFFSET { try check("commit", error) }
@@ -255,7 +256,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         return offsets
     }
 
-    /// The next offset to be read, for each partition from which something was.
+    /// The next offset to be read, for each partition of which a message was read.
     func positions(_ partitions: [KafkaTopicPartition]) throws(KafkaError) -> [KafkaTopicPartition: Int64] {
         var offsets: [KafkaTopicPartition: Int64] = [:]
         try check(
@@ -268,7 +269,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         return offsets
     }
 
-    /// Asks the partition's leader. May block.
+    /// Queries the partition's leader. May block.
     func watermarks(_ partition: KafkaTopicPartition, timeout: Duration) throws(KafkaError) -> KafkaWatermarks {
         var low: Int64 = 0
         var high: Int64 = 0
@@ -279,7 +280,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         return KafkaWatermarks(low: low, high: high)
     }
 
-    /// As of the last fetch; `nil` before the first.
+    /// The watermarks of the last fetch; `nil` before the first. Doesn't block.
     func knownWatermarks(_ partition: KafkaTopicPartition) -> KafkaWatermarks? {
         var low: Int64 = 0
         var high: Int64 = 0
@@ -293,7 +294,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
         try RDKafkaMetadata.fetch(asking, topic: topic, timeout: timeout)
     }
 
-    /// Leaves the group, commits what is stored, and ends the client. Blocks; answers rebalances itself.
+    /// Leaves the group, commits the stored offsets, and ends the client. Blocks, and answers rebalances itself.
     func close(deadline: Duration) {
         if let shared {
             giveBack(to: shared)
@@ -306,7 +307,7 @@ final class RDKafkaConsumer: @unchecked Sendable {
             guard let native = rd_kafka_queue_poll(queue, 50) else { continue }
             defer { rd_kafka_event_destroy(native) }
             guard rd_kafka_event_type(native) == RD_KAFKA_EVENT_REBALANCE else { continue }
-            // Whatever it says, the answer to it is to hold nothing.
+            // Whatever the event is, the answer to it is an empty assignment.
             if isCooperative, let list = rd_kafka_event_topic_partition_list(native),
                 rd_kafka_event_error(native) != RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
             {

@@ -3,7 +3,7 @@ import Dispatch
 import EventLoop
 import Logging
 
-/// Owns one `rd_kafka_t`, and what its callbacks need.
+/// Owns one `rd_kafka_t`, and the objects that its callbacks need.
 ///
 /// `@unchecked Sendable`: librdkafka documents its handles as safe to use from any thread; the rest is immutable or locked.
 final class RDKafkaHandle: @unchecked Sendable {
@@ -40,7 +40,7 @@ final class RDKafkaHandle: @unchecked Sendable {
         self.log = log
     }
 
-    /// Ends the handle and all of its threads. Blocks until they have ended; nothing may be called on the handle any more.
+    /// Ends the handle and all of its threads. Blocks until they have ended; the handle must not be used afterwards.
     func destroy() {
         guard
             isDestroyed.withLock({ destroyed in
@@ -50,7 +50,7 @@ final class RDKafkaHandle: @unchecked Sendable {
         rd_kafka_destroy_flags(pointer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     }
 
-    /// The last condition that librdkafka wrote to its log: why no broker answers.
+    /// The last warning or error that librdkafka logged, which may explain why no broker answers.
     var cause: String? { log.cause }
 
     /// `destroy`, on a thread that may block.
@@ -65,12 +65,12 @@ final class RDKafkaHandle: @unchecked Sendable {
 
     deinit {
         guard !isDestroyed.withLock({ $0 }) else { return }
-        // Dropped without close(): whoever let go must not wait for librdkafka's threads.
+        // Released without close(): the releasing thread must not wait for librdkafka's threads.
         let remains = Remains(pointer: pointer, log: log)
         DispatchQueue.global().async { remains.destroy() }
     }
 
-    /// What is left of a dropped handle; `@unchecked`: touched by the one closure that gets it.
+    /// The parts of a released handle. `@unchecked`: only one closure uses it.
     private struct Remains: @unchecked Sendable {
         let pointer: OpaquePointer
         let log: LogSink
@@ -80,18 +80,18 @@ final class RDKafkaHandle: @unchecked Sendable {
     }
 }
 
-/// Takes librdkafka's log lines from its threads.
+/// Receives librdkafka's log lines on its threads.
 private final class LogSink: Sendable {
     private let logger: Logger
     private let lastError = Locked<String?>(nil)
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// The last condition that librdkafka wrote about: why nobody answers.
+    /// The last warning or error that librdkafka logged.
     var cause: String? { lastError.withLock { $0 } }
 
-    /// - Parameter level: a syslog level. Lines of level "error" are conditions that librdkafka goes on to repair by itself: what
-    ///   it can't repair reaches the caller as an error.
+    /// - Parameter level: a syslog level. Lines of level "error" describe conditions that librdkafka handles by itself; others
+    ///   reach the caller as errors.
     func write(level: Int32, facility: String, _ line: String) {
         let level: Logger.Level =
             switch level {
@@ -105,7 +105,7 @@ private final class LogSink: Sendable {
     }
 }
 
-/// The text of a buffer that C wrote a terminated string into.
+/// The text of a buffer with a null-terminated C string.
 func cString(_ buffer: [CChar]) -> String {
     String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }

@@ -2,14 +2,14 @@ private import Crdkafka
 import EventLoop
 
 extension Duration {
-    /// Milliseconds as librdkafka takes them.
+    /// The duration in milliseconds, in librdkafka's type.
     var nativeMilliseconds: Int32 { Int32(clamping: wholeMilliseconds) }
 }
 
-/// Asks the brokers about topics.
+/// Queries the brokers for metadata of topics.
 enum RDKafkaMetadata {
-    /// The topics that the brokers have and this client may know of. May block.
-    /// - Throws: `unreachable` or `timedOut` when nobody answers.
+    /// The names of the topics that the brokers have and this client may see. May block.
+    /// - Throws: `unreachable` or `timedOut` when no broker answers.
     static func names(_ handle: RDKafkaHandle, timeout: Duration) throws(KafkaError) -> [String] {
         var result: UnsafePointer<rd_kafka_metadata>?
         let error = rd_kafka_metadata(handle.pointer, 1, nil, &result, timeout.nativeMilliseconds)
@@ -21,8 +21,8 @@ enum RDKafkaMetadata {
             .filter { $0.err == RD_KAFKA_RESP_ERR_NO_ERROR && $0.partition_cnt > 0 }.map { String(cString: $0.topic) }
     }
 
-    /// May block.
-    /// - Throws: `unknownTopic` when it does not exist; `unreachable` or `timedOut` when nobody answers.
+    /// A topic's metadata. May block.
+    /// - Throws: `unknownTopic` when it does not exist; `unreachable` or `timedOut` when no broker answers.
     static func fetch(_ handle: RDKafkaHandle, topic: String, timeout: Duration) throws(KafkaError)
         -> KafkaTopicMetadata
     {

@@ -4,10 +4,10 @@ import EventLoop
 import Glibc
 import Logging
 
-/// A producer of librdkafka and the descriptor that tells of its events. Confined to the loop that its owner lives on.
+/// A producer of librdkafka, and the descriptor that signals its events. Confined to its owner's loop.
 final class RDKafkaProducer {
     enum Refusal {
-        /// As many messages as allowed are on their way; room comes with the next delivery reports.
+        /// The maximum number of messages is in flight; the next delivery reports make space.
         case queueFull
         case error(KafkaError)
     }
@@ -25,7 +25,7 @@ final class RDKafkaProducer {
     private var watcher: FDWatcher?
     private var topics: [String: OpaquePointer] = [:]
 
-    /// - Parameter onEvents: called on the loop when `drain` has something to give.
+    /// - Parameter onEvents: called on the loop when `drain` has events.
     init(settings: [String: String], loop: EventLoop, logger: Logger, onEvents: @escaping () -> Void) throws(KafkaError)
     {
         handle = try RDKafkaHandle(
@@ -54,8 +54,8 @@ final class RDKafkaProducer {
         }
     }
 
-    /// Hands a message over; librdkafka copies it.
-    /// - Parameter tag: comes back with the message's delivery report.
+    /// Enqueues a message, which librdkafka copies.
+    /// - Parameter tag: returned with the message's delivery report.
     func produce(_ record: KafkaRecord, tag: UInt) -> Refusal? {
         guard let topic = topic(record.topic) else {
             return .error(KafkaError(native: rd_kafka_last_error().rawValue, context: "topic \(record.topic)"))
@@ -101,7 +101,7 @@ final class RDKafkaProducer {
         return isFull ? .queueFull : .error(refusal)
     }
 
-    /// Gives all events that have come, oldest first.
+    /// Passes all available events to `body`, oldest first.
     func drain(_ body: (Event) -> Void) {
         cuv_eventfd_read(descriptor)
         while let event = rd_kafka_queue_poll(queue, 0) {
@@ -138,12 +138,13 @@ final class RDKafkaProducer {
         }
     }
 
-    /// Raises a fatal error as the broker's answers could, for tests of the rebuilding.
+    /// Raises a fatal error as a broker's answer could, for tests of the rebuilding.
     func raiseFatalError() {
         rd_kafka_test_fatal_error(handle.pointer, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "raised by a test")
     }
 
-    /// Drops what is on its way and gives back the handle, which is to be destroyed where blocking is allowed. To be called once.
+    /// Discards the messages in flight and returns the handle, which must be destroyed where blocking is allowed. Must be called
+    /// only once.
     func retire() -> RDKafkaHandle {
         rd_kafka_queue_io_event_enable(queue, -1, nil, 0)
         watcher?.close()

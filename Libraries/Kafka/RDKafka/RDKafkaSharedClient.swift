@@ -3,17 +3,17 @@ import Dispatch
 import EventLoop
 import Logging
 
-/// A consumer handle of librdkafka, and the queues of those who read through it.
+/// A consumer handle of librdkafka, and the queues of the consumers that share it.
 ///
-/// What concerns a partition comes by its reader's queue. What concerns the client as a whole (that it may not sign in, that it has failed
-/// for good) comes by the queue of one of them.
+/// Events of a partition go to its reader's queue. Events of the client as a whole (a refused sign-in, a fatal error) go to the
+/// queue of one of the readers.
 ///
 /// `@unchecked Sendable`: the handle and its queue are thread-safe and constant; the rest is locked.
 final class RDKafkaSharedClient: @unchecked Sendable {
     let handle: RDKafkaHandle
-    /// For questions: on a connection on which a broker lets a fetch wait, they would wait behind it.
+    /// A separate handle for queries: on a connection where a broker delays a fetch, they would wait behind it.
     let asking: RDKafkaHandle
-    /// Where librdkafka puts what concerns the client as a whole.
+    /// The queue for events of the client as a whole.
     private let main: OpaquePointer
     private let readers = Locked(Readers())
 
@@ -25,8 +25,8 @@ final class RDKafkaSharedClient: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - settings: of the handle that reads.
-    ///   - plain: of the one that asks.
+    ///   - settings: properties of the handle that reads.
+    ///   - plain: properties of the handle for queries.
     init(settings: [String: String], plain: [String: String], logger: Logger) throws(KafkaError) {
         asking = try RDKafkaHandle(.producer, settings: plain, events: 0, logger: logger)
         handle = try RDKafkaHandle(
@@ -38,12 +38,12 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         self.main = main
     }
 
-    /// A queue for one more reader.
+    /// Creates a queue for another reader.
     func join() throws(KafkaError) -> OpaquePointer {
         let queue = readers.withLock { readers -> OpaquePointer? in
             guard !readers.isEnding, let queue = rd_kafka_queue_new(handle.pointer) else { return nil }
             if readers.queues.isEmpty {
-                // Nobody was there to be told of what is past.
+                // Earlier events, for which there was no reader, are discarded.
                 while let event = rd_kafka_queue_poll(main, 0) { rd_kafka_event_destroy(event) }
                 rd_kafka_queue_forward(main, queue)
             }
@@ -54,8 +54,8 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         return queue
     }
 
-    /// Takes a topic for one reader.
-    /// - Throws: `configuration` when another has it: a message goes to one queue.
+    /// Reserves topics for one reader.
+    /// - Throws: `configuration` when another reader has one of them, since a message goes to only one queue.
     func take(_ topics: Set<String>) throws(KafkaError) {
         let taken = readers.withLock { readers -> String? in
             if let taken = topics.first(where: readers.topics.contains) { return taken }
@@ -65,7 +65,7 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         if let taken { throw KafkaError(.configuration, "\(taken) is read through this client already") }
     }
 
-    /// Lets messages of a partition come by a reader's queue.
+    /// Forwards the messages of a partition to a reader's queue.
     func forward(_ partition: KafkaTopicPartition, to queue: OpaquePointer) {
         guard let own = rd_kafka_queue_get_partition(handle.pointer, partition.topic, partition.partition) else {
             return
@@ -74,10 +74,11 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         rd_kafka_queue_destroy(own)
     }
 
-    /// Lets others have topics.
+    /// Releases topics for other readers.
     func release(_ topics: Set<String>) { readers.withLock { $0.topics.subtract(topics) } }
 
-    /// Takes a reader's queue back, after its partitions were given back. Blocks when it was the last of a client that has ended.
+    /// Removes a reader's queue after its partitions were released. Blocks when it was the last one of a client that has been
+    /// closed.
     func leave(_ queue: OpaquePointer) {
         let isLast = readers.withLock { readers in
             readers.queues.removeAll { $0 == queue }
@@ -88,7 +89,7 @@ final class RDKafkaSharedClient: @unchecked Sendable {
         if isLast { finish() }
     }
 
-    /// Ends the client, at once or with its last reader.
+    /// Ends the client, immediately or with its last reader.
     func end() async {
         let isLast = readers.withLock { readers in
             if readers.isEnding { return false }
@@ -106,7 +107,7 @@ final class RDKafkaSharedClient: @unchecked Sendable {
 
     /// Ends both handles. Blocks.
     private func finish() {
-        // A handle that ends while partitions are being given back can wait for them for ever.
+        // A handle that is destroyed while partitions are being unassigned can wait for them forever.
         if let error = rd_kafka_consumer_close_queue(handle.pointer, main) { rd_kafka_error_destroy(error) }
         let end = ContinuousClock.now + .seconds(10)
         while rd_kafka_consumer_closed(handle.pointer) == 0, ContinuousClock.now < end {
@@ -118,7 +119,7 @@ final class RDKafkaSharedClient: @unchecked Sendable {
     }
 
     deinit {
-        // Whoever reads holds the client, so nobody does; and the handle ends with itself.
+        // Readers keep a reference to the client, so there are none left. The handles are destroyed by their own deinitializers.
         if !readers.withLock({ $0.isEnding }) { rd_kafka_queue_destroy(main) }
     }
 }
