@@ -4,34 +4,34 @@ public struct AccessTokenError: Error, Hashable, Sendable, CustomStringConvertib
     public enum Code: String, Hashable, Sendable {
         /// Not three parts of base64url with JSON objects inside, or too long.
         case malformed = "token-malformed"
-        /// Another algorithm than the key's: `none` too.
+        /// A different algorithm than the key's, including `none`.
         case algorithmRefused = "token-algorithm-refused"
-        /// A header that demands what isn't understood (`crit`).
+        /// A header that requires an extension that isn't supported (`crit`).
         case headerRefused = "token-header-refused"
-        /// No key of that id is known (yet).
+        /// No key with that id is known (yet).
         case keyUnknown = "token-key-unknown"
-        /// The signature isn't the key's over this token.
+        /// The signature doesn't match the key and the token.
         case signatureInvalid = "token-signature-invalid"
-        /// Its time is over.
+        /// It has expired.
         case expired = "token-expired"
-        /// Issued in the future.
+        /// It was issued in the future.
         case notYetValid = "token-not-yet-valid"
         /// A claim is missing or of the wrong type.
         case claimInvalid = "token-claim-invalid"
-        /// A refresh token where an access token is wanted, or the other way round.
+        /// A refresh token where an access token is expected, or vice versa.
         case typeMismatch = "token-type-mismatch"
         /// A token of another app.
         case appMismatch = "token-app-mismatch"
-        /// A foreign token that is meant for somebody else.
+        /// A foreign token for a different audience.
         case audienceMismatch = "token-audience-mismatch"
-        /// A key of a kind that isn't used, or that can't be read.
+        /// A key of an unsupported kind, or one that can't be read.
         case keyInvalid = "key-invalid"
         /// The cryptographic library failed.
         case cryptographyFailed = "cryptography-failed"
     }
 
     public let code: Code
-    /// For logs; holds nothing of the token.
+    /// The message for logs; contains no part of the token.
     public let message: String
 
     init(_ code: Code, _ message: String) {

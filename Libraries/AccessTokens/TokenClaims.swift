@@ -1,13 +1,13 @@
 public import DocumentModel
 
-/// What a token says: who, on which device, of which app, until when.
+/// The claims of a token: the user, the session, the device, the app, and the times.
 ///
-/// The names are those that the client SDKs read: `iss` session, `sub` user, `stitch_devId`, `stitch_domainId` (app), `typ`,
-/// `iat`, `exp`, `user_data`; ours are `user_type`, `data`, `identities`, `jti` and `prt`.
+/// The names of the claims are those that the client SDKs read: `iss` session, `sub` user, `stitch_devId`, `stitch_domainId` (app),
+/// `typ`, `iat`, `exp`, `user_data`; Partita's own are `user_type`, `data`, `identities`, `jti` and `prt`.
 public struct TokenClaims: Sendable {
-    /// What a token is for.
+    /// The purpose of a token.
     public enum TokenType: String, Hashable, Sendable {
-        /// Shown with every call.
+        /// Sent with every call.
         case access
         /// Exchanged for an access token.
         case refresh
@@ -20,15 +20,15 @@ public struct TokenClaims: Sendable {
     public var type: TokenType
     /// Seconds since 1970.
     public var issuedAt: Int64
-    /// Seconds since 1970; the token is refused from this second on.
+    /// The expiry, in seconds since 1970; the token is refused from this second on.
     public var expiresAt: Int64
     /// `normal` or `server`.
     public var userType: String
     /// The user's profile from its identities.
     public var data: Document
-    /// The user's custom data at the moment of issue, as the SDKs show it; `nil` for none.
+    /// The user's custom data at the time of issue, as the SDKs expose it; `nil` for none.
     public var customData: Document?
-    /// `{id, provider_type}` each.
+    /// The user's identities, each `{id, provider_type}`.
     public var identities: [Document]
     /// The token's own id; refresh tokens have one.
     public var tokenId: String?
@@ -58,7 +58,7 @@ public struct TokenClaims: Sendable {
 }
 
 extension TokenClaims {
-    /// The claims set's JSON. Times are plain integers, as the SDKs demand; documents keep their types.
+    /// The claims set as JSON. Times are plain integers, as the SDKs require; documents keep their types (canonical Extended JSON).
     var json: [UInt8] {
         var fields: [(name: String, value: Value, mode: ExtendedJSON.Mode)] = [
             ("iss", .string(session), .relaxed), ("sub", .string(user), .relaxed),
@@ -94,12 +94,12 @@ extension TokenClaims {
         }
         func seconds(_ name: String) throws(AccessTokenError) -> Int64 {
             guard let seconds = document[name]?.int64Value else {
-                throw AccessTokenError(.claimInvalid, "\(name) is missing or no whole number")
+                throw AccessTokenError(.claimInvalid, "\(name) is missing or not a whole number")
             }
             return seconds
         }
         guard let type = TokenType(rawValue: try text("typ")) else {
-            throw AccessTokenError(.claimInvalid, "typ isn't known")
+            throw AccessTokenError(.claimInvalid, "typ is unknown")
         }
         self.init(
             session: try text("iss"), user: try text("sub"), device: try text("stitch_devId"),

@@ -1,15 +1,15 @@
 public import DocumentModel
 
-/// A public P-256 key that tokens are verified with, as it is published.
+/// A public P-256 key for verifying tokens, in its published form.
 public struct TokenPublicKey: Hashable, Sendable {
     @ExactText public private(set) var id: String
     /// The coordinates, base64url without padding.
     @ExactText public private(set) var x: String
     @ExactText public private(set) var y: String
 
-    /// Reads a JWK; members that aren't public are left behind.
+    /// Reads a JWK; private members are ignored.
     ///
-    /// - Throws: `keyInvalid` when it isn't an EC key on P-256 with a `kid`, or when its `alg` or `use` says something else.
+    /// - Throws: `keyInvalid` when it isn't an EC key on P-256 with a `kid`, or when its `alg` or `use` is a different one.
     public init(jwk document: Document) throws(AccessTokenError) {
         guard document["kty"]?.stringValue == "EC", document["crv"]?.stringValue == "P-256" else {
             throw AccessTokenError(.keyInvalid, "not an EC key on P-256")
@@ -45,7 +45,7 @@ public struct TokenPublicKey: Hashable, Sendable {
     }
 }
 
-/// A set of public keys, as `/.well-known/jwks.json` gives it.
+/// A set of public keys, as served at `/.well-known/jwks.json`.
 public struct TokenKeySet: Hashable, Sendable {
     public var keys: [TokenPublicKey]
 
@@ -58,7 +58,7 @@ public struct TokenKeySet: Hashable, Sendable {
         guard let entries = document["keys"]?.arrayValue else { throw AccessTokenError(.keyInvalid, "not a JWKS") }
         keys = entries.compactMap { entry in
             guard let jwk = entry.documentValue else { return nil }
-            return try? TokenPublicKey(jwk: jwk)  // a key of another kind is no fault
+            return try? TokenPublicKey(jwk: jwk)  // a key of another kind isn't an error
         }
     }
 

@@ -5,7 +5,7 @@ public final class TokenSigningKey: Sendable {
     private let handle: JWKHandle
     /// The key's id, which every token names.
     public let id: String
-    /// What others verify its tokens with.
+    /// The key for verifying its tokens.
     public let publicKey: TokenPublicKey
 
     private init(handle: JWKHandle, id: String) throws(AccessTokenError) {
@@ -14,16 +14,16 @@ public final class TokenSigningKey: Sendable {
         publicKey = try TokenPublicKey(jwk: handle.json(isPrivate: false))
     }
 
-    /// A new key.
+    /// Generates a key.
     ///
-    /// - Parameter id: must differ from every other key's; it becomes part of each token.
+    /// - Parameter id: must be unique; it becomes part of each token.
     public convenience init(generatingWithId id: String) throws(AccessTokenError) {
         try self.init(handle: JWKHandle(generatingP256WithId: id), id: id)
     }
 
-    /// A key from its stored form.
+    /// Reads a key from its stored form.
     public convenience init(privateJWK text: String) throws(AccessTokenError) {
-        // The library is given only what it can read: see `TokenVerifier.header`.
+        // Only checked input is passed to the library: see `CompactToken`.
         let publicKey = try TokenPublicKey(jwk: text)
         guard let document = try? ExtendedJSON.parseDocument(text), let secret = document["d"]?.stringValue,
             Base64URL.decode(secret)?.count == 32

@@ -1,15 +1,15 @@
 import DocumentModel
 import Foundation
 
-/// Checks tokens against a set of public keys that can be replaced at any time. Safe to use from several threads.
+/// Verifies tokens with a set of public keys that can be replaced at any time. Safe to use from several threads.
 ///
-/// The algorithm is the key's, ES256, whatever the token's header says: a header with another one is refused.
+/// The algorithm is always ES256; a token whose header names another one is refused.
 ///
-/// `@unchecked Sendable`: the key table is only touched under the lock, the keys themselves are `Sendable`.
+/// `@unchecked Sendable`: the key table is accessed only under the lock, and the keys themselves are `Sendable`.
 public final class TokenVerifier: @unchecked Sendable {
-    /// The longest token that is looked at, in bytes.
+    /// The size of the longest accepted token, in bytes.
     public static let maximumTokenBytes = CompactToken.maximumBytes
-    /// How far in the future a token may have been issued, in seconds: clocks of machines differ.
+    /// How far in the future a token may have been issued, in seconds, since clocks of machines differ.
     public static let issueLeeway: Int64 = 60
 
     private let lock = NSLock()
@@ -24,7 +24,7 @@ public final class TokenVerifier: @unchecked Sendable {
 
     /// Replaces all keys.
     ///
-    /// - Throws: `keyInvalid` for a key whose point isn't on the curve; then nothing has changed.
+    /// - Throws: `keyInvalid` for a key whose point isn't on the curve; the keys are unchanged then.
     public func replaceKeys(_ keys: TokenKeySet) throws(AccessTokenError) {
         let known = lock.withLock { self.table }
         var replacement: [ExactText: VerificationKey] = [:]
@@ -39,7 +39,7 @@ public final class TokenVerifier: @unchecked Sendable {
         lock.withLock { self.table = table }
     }
 
-    /// Adds a key, or replaces the one of its id.
+    /// Adds a key, or replaces the one with its id.
     public func add(_ key: TokenPublicKey) throws(AccessTokenError) {
         let added = try VerificationKey(key)
         lock.withLock { table[key.id] = added }
@@ -51,10 +51,10 @@ public final class TokenVerifier: @unchecked Sendable {
     /// Verifies a token and returns its claims.
     ///
     /// - Parameters:
-    ///   - type: what the token must be for.
-    ///   - app: the app it must belong to; `nil` takes the token's word for it (which is signed).
+    ///   - type: the required type of the token.
+    ///   - app: the app that it must belong to; `nil` accepts the token's own (signed) claim.
     ///   - now: seconds since 1970.
-    /// - Throws: a code for each reason; nothing about the claims is known then.
+    /// - Throws: `AccessTokenError` with the reason.
     public func verify(
         _ token: String, as type: TokenClaims.TokenType = .access, app: String? = nil, now: Int64
     ) throws(AccessTokenError) -> TokenClaims {

@@ -1,22 +1,22 @@
 import DocumentModel
 
-/// What a member of a group holds of its Kafka partitions: which are its own, what of them waits or runs in lanes, up to where their
-/// offsets may be committed, and whether reading has to pause. Pure: the time is given to it, and it does no IO.
+/// A group member's state of its Kafka partitions: which are assigned, which of their events wait or run in lanes, which offsets
+/// may be committed, and whether reading has to pause. Pure: it gets the time as a parameter, and does no IO.
 struct ConsumerBook<Event> {
     typealias Lanes = EventLanes<Event>
-    /// By Kafka partition, the offset to go on with after a restart.
+    /// By Kafka partition, the offset to continue with after a restart.
     typealias Offsets = [Int32: Int64]
 
-    /// The Kafka partitions that are this member's.
+    /// The Kafka partitions that are assigned to this member.
     private(set) var owned: Set<Int32> = []
     private var lanes: Lanes
     private var trackers: [Int32: OffsetTracker] = [:]
     private var pressure: PartitionPressure
-    /// Events that are with handlers.
+    /// The numbers of events that are with handlers, by Kafka partition.
     private var running: [Int32: Int] = [:]
     private let batchLimit: Int
 
-    /// - Parameter canDefer: Whether events can be left to be read later from elsewhere.
+    /// - Parameter canDefer: whether events can be deferred, to be read later from durable storage.
     init(_ options: EventConsumerOptions, canDefer: Bool) {
         lanes = Lanes(places: options.concurrency)
         pressure = PartitionPressure(
@@ -28,14 +28,14 @@ struct ConsumerBook<Event> {
 
     mutating func assign(_ partitions: some Sequence<Int32>) { owned.formUnion(partitions) }
 
-    /// Gives partitions up. What of them is with handlers stays in the book until ``forget(_:)``.
-    /// - Returns: the paused ones, since a pause would outlast the assignment, and what waited.
+    /// Removes revoked partitions. Their events that are with handlers stay in the book.
+    /// - Returns: the paused ones, which must be resumed since a pause outlasts the assignment, and the events that waited.
     mutating func revoke(_ partitions: Set<Int32>) -> (resume: Set<Int32>, dropped: [Lanes.Entry]) {
         owned.subtract(partitions)
         return (pressure.forget(partitions), lanes.drop(partitions))
     }
 
-    /// Forgets the offsets of partitions that were given up, when their handlers have ended.
+    /// Forgets the offsets of revoked partitions. Call it when their handlers have ended.
     mutating func forget(_ partitions: Set<Int32>) {
         for partition in partitions { trackers[partition] = nil }
     }
@@ -47,12 +47,12 @@ struct ConsumerBook<Event> {
 
     // MARK: Reading
 
-    /// Notes a message that was read. Offsets of a partition come in ascending order.
+    /// Adds a message that was read. The offsets of a partition must be in ascending order.
     mutating func begin(_ offset: Int64, of partition: Int32) {
         trackers[partition, default: OffsetTracker()].begin(offset)
     }
 
-    /// Notes that a message needs no handling here.
+    /// Marks a message as finished without handling.
     mutating func leave(_ offset: Int64, of partition: Int32, _ offsets: inout Offsets) {
         if let next = trackers[partition]?.finish(offset) { offsets[partition] = next }
     }
@@ -62,14 +62,14 @@ struct ConsumerBook<Event> {
         lanes.append(entry, to: ExactText(lane), of: ExactText(share), member: member.map { ExactText($0) })
     }
 
-    /// Whether a share holds so much that its events are to be left for later.
+    /// Whether a share holds so much that its further events have to be deferred.
     func isOverBudget(_ share: String) -> Bool {
         let load = lanes.shares[ExactText(share)] ?? .init()
         return pressure.isOverBudget(.init(events: load.events, bytes: load.bytes, uncommitted: 0))
     }
 
-    /// What to do before reading on: offsets that go on although something before them isn't handled, partitions to pause, and
-    /// whether reading has to wait for one that may be relieved soon.
+    /// Determines what to do before the next read: offsets that advance although earlier events aren't handled, partitions to
+    /// pause, and whether reading has to wait for a partition that may be relieved soon.
     mutating func relieve(_ now: ContinuousClock.Instant) -> (offsets: Offsets, pause: [Int32], mustWait: Bool) {
         var offsets: Offsets = [:]
         for partition in owned where pressure.mustLetGo(load(partition)) {
@@ -80,22 +80,22 @@ struct ConsumerBook<Event> {
         return (offsets, pause, mustWait)
     }
 
-    /// How many messages were read that can't be committed yet.
+    /// The number of messages that were read but can't be committed yet.
     var uncommitted: Int { trackers.values.reduce(0) { $0 + $1.count } }
 
-    /// As ``uncommitted``, of one partition.
+    /// The same as ``uncommitted`` for one partition.
     func uncommitted(of partition: Int32) -> Int { trackers[partition]?.count ?? 0 }
 
     // MARK: Handling
 
-    /// The first events of the next lane that is ready; they are with a handler then, until ``ended(_:)``.
+    /// Takes the first events of the next ready lane. They count as being with a handler until ``ended(_:)``.
     mutating func take() -> Lanes.Work? {
         guard let work = lanes.take(limit: batchLimit) else { return nil }
         for entry in work.entries { running[entry.partition, default: 0] += 1 }
         return work
     }
 
-    /// Notes that events are handled.
+    /// Marks events as handled.
     mutating func finish(_ work: Lanes.Work) -> (done: [Lanes.Entry], offsets: Offsets) {
         let done = lanes.finish(work.lane)
         var offsets: Offsets = [:]
@@ -105,20 +105,20 @@ struct ConsumerBook<Event> {
         return (done, offsets)
     }
 
-    /// Has events tried alone that failed together.
+    /// Makes events that failed together be tried one by one.
     mutating func isolate(_ work: Lanes.Work) { lanes.isolate(work.lane) }
 
-    /// Has an event tried again at a time.
+    /// Makes an event be tried again at the given time.
     mutating func postpone(_ work: Lanes.Work, until instant: ContinuousClock.Instant) {
         lanes.postpone(work.lane, until: instant)
     }
 
-    /// Makes events ready that are due again.
-    /// - Returns: when the next ones are.
+    /// Makes events ready whose next attempt is due.
+    /// - Returns: when the next attempt is due.
     mutating func wake(_ now: ContinuousClock.Instant) -> ContinuousClock.Instant? { lanes.wake(now: now) }
 
-    /// Notes that a handler has given events back, handled or not.
-    /// - Returns: whether reading may go on because of it, and partitions to resume.
+    /// Records that a handler has ended, whether it has handled the events or not.
+    /// - Returns: whether reading may continue because of it, and the partitions to resume.
     mutating func ended(_ work: Lanes.Work) -> (isRelieved: Bool, resume: [Int32]) {
         for entry in work.entries { running[entry.partition, default: 0] -= 1 }
         var answer: (isRelieved: Bool, resume: [Int32]) = (false, [])
@@ -130,8 +130,8 @@ struct ConsumerBook<Event> {
         return answer
     }
 
-    /// Forgets all events, also those with handlers.
-    /// - Returns: them.
+    /// Removes all events, including those with handlers.
+    /// - Returns: the removed events.
     mutating func removeAll() -> [Lanes.Entry] { lanes.removeAll() }
 
     private func load(_ partition: Int32) -> PartitionPressure.Load {

@@ -3,7 +3,8 @@ public import EventTopics
 /// Events that are deferred instead of waiting in this process: the backlog's owner reads them later from durable storage, and
 /// injects them into the consumer.
 ///
-/// A consumer with a backlog advances offsets under pressure, before the effects: what a crash loses is found in the same storage.
+/// Under backpressure, a consumer with a backlog advances offsets before the effects. Events that a crash loses are found in the
+/// same storage.
 public protocol EventBacklog<Payload>: Sendable {
     associatedtype Payload: EventPayload
 

@@ -105,7 +105,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         } catch {
             failure = failure ?? error
         }
-        // Who injected what wasn't handled any more still waits for it.
+        // Callers of `inject` still wait for events that weren't handled.
         for entry in book.removeAll() { settle(entry) }
         await consumer.close(deadline: options.drainTimeout)
         self.consumer = nil
@@ -148,11 +148,12 @@ public actor EventConsumer<Handler: EventHandler>: Service {
                 await waitForRelief()
                 continue
             }
-            // What is in hand may have to be let go of; otherwise only messages make work, and they end the wait.
+            // While there are uncommitted messages, offsets may have to advance, so the wait is shorter. Otherwise only new
+            // messages make work, and they end the wait.
             let longest: Duration = book.uncommitted > 0 ? .seconds(1) : .seconds(5)
             let wait = nextDue.map { min(longest, max(.milliseconds(1), $0 - now)) } ?? longest
             do {
-                // Partitions move within `next` only, and so not before its messages are accepted.
+                // Partitions are moved only within `next`, so not between its return and `accept`.
                 let messages = try await consumer.next(timeout: wait).messages
                 readCounter.increment(by: messages.count)
                 accept(messages, skipped: messages.isEmpty ? [] : await handler.skipped(messages))
@@ -226,7 +227,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         return !mustWait
     }
 
-    /// Returns when a full partition is relieved, a retry is due, or a tenth of a second is over.
+    /// Returns when a full partition is relieved, or after a tenth of a second.
     private func waitForRelief() async {
         let timer = Task {  // ends by being cancelled just below
             try await Task.sleep(for: .milliseconds(100))
@@ -246,7 +247,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
         attempt { () throws(KafkaError) in try consumer?.resume(partitions.map(topicPartition)) }
     }
 
-    /// What can't fail while the client is right: if it does, the consumer ends.
+    /// Runs a call that doesn't fail while the client works: if it fails, the consumer stops.
     private func attempt(_ body: () throws(KafkaError) -> Void) {
         do { try body() } catch { stop(error) }
     }
@@ -295,7 +296,7 @@ public actor EventConsumer<Handler: EventHandler>: Service {
             resumeReading(resume)
             for entry in dropped { settle(entry) }
             if !isLost, await !waitUntilIdle(gone) {
-                logger.warning("partitions go while handlers still have events of them")
+                logger.warning("partitions are released while handlers still have events of them")
             }
             book.forget(gone)
         }

@@ -9,16 +9,16 @@ enum EventStreamMetrics {
     /// Events that a consumer finished, dead letters among them.
     static let handled = MetricFamily<Counter>(
         label: "event_stream_handled_total", help: "Events finished.", dimensions: ["topic", "group"])
-    /// Attempts that failed and are made again.
+    /// Failed attempts that are repeated.
     static let retries = MetricFamily<Counter>(
-        label: "event_stream_retries_total", help: "Failed attempts that are made again.",
+        label: "event_stream_retries_total", help: "Failed attempts that are repeated.",
         dimensions: ["topic", "group"])
     /// Dead-lettered events.
     static let deadLetters = MetricFamily<Counter>(
         label: "event_stream_dead_letters_total", help: "Dead-lettered events.", dimensions: ["topic", "group"])
     /// Messages received by any kind of reader. A topic appears as soon as it is read.
     static let read = MetricFamily<Counter>(
-        label: "event_stream_read_total", help: "Messages that came from the broker.", dimensions: ["topic"])
+        label: "event_stream_read_total", help: "Messages received from the broker.", dimensions: ["topic"])
     /// Events sent and acknowledged.
     static let produced = MetricFamily<Counter>(
         label: "event_stream_produced_total", help: "Events acknowledged by the broker.", dimensions: ["topic"])

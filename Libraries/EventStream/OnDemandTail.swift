@@ -22,7 +22,7 @@ public final class OnDemandTail<Payload: EventPayload>: Service {
     /// Creates the tail; ``run()`` lets it read on demand.
     /// - Parameters:
     ///   - kafka: a client through which nothing else reads this topic.
-    ///   - linger: how long it goes on reading after the last use, so that several uses in a row begin to read only once.
+    ///   - linger: how long it continues reading after the last use, so that several uses in a row start reading only once.
     ///   - handle: receives the messages, in order per key; reading continues when it returns. Throwing ends the tail.
     public init(
         pool: String, kafka: KafkaClient, linger: Duration = .seconds(30), logger: Logger? = nil,

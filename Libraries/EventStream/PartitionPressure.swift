@@ -1,10 +1,10 @@
 /// Decides when a member's Kafka partitions hold so much that reading has to stop, and which of them to pause. Pure.
 ///
 /// Pausing discards what the client fetched ahead and costs half a second, so reading only waits for a partition whose handlers keep
-/// up. A partition that stays full is paused for the sake of the others; or, where events can be deferred, those of shares that
-/// exceed their budget are, and the partition is paused only when it reaches twice the limit nevertheless.
+/// up. A partition that stays full is paused, so that the others can be read. If events can be deferred, those of shares that
+/// exceed their budget are deferred first, and the partition is paused only if it still reaches twice the limit.
 struct PartitionPressure {
-    /// What a partition holds in this process: numbers of events, and their size in bytes.
+    /// The events of a partition in this process: their numbers, and their size in bytes.
     struct Load: Equatable {
         /// In lanes: waiting or with a handler.
         var events = 0
@@ -76,7 +76,7 @@ struct PartitionPressure {
         return paused.intersection(partitions)
     }
 
-    /// Returns whether further events of a share with this load must not wait in this process.
+    /// Returns whether further events of a share with this load have to be deferred.
     func isOverBudget(_ load: Load) -> Bool {
         !spilling.isEmpty && (load.events >= eventLimit / 4 || load.bytes >= byteLimit / 4)
     }

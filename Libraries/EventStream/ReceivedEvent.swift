@@ -1,7 +1,7 @@
 import EventTopics
 import Kafka
 
-/// An event as a consumer gets it.
+/// An event that a consumer receives.
 public struct ReceivedEvent<Payload: EventPayload>: Sendable {
     /// The decoded payload.
     public var payload: Payload
@@ -9,7 +9,7 @@ public struct ReceivedEvent<Payload: EventPayload>: Sendable {
     public var attributes: EventAttributes
     /// The message's key.
     public var key: String
-    /// Where in the topic it was read; `nil` for an event that was read from Postgres.
+    /// Its position in the topic; `nil` for an event that was read from Postgres.
     public var position: Position?
 
     /// A message's position in a topic.
@@ -45,7 +45,7 @@ public struct ReceivedEvent<Payload: EventPayload>: Sendable {
     }
 }
 
-/// An event that is dead-lettered: handling it has failed for good, or its message could not be decoded.
+/// An event that is dead-lettered: handling it has failed permanently, or its message could not be decoded.
 public struct DeadLetter<Payload: EventPayload>: Sendable {
     /// The event; `nil` when it could not be decoded.
     public let event: ReceivedEvent<Payload>?
@@ -65,7 +65,7 @@ public enum FailureDecision: Sendable {
     case wait
     /// It no longer has an effect, and counts as handled.
     case skip
-    /// It is passed to `deadLetter`, and the lane goes on.
+    /// It is passed to `deadLetter`, and the lane continues.
     case deadLetter
     /// The consumer ends with the error; nothing is lost, and after a restart it begins with this event.
     case stop

@@ -7,7 +7,7 @@ import Logging
 /// that the topic held at that time, and continues with new messages.
 ///
 /// It belongs to no group: every instance of a service has the whole state. Events that can't be decoded are skipped and logged:
-/// one writer's mistake must not keep all readers from the rest.
+/// one writer's mistake must not prevent all readers from reading the rest.
 public final class StateReader<Payload: EventPayload>: Service {
     /// A change of a key's state.
     public enum Change: Sendable {
@@ -62,7 +62,7 @@ public final class StateReader<Payload: EventPayload>: Service {
             return .set(try ReceivedEvent<Payload>(message))
         } catch {
             logger.error(
-                "a message is no event of its topic",
+                "a message isn't an event of its topic",
                 metadata: [
                     "kafka.partition": "\(message.partition)", "kafka.offset": "\(message.offset)", "error": "\(error)",
                 ])

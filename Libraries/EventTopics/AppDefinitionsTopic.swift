@@ -1,17 +1,17 @@
 import DocumentModel
 
 /// The topic `app-definitions`: which version of each app is deployed. The definition itself is in Postgres, in `AppRegistry`.
-/// A message without value says that the app was removed.
+/// A message without a value means that the app was removed.
 ///
 /// Written by the `partita` tool. Read by every service, which loads the definition again.
 public struct AppDefinitionEvent: Hashable, Sendable {
     @ExactText public var app: String
-    /// Counts the deployments of this app.
+    /// The number of the app's deployment, which increases with each one.
     public var version: Int64
     /// When it was deployed, in milliseconds since 1970.
     public var time: Int64
 
-    /// A deployment.
+    /// Creates the event of a deployment.
     public init(app: String, version: Int64, time: Int64) {
         self.app = app
         self.version = version

@@ -1,11 +1,11 @@
 import DocumentModel
 
-/// The topic `auth-events`: what happened to accounts and sessions, in order per user.
+/// The topic `auth-events`: events of accounts and sessions, in order per user.
 ///
-/// Written by auth. Read by trigger workers (authentication triggers), by permissions for the users who are deleted, disabled or
-/// enabled again, and by all who take calls of users for them and for the sessions that ended.
+/// Written by auth. Read by trigger workers (authentication triggers), by permissions for users who are deleted, disabled or
+/// enabled again, and by all services that accept calls of users, for these users and for ended sessions.
 public struct AuthEvent: Sendable {
-    /// What happened; the raw value is the part of the CloudEvents type.
+    /// The kind of event. The raw value is part of the CloudEvents type.
     public enum Kind: String, CaseIterable, Sendable {
         case userCreated = "user-created"
         case signedIn = "signed-in"
@@ -16,7 +16,7 @@ public struct AuthEvent: Sendable {
         case identityLinked = "identity-linked"
         case sessionRevoked = "session-revoked"
 
-        /// The `operationType` that an App Services authentication trigger is written for; `nil` where there is none.
+        /// The corresponding `operationType` of App Services' authentication triggers; `nil` if there is none.
         public var operationType: String? {
             switch self {
             case .userCreated: "CREATE"
@@ -27,26 +27,27 @@ public struct AuthEvent: Sendable {
         }
     }
 
-    /// Made when the event was, and stored with it: the CloudEvents id.
+    /// The CloudEvents id, which is generated and stored together with the event.
     @ExactText public var id: String
     @ExactText public var app: String
     public var kind: Kind
     /// The user's id.
     public var userID: String
-    /// The user as functions see it (`id`, `type`, `data`, `identities`): nobody else reads the tables of auth.
+    /// The user in the form that functions see (`id`, `type`, `data`, `identities`). It is included because no other service reads
+    /// auth's tables.
     public var user: Document
-    /// The identity providers concerned, such as `local-userpass`.
+    /// The identity providers that the event concerns, such as `local-userpass`.
     public var providers: [String]
-    /// The session, where one is concerned.
+    /// The session that the event concerns, if any.
     public var session: String?
-    /// The device, where one is concerned.
+    /// The device that the event concerns, if any.
     public var device: String?
     /// For a session that has ended: when its last access token expires, in milliseconds since 1970.
     public var accessUntil: Int64?
-    /// Milliseconds since 1970.
+    /// The time of the event, in milliseconds since 1970.
     public var time: Int64
 
-    /// An event.
+    /// Creates an event.
     public init(
         id: String, app: String, kind: Kind, userID: String, user: Document, providers: [String] = [],
         session: String? = nil, device: String? = nil, accessUntil: Int64? = nil, time: Int64

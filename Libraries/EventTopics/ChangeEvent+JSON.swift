@@ -1,6 +1,6 @@
 import DocumentModel
 
-// A change event in the shape that MongoDB's change streams have, with Partita's fields after MongoDB's.
+// The JSON form of a change event is that of MongoDB's change streams, with Partita's fields after MongoDB's.
 
 extension ChangeEvent {
     /// The event as a document.

@@ -2,31 +2,31 @@ import DocumentModel
 
 /// The topic `document-changes`: every write to every document, in the order of revisions per partition.
 ///
-/// Written by the outbox relay of `DocumentStore` alone, which the gateways host. Read by gateways (devices' downloads),
-/// permissions (what a decision depended on), trigger workers and media offload.
+/// Written only by the outbox relay of `DocumentStore`, which the gateways host. Read by gateways (for devices' downloads),
+/// permissions (for the data that decisions depend on), trigger workers and media offload.
 public enum DocumentChangesEvent: Sendable {
-    /// What one write did to one document.
+    /// The effect of one write on one document.
     case change(ChangeEvent)
-    /// The same, of a write whose documents are above the size limit for messages: they are in the change row that it names.
+    /// The same for a write whose documents exceed the size limit for messages. They are in the change row that the event names.
     case large(LargeChange)
     /// The newest revision of a partition; published periodically, so that a consumer notices that the last change is missing.
     case head(PartitionHead)
 
-    /// The types of the three in their headers.
+    /// The CloudEvents type of `change`.
     public static let changedType = "partita.document.changed.v1"
     public static let largeType = "partita.document.changed-large.v1"
     public static let headType = "partita.partition.head.v1"
 
-    /// The key of everything in a partition.
+    /// The message key of all events of a partition.
     public static func key(app: String, partition: Partition) -> String { EventKey.text(app, partition.text) }
 
-    /// The app and partition of a key, without looking at the message; `nil` when it is no key of this topic.
+    /// The app and partition of a message key; `nil` when it isn't a key of this topic.
     public static func parse(key: String) -> (app: String, partition: Partition)? {
         guard let parts = EventKey.parts(key, count: 2) else { return nil }
         return (String(parts[0]), Partition(text: String(parts[1])))
     }
 
-    /// The partition that it is about.
+    /// The partition of the event.
     public var partition: Partition {
         switch self {
         case .change(let event): event.partition
@@ -35,7 +35,7 @@ public enum DocumentChangesEvent: Sendable {
         }
     }
 
-    /// The revision of the change, or of the head.
+    /// The revision of the change, or the head's revision.
     public var revision: Revision {
         switch self {
         case .change(let event): event.revision
@@ -45,7 +45,7 @@ public enum DocumentChangesEvent: Sendable {
     }
 }
 
-/// A change whose documents are in its change row: `changes` where app, partition and revision are these.
+/// A change whose documents are in its change row, the row of `changes` with this app, partition and revision.
 public struct LargeChange: Sendable {
     @ExactText public var app: String
     public var namespace: ChangeEvent.Namespace
@@ -56,12 +56,12 @@ public struct LargeChange: Sendable {
     public var revision: Revision
     public var incarnation: Revision
     public var origin: ChangeEvent.Origin?
-    /// Bytes of the change row's documents.
+    /// The size of the change row's documents in bytes.
     public var size: Int64
-    /// Milliseconds since 1970.
+    /// The time of the write, in milliseconds since 1970.
     public var wallTime: Int64
 
-    /// Names a change row.
+    /// Creates an event that refers to a change row.
     public init(
         app: String, namespace: ChangeEvent.Namespace, operationType: ChangeEvent.OperationType, documentKey: Value,
         partition: Partition, revision: Revision, incarnation: Revision, origin: ChangeEvent.Origin? = nil, size: Int64,
@@ -79,11 +79,11 @@ public struct LargeChange: Sendable {
         self.wallTime = wallTime
     }
 
-    /// The id that the whole event would have.
+    /// The event id, the same as that of the complete change event.
     public var id: String { "\(app)/\(partition.text)/\(revision)" }
 }
 
-/// How far a partition has come.
+/// The newest revision of a partition.
 public struct PartitionHead: Hashable, Sendable {
     @ExactText public var app: String
     public var partition: Partition
@@ -92,7 +92,7 @@ public struct PartitionHead: Hashable, Sendable {
     /// When it was read, in milliseconds since 1970.
     public var time: Int64
 
-    /// A head.
+    /// Creates a head.
     public init(app: String, partition: Partition, head: Revision, time: Int64) {
         self.app = app
         self.partition = partition

@@ -10,7 +10,7 @@ public struct EncodedEvent: Sendable {
     public var value: [UInt8]
 }
 
-/// The envelope of every event.
+/// Encodes and decodes the envelope that all events have.
 public enum EventEnvelope {
     /// The names of the headers.
     public enum Header {
@@ -23,17 +23,17 @@ public enum EventEnvelope {
         public static let contentType = "content-type"
         public static let traceparent = "traceparent"
 
-        /// Those that every event has, in their order.
+        /// The headers that every event has, in order.
         public static let required = [specVersion, id, source, type, subject, time, contentType]
-        /// Those that an event may have.
+        /// The headers that an event may have.
         public static let optional = [traceparent]
     }
 
     /// The value of `content-type`: Extended JSON is JSON.
     public static let contentType = "application/json"
 
-    /// The message of an event.
-    /// - Parameter traceparent: the trace that it continues.
+    /// Encodes an event as a message.
+    /// - Parameter traceparent: the trace that the event continues.
     public static func encode(_ payload: some EventPayload, traceparent: String? = nil) -> EncodedEvent {
         var headers = [
             (name: Header.specVersion, value: "1.0"),
@@ -56,8 +56,8 @@ public enum EventEnvelope {
     }
 
     /// Reads the attributes.
-    /// - Parameter header: gives the value of a header by its name.
-    /// - Throws: `missingHeader`, `unsupportedVersion`, or `wrongType` for a time that is none.
+    /// - Parameter header: returns the value of a header by its name.
+    /// - Throws: `missingHeader`, `unsupportedVersion`, or `wrongType` for a malformed time.
     public static func attributes(_ header: (String) -> String?) throws(EventTopicsError) -> EventAttributes {
         func required(_ name: String) throws(EventTopicsError) -> String {
             guard let value = header(name) else { throw EventTopicsError(.missingHeader, "\(name) is missing") }
@@ -68,7 +68,7 @@ public enum EventEnvelope {
             throw EventTopicsError(.unsupportedVersion, "\(Header.specVersion) is not 1.x")
         }
         guard let time = ISODate.milliseconds(try required(Header.time)) else {
-            throw EventTopicsError(.wrongType, "\(Header.time) is no RFC 3339 time")
+            throw EventTopicsError(.wrongType, "\(Header.time) must be an RFC 3339 time")
         }
         return EventAttributes(
             id: try required(Header.id), source: try required(Header.source), type: try required(Header.type),
@@ -84,7 +84,7 @@ public enum EventEnvelope {
         do {
             document = try ExtendedJSON.parseDocument(value)
         } catch {
-            throw EventTopicsError(.notADocument, "the value is no Extended JSON document: \(error)")
+            throw EventTopicsError(.notADocument, "the value must be an Extended JSON document: \(error)")
         }
         return try Payload(document, attributes: attributes)
     }

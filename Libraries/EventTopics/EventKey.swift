@@ -1,20 +1,20 @@
-/// The keys of messages: parts with slashes between them, the app first. Only the last part may hold slashes itself.
+/// The keys of messages: parts separated by slashes, with the app first. Only the last part may contain slashes.
 public enum EventKey {
-    /// In the place of an app: all apps of the pool; in the place of a user: every user.
+    /// In place of an app: all apps of the pool. In place of a user: every user.
     public static let everyone = "*"
 
-    /// A key of these parts.
+    /// Joins parts to a key.
     public static func text(_ parts: String...) -> String { parts.joined(separator: "/") }
 
-    /// The parts of a key; `nil` when there are fewer. The last part takes all the rest.
+    /// The parts of a key; `nil` when there are fewer than `count`. The last part contains all the rest.
     public static func parts(_ key: String, count: Int) -> [Substring]? {
         let parts = key.utf8.split(separator: UInt8(ascii: "/"), maxSplits: count - 1, omittingEmptySubsequences: false)
         return parts.count == count ? parts.map { Substring($0) } : nil
     }
 
-    /// The partition that a key is in: murmur2 as Kafka's own clients compute it. Part of the contract: what computes it
-    /// otherwise breaks the order of events.
-    /// - Parameter count: the topic's number of partitions (1 and up).
+    /// The partition of a key, computed with murmur2 as Kafka's own clients do. It is part of the contract: a writer that computes
+    /// it differently breaks the order of events.
+    /// - Parameter count: the topic's number of partitions, at least 1.
     public static func partition(of key: some Collection<UInt8>, count: Int) -> Int32 {
         Int32((murmur2(Array(key)) & 0x7fff_ffff) % UInt32(count))
     }

@@ -1,8 +1,8 @@
 import DocumentModel
 
-/// What an event of a topic says: the payload's fields are the message's value, and determine its key and its attributes.
+/// The payload of a topic's events. Its fields are the message's value, and determine the message's key and attributes.
 public protocol EventPayload: Sendable {
-    /// The topic that such events are in.
+    /// The topic of these events.
     static var topic: Topic<Self> { get }
 
     /// The app that it concerns; `*` for all apps of the pool.
@@ -11,9 +11,10 @@ public protocol EventPayload: Sendable {
     var key: String { get }
     /// Its CloudEvents `type`, one of the contract's `types`.
     var type: String { get }
-    /// Its CloudEvents `id`: the same at every delivery, also when it is sent again; another one for another event of the topic.
+    /// Its CloudEvents `id`: the same for every delivery, also when the event is sent again, and different from the ids of all
+    /// other events of the topic.
     var eventID: String { get }
-    /// Its CloudEvents `subject`: what it is about, within the app.
+    /// Its CloudEvents `subject`: the object that it concerns, within the app.
     var subject: String { get }
     /// When it happened, in milliseconds since 1970.
     var time: Int64 { get }
@@ -41,7 +42,7 @@ public struct EventAttributes: Hashable, Sendable {
     /// The trace that it belongs to (W3C Trace Context).
     public var traceparent: String?
 
-    /// Attributes of an event.
+    /// Creates the attributes of an event.
     public init(id: String, source: String, type: String, subject: String, time: Int64, traceparent: String? = nil) {
         self.id = id
         self.source = source

@@ -1,6 +1,6 @@
-/// Why bytes from a topic are no event of its contract.
+/// Why a message isn't an event of its topic's contract.
 public struct EventTopicsError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of error; a new kind breaks nobody's `switch`.
+    /// The kind of error; not an enumeration, so that new kinds don't break a caller's `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String {
             case missingHeader, unsupportedVersion, unknownType, notADocument, missingField, wrongType
@@ -11,9 +11,9 @@ public struct EventTopicsError: Error, Hashable, Sendable, CustomStringConvertib
         public static let missingHeader = Code(base: .missingHeader)
         /// `ce_specversion` is not 1.x.
         public static let unsupportedVersion = Code(base: .unsupportedVersion)
-        /// `ce_type` names no event of this topic that this program knows.
+        /// `ce_type` isn't a type of this topic that this program knows.
         public static let unknownType = Code(base: .unknownType)
-        /// The value is no Extended JSON document.
+        /// The value isn't an Extended JSON document.
         public static let notADocument = Code(base: .notADocument)
         /// A field that the contract requires is absent.
         public static let missingField = Code(base: .missingField)
@@ -25,7 +25,7 @@ public struct EventTopicsError: Error, Hashable, Sendable, CustomStringConvertib
 
     /// What kind of error it is.
     public let code: Code
-    /// One sentence; names the field or header, never its value.
+    /// The error in one sentence, with the name of the field or header but never its value.
     public let message: String
 
     /// An error.

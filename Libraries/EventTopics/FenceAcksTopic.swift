@@ -1,21 +1,21 @@
 import DocumentModel
 
-/// The topic `fence-acks`: a gateway has stopped serving a pair whose grant was lowered.
+/// The topic `fence-acks`: a gateway has stopped serving a pair of user and partition whose grant was lowered.
 ///
-/// Written by gateways. Read by permissions, which publishes the receipt when each has answered or its lease has run out.
+/// Written by gateways. Read by permissions, which publishes the receipt when each gateway has answered or its lease has expired.
 public struct FenceAck: Hashable, Sendable {
     @ExactText public var app: String
-    /// The user of the grant, as it stands there.
+    /// The user, as in the grant.
     @ExactText public var user: String
     public var partition: Partition
-    /// The version of the grant that it answers.
+    /// The version of the grant that it acknowledges.
     public var version: Revision
-    /// The instance that has stopped.
+    /// The gateway instance that has stopped serving the pair.
     @ExactText public var gateway: String
-    /// When it had, in milliseconds since 1970.
+    /// When it stopped, in milliseconds since 1970.
     public var time: Int64
 
-    /// An answer.
+    /// Creates an acknowledgement.
     public init(app: String, user: String, partition: Partition, version: Revision, gateway: String, time: Int64) {
         self.app = app
         self.user = user

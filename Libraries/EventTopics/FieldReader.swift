@@ -1,9 +1,9 @@
 import DocumentModel
 
-/// Reads the fields of a payload, and names the field that is outside of the contract.
+/// Reads the fields of a payload. Its errors name the field that violates the contract.
 struct FieldReader {
     let document: Document
-    /// Where the document stands in the payload, for messages: empty, or ending in a dot.
+    /// The document's path in the payload, for error messages: empty, or ending in a dot.
     var path = ""
 
     init(_ document: Document) { self.document = document }
@@ -77,7 +77,7 @@ struct FieldReader {
 }
 
 extension Document {
-    /// Appends a field that is there only when it has a value.
+    /// Appends a field if it has a value.
     mutating func append(_ name: String, _ value: Value?) {
         if let value { fields.append(.init(name, value)) }
     }

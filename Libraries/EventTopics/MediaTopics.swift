@@ -2,13 +2,13 @@ import DocumentModel
 
 /// The topic `media-jobs`: binaries to be moved out of documents, and bytes that no document refers to any more.
 ///
-/// Written and read by media offload: its jobs survive its instances.
+/// Written and read by media offload, so that its jobs survive the end of an instance.
 public struct MediaJob: Sendable {
-    /// What is to be done.
+    /// The kind of job.
     public enum Kind: String, Sendable {
         /// Move the binary at `path` into the object store and leave a link.
         case offload
-        /// Remove the object that the document referred to.
+        /// Delete the object that the document referred to.
         case remove
     }
 
@@ -18,18 +18,18 @@ public struct MediaJob: Sendable {
     /// The document's `_id`.
     public var documentKey: Value
     public var partition: Partition
-    /// The revision of the change that made the job.
+    /// The revision of the change that caused the job.
     public var revision: Revision
     /// The path of the binary or link in the document.
     public var path: String
     /// The object's key in the store, for `remove`.
     public var object: String?
-    /// How often it was tried before.
+    /// The number of earlier attempts.
     public var attempts: Int32
-    /// When it was made, in milliseconds since 1970.
+    /// When the job was created, in milliseconds since 1970.
     public var time: Int64
 
-    /// A job.
+    /// Creates a job.
     public init(
         app: String, kind: Kind, namespace: ChangeEvent.Namespace, documentKey: Value, partition: Partition,
         revision: Revision, path: String, object: String? = nil, attempts: Int32 = 0, time: Int64
@@ -86,7 +86,7 @@ extension MediaJob: EventPayload {
 
 /// The topic `media-events`: what media offload has done.
 ///
-/// Written by media offload, for whoever wants to know (indexing, moderation). No service of Partita reads it.
+/// Written by media offload for external consumers (indexing, moderation). No service of Partita reads it.
 public struct MediaEvent: Sendable {
     /// What was done.
     public enum Kind: String, CaseIterable, Sendable { case offloaded, removed }
@@ -99,7 +99,7 @@ public struct MediaEvent: Sendable {
     public var partition: Partition
     /// The revision of the change that caused it.
     public var revision: Revision
-    /// Where the link is in the document.
+    /// The path of the link in the document.
     public var path: String
     /// The object's key in the store.
     public var object: String
@@ -110,7 +110,7 @@ public struct MediaEvent: Sendable {
     /// When it was done, in milliseconds since 1970.
     public var time: Int64
 
-    /// An event.
+    /// Creates an event.
     public init(
         app: String, kind: Kind, namespace: ChangeEvent.Namespace, documentKey: Value, partition: Partition,
         revision: Revision, path: String, object: String, size: Int64 = 0, contentType: String = "", time: Int64

@@ -1,16 +1,16 @@
 import DocumentModel
 
-/// The topic `permission-grants`: who may read or write which partition, as it stands in Postgres.
+/// The topic `permission-grants`: which user may read or write which partition, as stored in Postgres.
 ///
 /// Written by permissions: the relay of its rows, and heartbeats on every Kafka partition. Read by gateways and media offload,
 /// whose leases hold only while heartbeats arrive.
 ///
-/// A question that was told no where there was no grant is answered by a grant of number 0, which is removed at once: a message without a
-/// value says that there is no grant of the key.
+/// A request that is denied for a pair without a grant is answered with a grant of number 0, which is removed immediately: a
+/// message without a value means that there is no grant for the key.
 public enum GrantsEvent: Sendable {
-    /// The current grant of a pair; a lower one than before revokes.
+    /// The current grant of a pair. One with less access than before revokes the earlier one.
     case grant(Grant)
-    /// Permissions was alive and this Kafka partition moved at that time.
+    /// Permissions was alive, and this Kafka partition accepted messages, at that time.
     case heartbeat(GrantHeartbeat)
 
     static let grantType = "partita.grant.decided.v1"
@@ -23,9 +23,9 @@ public enum GrantsEvent: Sendable {
     }
 }
 
-/// The permission service's answer for a user and a partition.
+/// The permissions service's decision for a user and a partition.
 public struct Grant: Hashable, Sendable {
-    /// What it allows; each includes the ones before.
+    /// The allowed access; each level includes the ones before.
     public enum Access: String, Comparable, CaseIterable, Sendable {
         case none, read, write
         public static func < (a: Access, b: Access) -> Bool {
@@ -34,24 +34,23 @@ public struct Grant: Hashable, Sendable {
     }
 
     @ExactText public var app: String
-    /// The user's id; `EventKey.everyone` where the rule doesn't look at the user.
+    /// The user's id; `EventKey.everyone` if the rule doesn't depend on the user.
     @ExactText public var user: String
     public var partition: Partition
     public var access: Access
-    /// Counts the decisions about this pair, (epoch, number); an older one never replaces a newer one.
+    /// The number of the decision about this pair, as (epoch, number); an older one never replaces a newer one.
     public var version: Revision
-    /// Why, for people: the rule that decided.
+    /// The rule that decided, in words for people.
     public var reason: String
-    /// It may not be used after this (milliseconds since 1970), because it depended on what can't be watched; `nil`: until it is
-    /// replaced.
+    /// The time (milliseconds since 1970) after which it must not be used, because it depends on data whose changes can't be
+    /// observed; `nil`: it is valid until it is replaced.
     public var expires: Int64?
-    /// Whether it takes away a right to read that was given before: every gateway stops serving the pair, and says so in
-    /// `fence-acks`.
+    /// Whether it revokes an earlier right to read: every gateway stops serving the pair, and acknowledges this in `fence-acks`.
     public var isFence: Bool
     /// When it was decided, in milliseconds since 1970.
     public var time: Int64
 
-    /// An answer.
+    /// Creates a grant.
     public init(
         app: String, user: String, partition: Partition, access: Access, version: Revision, reason: String,
         expires: Int64? = nil, isFence: Bool = false, time: Int64
@@ -68,20 +67,20 @@ public struct Grant: Hashable, Sendable {
     }
 }
 
-/// A sign of life; a gateway's lease counts from when it was sent, not from when it was read.
+/// A heartbeat. A gateway's lease counts from the time at which it was sent, not from the time at which it was read.
 public struct GrantHeartbeat: Hashable, Sendable {
     /// The partition of the topic that it was sent to.
     public var kafkaPartition: Int32
     /// The instance that sent it.
     @ExactText public var sender: String
-    /// Counts up for each sender.
+    /// The heartbeat's number, which increases per sender.
     public var number: Int64
     /// When it was sent, in milliseconds since 1970.
     public var time: Int64
-    /// How long after that a gateway may serve by it, in milliseconds.
+    /// How long after `time` a gateway's lease lasts, in milliseconds.
     public var validFor: Int64
 
-    /// A sign of life.
+    /// Creates a heartbeat.
     public init(kafkaPartition: Int32, sender: String, number: Int64, time: Int64, validFor: Int64) {
         self.kafkaPartition = kafkaPartition
         self.sender = sender

@@ -1,20 +1,20 @@
 import DocumentModel
 
-/// The topic `presence-events`: devices of users come and go, and say what their users do, in order per user.
+/// The topic `presence-events`: devices go online and offline and report what their users do, in order per user.
 ///
-/// Written by gateways (online, offline when a device leaves, and what it says) and trigger workers (offline when its lease
-/// expired). Read by both: gateways tell devices, trigger workers write the presence field.
+/// Written by gateways (online, offline when a device disconnects, and what it reports) and trigger workers (offline when its lease
+/// has expired). Read by both: gateways notify devices, trigger workers write the presence field.
 public struct PresenceEvent: Hashable, Sendable {
-    /// What happened.
+    /// The kind of event.
     public enum State: String, Sendable {
         case online, offline
-        /// The device is online, and says what its user does.
+        /// The device is online, and reports what its user does.
         case said
     }
 
     /// Why a device went offline.
     public enum Why: String, Sendable {
-        /// It said so, or its connection ended in order.
+        /// It signed off, or its connection was closed regularly.
         case left
         /// Its lease was not renewed.
         case expired
@@ -25,20 +25,21 @@ public struct PresenceEvent: Hashable, Sendable {
     @ExactText public var user: String
     @ExactText public var device: String
     public var state: State
-    /// Only with `offline`.
+    /// Why it went offline; only with `offline`.
     public var why: Why?
     /// Whether the user has any device online after this.
     public var isUserOnline: Bool
-    /// When the device was last heard of, in milliseconds since 1970 by Redis' clock.
+    /// When the device last gave a sign of life, in milliseconds since 1970 by Redis' clock.
     public var lastSeen: Int64
-    /// Counts the user's flips: what an older one says writes nothing. With `said`, milliseconds since 1970.
+    /// The number of the user's change between online and offline; an event with an older number than the last one isn't written.
+    /// With `said`, milliseconds since 1970.
     public var version: Int64
     /// Only with `said`: a word of the app, such as `away`.
     public var word: String?
-    /// Only with `said`: anything that the app adds.
+    /// Only with `said`: any additional data of the app.
     public var data: Document?
 
-    /// An event.
+    /// Creates an event.
     public init(
         app: String, user: String, device: String, state: State, why: Why? = nil, isUserOnline: Bool, lastSeen: Int64,
         version: Int64, word: String? = nil, data: Document? = nil
@@ -62,7 +63,7 @@ extension PresenceEvent: EventPayload {
     static let saidType = "partita.presence.said.v1"
 
     public static let topic = Topic<PresenceEvent>(
-        "presence-events", "Devices of users come and go, and say what their users do.", partitions: 4,
+        "presence-events", "Devices go online and offline, and report what their users do.", partitions: 4,
         cleanup: .delete(after: .seconds(3600)),
         key: "{app}/{user}", types: [onlineType, offlineType, saidType], writers: [.syncGateway, .triggerWorkers],
         readers: [.syncGateway, .triggerWorkers])

@@ -1,23 +1,23 @@
 import DocumentModel
 
-/// The topic `revocation-receipts`: no gateway serves a user a partition any more that was taken away.
+/// The topic `revocation-receipts`: no gateway serves a partition any more to a user whose right to it was revoked.
 ///
-/// Written by permissions, for whoever has to prove it.
+/// Written by permissions for external consumers that need a proof of the revocation.
 public struct RevocationReceipt: Hashable, Sendable {
     @ExactText public var app: String
-    /// The user of the grant, as it stands there.
+    /// The user, as in the grant.
     @ExactText public var user: String
     public var partition: Partition
-    /// The version of the grant that took the right away.
+    /// The version of the grant that revoked the right.
     public var version: Revision
-    /// The gateways that have stopped, and said so.
+    /// The gateways that have acknowledged that they stopped.
     public var answered: [String]
-    /// The gateways that said nothing, until their leases had run out.
+    /// The gateways that didn't answer and whose leases have expired.
     public var lapsed: [String]
-    /// When the last of them had stopped, in milliseconds since 1970.
+    /// When the last of them stopped, in milliseconds since 1970.
     public var time: Int64
 
-    /// A receipt.
+    /// Creates a receipt.
     public init(
         app: String, user: String, partition: Partition, version: Revision, answered: [String], lapsed: [String],
         time: Int64

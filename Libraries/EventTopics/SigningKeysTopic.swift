@@ -1,21 +1,21 @@
 import DocumentModel
 
-/// The topic `signing-keys`: the public keys that access tokens are checked with. A message without value removes a key.
+/// The topic `signing-keys`: the public keys that access tokens are checked with. A message without a value removes a key.
 ///
-/// Written by auth. Read by every other service, so that none asks another over HTTP.
+/// Written by auth. Read by the other services, so that they don't have to request keys over HTTP.
 public struct SigningKeyEvent: Sendable {
-    /// The app whose tokens it signs; `*` when it signs those of every app in the pool.
+    /// The app whose tokens it signs; `*` for every app in the pool.
     @ExactText public var app: String
     /// The key's id, as in the header of tokens.
     public var keyID: String
     /// The public members of the JSON Web Key (RFC 7517).
     public var jwk: Document
-    /// Tokens are signed with it from then on, in milliseconds since 1970; published before.
+    /// The time from which tokens are signed with it, in milliseconds since 1970. It is published earlier.
     public var notBefore: Int64
-    /// No token that it signed is valid after this, in milliseconds since 1970.
+    /// The time after which none of its tokens is valid, in milliseconds since 1970.
     public var expires: Int64
 
-    /// A key.
+    /// Creates the event of a key.
     public init(app: String = EventKey.everyone, keyID: String, jwk: Document, notBefore: Int64, expires: Int64) {
         self.app = app
         self.keyID = keyID
@@ -24,7 +24,7 @@ public struct SigningKeyEvent: Sendable {
         self.expires = expires
     }
 
-    /// The key of its messages, which a tombstone needs too.
+    /// The message key of a signing key, also for its tombstone.
     public static func key(app: String = EventKey.everyone, keyID: String) -> String { EventKey.text(app, keyID) }
 }
 

@@ -1,10 +1,10 @@
-/// What is agreed about one topic, apart from its payload's type.
+/// The contract of one topic, apart from its payload's type.
 public struct TopicContract: Hashable, Sendable {
     /// What the broker may forget.
     public enum Cleanup: Hashable, Sendable {
-        /// Everything older than this.
+        /// It deletes messages that are older than this.
         case delete(after: Duration)
-        /// Everything but each key's last message; a message without value removes the key.
+        /// It deletes all but each key's last message; a message without a value removes the key.
         case compact
     }
 
@@ -20,26 +20,26 @@ public struct TopicContract: Hashable, Sendable {
 
     /// The topic's name within its pool.
     public let name: String
-    /// One sentence: what its events say.
+    /// A sentence about the meaning of its events.
     public let summary: String
-    /// How many partitions it is created with; fixed for a pool, since keys would move.
+    /// The number of partitions with which it is created; fixed for a pool, since keys would move otherwise.
     public let partitions: Int
     /// What the broker may forget.
     public let cleanup: Cleanup
-    /// How its keys are built, with placeholders: `{app}/{partition}`.
+    /// The pattern of its keys, with placeholders: `{app}/{partition}`.
     public let key: String
-    /// The `ce_type` of every event that may be in it.
+    /// The `ce_type` values of its events.
     public let types: [String]
-    /// Who writes it.
+    /// The services that write it.
     public let writers: [Service]
-    /// Who reads it.
+    /// The services that read it.
     public let readers: [Service]
 
     /// The name on the broker.
     /// - Parameter pool: lower-case letters, digits and hyphens.
     public func fullName(pool: String) -> String { "partita.\(pool).\(name)" }
 
-    /// The broker's settings that follow from the contract.
+    /// The broker's settings for the topic.
     public var configuration: [String: String] {
         switch cleanup {
         case .delete(let age): ["cleanup.policy": "delete", "retention.ms": "\(age.components.seconds * 1000)"]
@@ -50,7 +50,7 @@ public struct TopicContract: Hashable, Sendable {
 
 /// A topic whose events are `Payload`s.
 public struct Topic<Payload: EventPayload>: Sendable {
-    /// What is agreed about it.
+    /// The topic's contract.
     public let contract: TopicContract
 
     init(
@@ -66,7 +66,8 @@ public struct Topic<Payload: EventPayload>: Sendable {
     /// The topic's name within its pool.
     public var name: String { contract.name }
 
-    /// How many partitions it is created with; the embedded broker may have made another number (ask `KafkaAdmin.metadata`).
+    /// The number of partitions with which it is created; on the embedded broker it may have a different number (see
+    /// `KafkaAdmin.metadata`).
     public var partitions: Int { contract.partitions }
 
     /// The name on the broker.
@@ -84,7 +85,7 @@ public enum Topics {
         TriggerFailure.topic.contract,
     ]
 
-    /// Who reads or writes all topics but the tool.
+    /// All services, without the tool.
     static let services: [TopicContract.Service] = [
         .auth, .permissions, .syncGateway, .triggerWorkers, .mediaOffload,
     ]

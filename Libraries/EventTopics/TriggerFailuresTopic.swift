@@ -1,20 +1,20 @@
 import DocumentModel
 
-/// The topic `trigger-failures`: the dead letters of triggers, replayable: the event is in them.
+/// The topic `trigger-failures`: the dead letters of triggers. They contain the event, so that they can be replayed.
 ///
 /// Written by trigger workers. Read by the `partita` tool.
 public struct TriggerFailure: Sendable {
-    /// What the function ended with.
+    /// The error with which the function ended.
     public struct Failure: Hashable, Sendable {
         /// A stable name, such as `FunctionExecutionError` or `not-deterministic`.
         public var code: String
         public var message: String
-        /// The function, where one had begun.
+        /// The function, if it had started.
         public var function: String?
-        /// The line in the function's source, where it is known.
+        /// The line in the function's source, if it is known.
         public var line: Int32?
 
-        /// An error.
+        /// Creates an error.
         public init(code: String, message: String, function: String? = nil, line: Int32? = nil) {
             self.code = code
             self.message = message
@@ -28,15 +28,15 @@ public struct TriggerFailure: Sendable {
     @ExactText public var trigger: String
     /// The CloudEvents id of the event that it failed on.
     public var failedEvent: String
-    /// What the trigger was given.
+    /// The event that the trigger received.
     public var event: Document
     public var error: Failure
-    /// How often it was tried (1 and up).
+    /// The number of attempts, at least 1.
     public var attempts: Int32
-    /// When it was given up, in milliseconds since 1970.
+    /// When it was dead-lettered, in milliseconds since 1970.
     public var time: Int64
 
-    /// A dead letter.
+    /// Creates a dead letter.
     public init(
         app: String, trigger: String, failedEvent: String, event: Document, error: Failure, attempts: Int32, time: Int64
     ) {

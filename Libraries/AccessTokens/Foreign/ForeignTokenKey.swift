@@ -1,12 +1,12 @@
 public import DocumentModel
 
-/// A key of somebody else's that tokens are verified with: a developer's own issuer of JWTs.
+/// A key for verifying tokens of a foreign issuer, such as a developer's own issuer of JWTs.
 ///
-/// It is bound to one algorithm, whatever a token's header says.
+/// It is bound to one algorithm, regardless of a token's header.
 public struct ForeignTokenKey: Hashable, Sendable {
-    /// What a key may sign with.
+    /// The algorithm of a key.
     public enum Algorithm: String, Hashable, Sendable {
-        /// HMAC with SHA-256: whoever can verify can sign as well.
+        /// HMAC with SHA-256: the key that verifies can also sign.
         case hs256 = "HS256"
         /// RSA PKCS #1 v1.5 with SHA-256.
         case rs256 = "RS256"
@@ -14,13 +14,13 @@ public struct ForeignTokenKey: Hashable, Sendable {
         case es256 = "ES256"
     }
 
-    /// The id that tokens name it by (`kid`); `nil` for a key that was given by hand.
+    /// The id by which tokens refer to it (`kid`); `nil` for a key that was configured directly.
     public let id: String?
-    /// The only algorithm that its tokens may have.
+    /// The only algorithm that its tokens may use.
     public let algorithm: Algorithm
-    /// The length of its signatures.
+    /// The length of its signatures in bytes.
     let signatureBytes: Int
-    /// What the JOSE library reads, checked.
+    /// The checked JWK for the JOSE library.
     let jwk: String
 
     private init(id: String?, algorithm: Algorithm, signatureBytes: Int, members: Document) {
@@ -30,12 +30,12 @@ public struct ForeignTokenKey: Hashable, Sendable {
         jwk = ExtendedJSON.print(members, mode: .relaxed)
     }
 
-    /// A secret that both sides know, for HS256.
+    /// A shared secret, for HS256.
     ///
-    /// - Throws: `keyInvalid` below 32 bytes: shorter ones can be guessed from a token.
+    /// - Throws: `keyInvalid` for less than 32 bytes: shorter secrets can be guessed from a token.
     public init(sharedSecret secret: String) throws(AccessTokenError) {
         guard secret.utf8.count >= 32 else {
-            throw AccessTokenError(.keyInvalid, "a shared secret has at least 32 characters")
+            throw AccessTokenError(.keyInvalid, "a shared secret must have at least 32 bytes")
         }
         self.init(
             id: nil, algorithm: .hs256, signatureBytes: 32,
@@ -52,7 +52,7 @@ public struct ForeignTokenKey: Hashable, Sendable {
 
     /// A public key of a JWKS: RSA (RS256) or EC on P-256 (ES256).
     ///
-    /// - Throws: `keyInvalid` for another kind or use (``JWKUse``), and for a symmetric key, which nobody publishes.
+    /// - Throws: `keyInvalid` for another kind or use (``JWKUse``), and for a symmetric key, which must not be published.
     public init(jwk document: Document) throws(AccessTokenError) {
         let id = document["kid"]?.stringValue
         try JWKUse.requireVerifying(document)
@@ -63,7 +63,7 @@ public struct ForeignTokenKey: Hashable, Sendable {
             else { throw AccessTokenError(.keyInvalid, "n or e is missing or malformed") }
             self = try Self.rsa(RSAPublicKey(modulus: n, exponent: e), id: id)
         case ("EC", nil), ("EC", "ES256"):
-            // A key without an id is only refused by those that need one.
+            // An id isn't required here, only by `TokenPublicKey`.
             var named = document
             named["kid"] = .string(id ?? "-")
             let key = try TokenPublicKey(jwk: named)
@@ -90,7 +90,7 @@ public struct ForeignTokenKey: Hashable, Sendable {
         guard let entries = document["keys"]?.arrayValue else { throw AccessTokenError(.keyInvalid, "not a JWKS") }
         return entries.compactMap { entry in
             guard let jwk = entry.documentValue else { return nil }
-            return try? ForeignTokenKey(jwk: jwk)  // a key of another kind is no fault
+            return try? ForeignTokenKey(jwk: jwk)  // a key of another kind isn't an error
         }
     }
 }

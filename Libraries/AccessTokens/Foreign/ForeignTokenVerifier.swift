@@ -1,12 +1,12 @@
 public import DocumentModel
 
-/// Checks a token of somebody else's issuer (RFC 7519).
+/// Verifies tokens of a foreign issuer (RFC 7519).
 public struct ForeignTokenVerifier: Sendable {
-    /// Whom a token must be meant for.
+    /// The audience that a token must have.
     public struct Audience: Hashable, Sendable {
         /// The names that are expected in the claim `aud`.
         public var names: [String]
-        /// One of them is enough; otherwise all must be there.
+        /// Whether one of the names suffices; otherwise all are required.
         public var isAnyEnough: Bool
 
         public init(_ names: [String], isAnyEnough: Bool = false) {
@@ -15,21 +15,21 @@ public struct ForeignTokenVerifier: Sendable {
         }
     }
 
-    /// How far the clocks of issuers may differ from ours, in seconds.
+    /// How far the clocks of issuers may differ from this machine's, in seconds.
     public static let leeway: Int64 = 60
 
     private let keys: [ForeignTokenKey]
     private let audience: Audience
     private let needsKeyId: Bool
 
-    /// - Parameter needsKeyId: whether a token must name its key, as one of a published set must.
+    /// - Parameter needsKeyId: whether a token must name its key, which is required for published key sets.
     public init(keys: [ForeignTokenKey], audience: Audience, needsKeyId: Bool) {
         self.keys = keys
         self.audience = audience
         self.needsKeyId = needsKeyId
     }
 
-    /// Whether the keys include the one that a token names: if not, newer ones may.
+    /// Whether the keys include the one that a token names. If not, it may be in a newer key set.
     public func knowsKey(of token: String) throws(AccessTokenError) -> Bool {
         let compact = try CompactToken(token)
         return !candidates(for: compact).isEmpty
@@ -38,8 +38,8 @@ public struct ForeignTokenVerifier: Sendable {
     /// Verifies a token.
     ///
     /// - Parameter now: seconds since 1970.
-    /// - Returns: its claims, among them `sub`, a text that isn't empty.
-    /// - Throws: a code for each reason; nothing about the claims is known then.
+    /// - Returns: its claims, including a non-empty `sub`.
+    /// - Throws: `AccessTokenError` with the reason.
     public func verify(_ token: String, now: Int64) throws(AccessTokenError) -> Document {
         let compact = try CompactToken(token)
         let candidates = candidates(for: compact)
@@ -57,7 +57,7 @@ public struct ForeignTokenVerifier: Sendable {
 
     private func candidates(for token: CompactToken) -> [ForeignTokenKey] {
         guard let id = token.header["kid"]?.stringValue else { return needsKeyId ? [] : keys }
-        // Keys that were given by hand have no id: the token's says nothing about them.
+        // Keys that were configured directly have no id, so they match any id.
         return keys.filter { $0.id.map(id.hasSameBytes) == true || ($0.id == nil && !needsKeyId) }
     }
 
@@ -90,7 +90,7 @@ public struct ForeignTokenVerifier: Sendable {
             case .array(let names)?: Set(texts: names.compactMap(\.stringValue))
             default: []
             }
-        // Without a name, nobody is meant.
+        // Without any configured name, no token matches.
         let isMeant =
             audience.isAnyEnough || audience.names.isEmpty
             ? audience.names.contains { named.contains($0) } : audience.names.allSatisfy { named.contains($0) }
@@ -105,7 +105,7 @@ public struct ForeignTokenVerifier: Sendable {
         case let value?:
             if let whole = value.int64Value { return whole }
             if case .double(let number) = value, let whole = Int64(exactly: number.rounded(.down)) { return whole }
-            throw AccessTokenError(.claimInvalid, "\(name) is no time")
+            throw AccessTokenError(.claimInvalid, "\(name) must be a time")
         }
     }
 }

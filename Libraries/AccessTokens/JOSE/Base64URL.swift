@@ -22,7 +22,8 @@ enum Base64URL {
                 bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
             }
         }
-        // A lone digit can't encode a byte, and left-over bits must be zero: else two texts would mean the same bytes.
+        // A single remaining digit can't encode a byte, and unused bits must be zero; otherwise two texts would encode the same
+        // bytes.
         guard text.utf8.count % 4 != 1, buffer & ((1 << UInt32(bits)) - 1) == 0 else { return nil }
         return bytes
     }

@@ -1,20 +1,20 @@
 import DocumentModel
 
-/// A token in its compact form that is safe to give to the JOSE library.
+/// A token in its compact form that is safe to pass to the JOSE library.
 ///
-/// cjose 0.6 ends the process (an assertion) at a base64 text that can't be one, so nothing else may come to it.
+/// cjose 0.6 aborts the process (with an assertion) on malformed base64, so only checked texts may be passed to it.
 struct CompactToken: Sendable {
-    /// The longest token that is looked at, in bytes.
+    /// The size of the longest accepted token, in bytes.
     static let maximumBytes = 16_384
 
     let text: String
     let header: Document
     let signatureBytes: Int
 
-    /// Reads the header; knows nothing of the signature yet.
+    /// Reads the header. Doesn't verify the signature.
     ///
     /// - Throws: `malformed` when it isn't three parts of base64url with a JSON object in front, `headerRefused` when the header
-    ///   demands what isn't understood.
+    ///   requires an extension that isn't supported.
     init(_ text: String) throws(AccessTokenError) {
         guard text.utf8.count <= Self.maximumBytes else { throw AccessTokenError(.malformed, "too long") }
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
@@ -34,7 +34,7 @@ struct CompactToken: Sendable {
         signatureBytes = signature.count
     }
 
-    /// - Throws: `algorithmRefused` when the header names another algorithm than the key's.
+    /// - Throws: `algorithmRefused` when the header names a different algorithm.
     func require(algorithm: String) throws(AccessTokenError) {
         guard header["alg"]?.stringValue == algorithm else {
             throw AccessTokenError(.algorithmRefused, "the algorithm isn't \(algorithm)")

@@ -70,7 +70,8 @@ final class JWKHandle: @unchecked Sendable {
         }
     }
 
-    /// The payload of a token that this key has signed; the caller has checked the header's algorithm against the key's.
+    /// Verifies a token's signature with this key, and returns its payload. The caller must have checked the header's algorithm
+    /// against the key's.
     func verifiedPayload(of token: String) throws(AccessTokenError) -> [UInt8] {
         try locked { () throws(AccessTokenError) in
             guard let parsed = cjose_jws_import(token, token.utf8.count, nil) else {

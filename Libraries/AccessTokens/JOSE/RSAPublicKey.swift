@@ -5,12 +5,12 @@ struct RSAPublicKey: Sendable {
     let modulus: [UInt8]
     let exponent: [UInt8]
 
-    /// - Throws: `keyInvalid` below 2048 or beyond 8192 bits, and for an exponent that nobody uses.
+    /// - Throws: `keyInvalid` for less than 2048 or more than 8192 bits, and for an unusual exponent.
     init(modulus: [UInt8], exponent: [UInt8]) throws(AccessTokenError) {
         self.modulus = Array(modulus.drop { $0 == 0 })
         self.exponent = Array(exponent.drop { $0 == 0 })
         guard (256...1024).contains(self.modulus.count), self.modulus.last.map({ $0 & 1 == 1 }) == true else {
-            throw AccessTokenError(.keyInvalid, "an RSA modulus of 2048 to 8192 bits is wanted")
+            throw AccessTokenError(.keyInvalid, "an RSA modulus must have 2048 to 8192 bits")
         }
         guard (1...4).contains(self.exponent.count), self.exponent.last.map({ $0 & 1 == 1 }) == true,
             self.exponent != [1]
@@ -48,11 +48,11 @@ struct RSAPublicKey: Sendable {
         try self.init(modulus: Array(fields.element(tag: 0x02)), exponent: Array(fields.element(tag: 0x02)))
     }
 
-    /// 1.2.840.113549.1.1.1
+    /// The object identifier 1.2.840.113549.1.1.1, rsaEncryption.
     private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
 }
 
-/// Reads the few forms of DER that a public key consists of.
+/// Reads the subset of DER that public keys use.
 private struct DERReader {
     static let malformed = AccessTokenError(.keyInvalid, "not a public key in DER")
     private var rest: ArraySlice<UInt8>

@@ -1,8 +1,8 @@
 import DocumentModel
 import Foundation
 
-/// A public key with as many handles of the JOSE library as threads verify with it at once: a handle is used by one at a time,
-/// and a verification takes some 50 microseconds.
+/// A public key with one handle of the JOSE library for each thread that verifies with it concurrently. A handle can be used by
+/// only one thread at a time, and a verification takes about 50 microseconds.
 ///
 /// `@unchecked Sendable`: the idle handles are only touched under the lock.
 final class VerificationKey: @unchecked Sendable {

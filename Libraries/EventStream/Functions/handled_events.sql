@@ -15,7 +15,7 @@ BEGIN
         RETURN '{}';
     END IF;
 
-    -- What is handled stays handled, so a read without a lock suffices for a redelivery.
+    -- Handled revisions stay handled, so a read without a lock suffices for a redelivery.
     SELECT * INTO known FROM partita.handled_events
     WHERE consumer = p_consumer AND app = p_app AND partition = p_partition;
     IF FOUND AND known.epoch = p_epoch AND first >= known.epoch_begin
@@ -31,8 +31,7 @@ BEGIN
     WHERE consumer = p_consumer AND app = p_app AND partition = p_partition
     FOR UPDATE;
 
-    -- After a restore, numbers of the old epoch above the restored head are used again in the new one: that they were handled
-    -- in the old epoch is forgotten.
+    -- After a restore, the new epoch reuses the numbers of the old epoch above the restored head. These no longer count as handled.
     IF p_epoch > known.epoch THEN
         known.watermark := least(known.watermark, first - 1);
         SELECT coalesce(array_agg(n ORDER BY n), '{}') INTO known.above FROM unnest(known.above) n WHERE n < first;
@@ -63,7 +62,7 @@ BEGIN
 END
 $$;
 
--- Marks all revisions up to a number as handled: their change rows are gone, or were before the consumer's time.
+-- Marks all revisions up to a number as handled: their change rows are deleted, or are older than the consumer.
 CREATE OR REPLACE FUNCTION partita.skip_revisions(
     p_consumer text, p_app text, p_partition text, p_epoch integer, p_number bigint
 ) RETURNS void LANGUAGE sql AS $$
