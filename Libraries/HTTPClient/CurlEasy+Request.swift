@@ -1,7 +1,7 @@
 import Ccurl
 
 extension CurlEasy {
-    /// Sets everything that a request and the client's configuration say.
+    /// Sets all options of a request and of the client's configuration.
     /// - Throws: `HTTPClientError` with `invalidRequest`.
     func apply(
         _ request: HTTPClient.Request, _ configuration: HTTPClient.Configuration
@@ -22,7 +22,7 @@ extension CurlEasy {
         try setMethod(request)
         var lines: [String] = []
         for header in request.headers { lines.append(try headerLine(header)) }
-        // libcurl's own ideas: it would wait for a "100 Continue", and call any body a form.
+        // Suppresses libcurl's defaults: it would wait for a "100 Continue", and declare any body a form.
         for name in ["Expect", "Content-Type"] where !request.headers.contains(where: { $0.name.isEqual(name) }) {
             lines.append("\(name):")
         }
@@ -31,7 +31,7 @@ extension CurlEasy {
 
     private func setMethod(_ request: HTTPClient.Request) throws(HTTPClientError) {
         guard isToken(request.method) else { throw HTTPClientError(.invalidRequest, "a malformed method") }
-        // Servers ask for a length with these methods, also when there is nothing to send.
+        // Servers require a length with these methods, even for an empty body.
         let isEmpty = request.body == nil && ["POST", "PUT", "PATCH"].contains(request.method)
         if let body = isEmpty ? [] : request.body {
             let kept = keep(body)
@@ -52,11 +52,11 @@ extension CurlEasy {
         guard header.value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
             throw HTTPClientError(.invalidRequest, "a control character in the header \(header.name)")
         }
-        // libcurl takes "Name:" for "don't send it", and "Name;" for an empty value.
+        // For libcurl, "Name:" means not to send the header, and "Name;" an empty value.
         return header.value.isEmpty ? "\(header.name);" : "\(header.name): \(header.value)"
     }
 
-    /// RFC 9110, 5.6.2.
+    /// Whether the text is a token (RFC 9110, 5.6.2).
     private func isToken(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { byte in
@@ -71,6 +71,6 @@ extension CurlEasy {
 }
 
 extension String {
-    /// Without regard to case.
+    /// Compares case-insensitively.
     fileprivate func isEqual(_ other: String) -> Bool { lowercased() == other.lowercased() }
 }

@@ -1,16 +1,16 @@
 import Ccurl
 
-/// One handle of libcurl for one transfer, with all memory that has to live as long. Loop only.
+/// A handle of libcurl for one transfer, with all memory that has to live as long as it. Loop only.
 final class CurlEasy {
     let handle: UnsafeMutableRawPointer
     private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private var memory: [UnsafeMutableRawBufferPointer] = []
 
-    // Once per process, and before the first handle.
+    // Initialized once per process, before the first handle.
     private static let initialized = curl_global_init(Int(CURL_GLOBAL_ALL))
 
-    /// - Throws: `HTTPClientError` when there is no memory.
+    /// - Throws: `HTTPClientError` when libcurl can't allocate memory.
     init() throws(HTTPClientError) {
         guard Self.initialized == CURLE_OK, let handle = curl_easy_init() else {
             errorText.deallocate()
@@ -31,8 +31,8 @@ final class CurlEasy {
 
     var detail: String { String(cString: errorText) }
 
-    /// libcurl copies the text.
-    /// - Throws: `invalidRequest` when the text holds a NUL, behind which libcurl would cut it.
+    /// Sets a text, which libcurl copies.
+    /// - Throws: `invalidRequest` when the text contains a NUL, where libcurl would truncate it.
     func set(_ option: CURLoption, _ text: String) throws(HTTPClientError) {
         if text.utf8.contains(0) { throw HTTPClientError(.invalidRequest, "a NUL in the request") }
         let code = ccurl_easy_text(handle, option, text)
@@ -44,7 +44,7 @@ final class CurlEasy {
         if code != CURLE_OK { throw HTTPClientError(code, detail: "") }
     }
 
-    /// At least one millisecond: to libcurl, 0 means no limit.
+    /// Sets a duration of at least one millisecond, since 0 means no limit to libcurl.
     func set(_ option: CURLoption, _ duration: Duration) throws(HTTPClientError) {
         try set(option, min(max(1, Int(duration / .milliseconds(1))), Int(Int32.max)))
     }

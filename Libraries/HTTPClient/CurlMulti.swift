@@ -5,14 +5,14 @@ import EventLoop
 protocol CurlTransfer: AnyObject {
     var easy: CurlEasy { get }
 
-    /// Called once, on the loop, when libcurl has finished, or without a result when the multi handle was closed. Not
-    /// after `CurlMulti.remove`.
+    /// Called once, on the loop, when libcurl has finished, or without a result when the multi handle was closed. Not called after
+    /// `CurlMulti.remove`.
     func ended(_ result: CURLcode?)
 }
 
-/// libcurl's transfers on a loop: its sockets are watched by the loop, its timer is one of the loop's. Loop only.
+/// Runs libcurl's transfers on a loop, which watches their sockets and provides the timer. Loop only.
 ///
-/// Holds the connections that may be used again. Must be closed.
+/// It keeps connections for reuse. Must be closed.
 final class CurlMulti {
     private let loop: EventLoop
     private let multi: UnsafeMutableRawPointer
@@ -20,7 +20,7 @@ final class CurlMulti {
     private var timer: LoopTimer?
     private var transfers: [UnsafeMutableRawPointer: any CurlTransfer] = [:]
 
-    /// - Throws: `HTTPClientError` when there is no memory.
+    /// - Throws: `HTTPClientError` when libcurl can't allocate memory.
     init(_ loop: EventLoop) throws(HTTPClientError) {
         loop.assertInLoop()
         _ = try CurlEasy()  // initializes libcurl
@@ -28,7 +28,7 @@ final class CurlMulti {
         self.loop = loop
         self.multi = multi
         timer = LoopTimer(loop) { [unowned self] in act(CURL_SOCKET_BAD, 0) }
-        // Not retained: `close` ends the calls, and the owner calls it.
+        // Not retained: the owner must call `close`, which ends the callbacks.
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_multi_socket(
             multi,
@@ -49,7 +49,7 @@ final class CurlMulti {
 
     func set(_ option: CURLMoption, _ number: Int) { ccurl_multi_long(multi, option, number) }
 
-    /// Transfers that have not ended.
+    /// The number of transfers that have not ended.
     var count: Int { transfers.count }
 
     /// Starts a transfer, which is retained until it has ended or was removed.
@@ -62,14 +62,14 @@ final class CurlMulti {
         transfers[handle] = transfer
     }
 
-    /// Breaks a transfer off. Must not be called from one of libcurl's callbacks.
+    /// Aborts a transfer. Must not be called from one of libcurl's callbacks.
     func remove(_ transfer: any CurlTransfer) {
         let handle = transfer.easy.handle
         guard transfers.removeValue(forKey: handle) != nil else { return }
         curl_multi_remove_handle(multi, handle)
     }
 
-    /// Closes all connections. The transfers that are under way end without a result.
+    /// Closes all connections. The transfers in flight end without a result.
     func close() {
         guard let timer else { return }
         self.timer = nil
@@ -80,7 +80,7 @@ final class CurlMulti {
             curl_multi_remove_handle(multi, handle)
             transfer.ended(nil)
         }
-        curl_multi_cleanup(multi)  // has the sockets of idle connections removed from the watchers
+        curl_multi_cleanup(multi)  // removes the sockets of idle connections from the watchers
         for watcher in watchers.values { watcher.close() }
         watchers.removeAll()
     }
@@ -97,7 +97,7 @@ final class CurlMulti {
     }
 
     private func watch(_ socket: Int32, _ what: Int32) -> Int32 {
-        // libcurl says so before it closes the socket.
+        // libcurl reports this before it closes the socket.
         if what == CURL_POLL_REMOVE {
             watchers.removeValue(forKey: socket)?.close()
             return 0

@@ -1,6 +1,6 @@
 import Ccurl
 
-/// URLs as libcurl takes them apart: what another parser finds in them isn't where libcurl goes.
+/// Parses URLs with libcurl's own parser, because another parser may find a different host than the one that libcurl connects to.
 enum CurlURL {
     /// The host, without brackets; empty when there is none.
     static func host(_ url: UnsafePointer<CChar>?) -> String {

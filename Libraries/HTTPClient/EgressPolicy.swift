@@ -1,11 +1,11 @@
-/// Where a client may connect to.
+/// The addresses to which a client may connect.
 ///
-/// For requests whose URL comes from outside, as an app's functions and the issuers that it names: whoever can make a server ask for a URL
-/// would otherwise reach what trusts the server's network, such as databases, administration pages and a cloud's metadata. It is asked
-/// about each address that is connected to, so it doesn't matter how the URL is written, what a name resolves to at which moment, and
-/// where a redirect leads.
+/// It is for requests whose URL comes from outside, such as those of an app's functions and to the issuers that an app names.
+/// Otherwise anyone who can make the server request a URL could reach systems that trust the server's network, such as databases,
+/// administration pages and a cloud's metadata service (SSRF). It is checked for each address before connecting, so the notation of
+/// the URL, the time of name resolution and redirects don't matter.
 public struct EgressPolicy: Sendable {
-    /// Everywhere: for URLs that the operator configured.
+    /// All addresses, for URLs that the operator configured.
     public static let unrestricted = EgressPolicy(isRestricted: false, allowed: [])
     /// Addresses of the public internet only.
     public static let publicOnly = EgressPolicy(isRestricted: true, allowed: [])
@@ -18,10 +18,10 @@ public struct EgressPolicy: Sendable {
         self.allowed = allowed
     }
 
-    /// Addresses of the public internet, and what is listed.
-    /// - Parameter entries: addresses (`10.1.2.3`), ranges (`10.0.0.0/8`, `fd00::/8`), names (`reports.internal`), and names with all
-    ///   below them (`*.internal`); each may have a port (`10.1.2.3:8080`, `[fd00::1]:8080`, `reports.internal:8080`).
-    /// - Throws: `EgressPolicyError` with the first entry that is none of these.
+    /// Addresses of the public internet, and the listed exceptions.
+    /// - Parameter entries: addresses (`10.1.2.3`), ranges (`10.0.0.0/8`, `fd00::/8`), names (`reports.internal`), and all
+    ///   subdomains of a name (`*.internal`); each may have a port (`10.1.2.3:8080`, `[fd00::1]:8080`, `reports.internal:8080`).
+    /// - Throws: `EgressPolicyError` with the first malformed entry.
     public init(allowing entries: [String]) throws(EgressPolicyError) {
         isRestricted = true
         var allowed: [Exception] = []
@@ -32,21 +32,21 @@ public struct EgressPolicy: Sendable {
         self.allowed = allowed
     }
 
-    /// - Parameter host: the host of the URL that is asked for at this moment, as it stands there.
+    /// - Parameter host: the host of the URL that is currently requested, in its notation there.
     func permits(_ address: IPAddress, port: Int, host: String) -> Bool {
         guard isRestricted, !Self.isPublic(address) else { return true }
         return allowed.contains { $0.covers(address, port: port, host: host) }
     }
 
-    /// Whether an address is one of the internet's that anybody can reach.
+    /// Whether an address is a public one of the internet.
     static func isPublic(_ address: IPAddress) -> Bool {
         !reserved.contains { $0.contains(address) } && (address.isFour || global.contains(address))
     }
 
-    /// The part of IPv6 that is given to hosts; all others are local or mean something else.
+    /// The global unicast range of IPv6; all other ranges are local or have other purposes.
     private static let global = range("2000::/3")
 
-    /// The special-purpose registries of IANA, and the host agent of one cloud, which has an address of the public internet.
+    /// The ranges of IANA's special-purpose registries, and the public address that one cloud uses for its host agent.
     private static let reserved = [
         "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
         "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
@@ -61,12 +61,12 @@ public struct EgressPolicy: Sendable {
 }
 
 extension EgressPolicy {
-    /// What an operator allows.
+    /// An exception that the operator allows.
     private struct Exception: Sendable {
         private enum Place: Sendable {
             case range(IPRange)
             case name(String)
-            /// All names that end so, with the dot.
+            /// All names with this suffix, which includes the leading dot.
             case suffix(String)
         }
 
@@ -76,7 +76,7 @@ extension EgressPolicy {
         init?(_ text: String) {
             var host = text[...]
             var port: Int?
-            // One colon is a port's; an address of IPv6 has more, and brackets when it has a port.
+            // A single colon precedes a port; an IPv6 address has more, and has brackets when it has a port.
             if let bracket = text.lastIndex(of: "]"), text.hasPrefix("[") {
                 let rest = text[text.index(after: bracket)...]
                 host = text[text.index(after: text.startIndex)..<bracket]
@@ -123,12 +123,12 @@ extension EgressPolicy {
     }
 }
 
-/// An entry of a list of exceptions that is no address, range or name.
+/// An entry of the list of exceptions that isn't an address, range or name.
 public struct EgressPolicyError: Error, Sendable, CustomStringConvertible {
     /// The entry.
     public let entry: String
-    /// What is expected.
+    /// The error, with the expected forms.
     public var description: String {
-        "\"\(entry)\" is no address, no range such as 10.0.0.0/8, and no name such as reports.internal or *.internal"
+        "\"\(entry)\" is neither an address, nor a range such as 10.0.0.0/8, nor a name such as reports.internal or *.internal"
     }
 }

@@ -1,7 +1,7 @@
 extension HTTPClient {
     /// One header field. Names are compared without regard to case.
     public struct Header: Sendable, Hashable {
-        /// The field's name, as it is sent or as it came.
+        /// The field's name, as sent or received.
         public var name: String
         /// The field's value without surrounding blanks.
         public var value: String
@@ -13,21 +13,21 @@ extension HTTPClient {
         }
     }
 
-    /// What to ask a server for.
+    /// A request to a server.
     public struct Request: Sendable {
         /// `GET`, `POST`, …: a token, sent as it is.
         public var method: String
         /// An absolute URL with the scheme `http` or `https`.
         public var url: String
-        /// Sent in this order, in addition to what the protocol needs.
+        /// The header fields, sent in this order in addition to those that the protocol needs.
         public var headers: [Header]
-        /// Sent with its length. Without one, nothing is; an empty one is sent as length 0.
+        /// The body, which is sent with its length. An empty body is sent with length 0, `nil` sends none.
         public var body: [UInt8]?
-        /// Time for the whole exchange, from the call to the last byte; `nil` is the client's.
+        /// The time limit for the whole exchange, from the call to the last byte; `nil` is the client's.
         public var timeout: Duration?
-        /// The largest response body that is taken; `nil` is the client's.
+        /// The maximum size of the response body in bytes; `nil` is the client's.
         public var maximumResponseBytes: Int?
-        /// How many redirects are followed. With 0, the answer is the redirect itself.
+        /// The maximum number of redirects that are followed. With 0, the response is the redirect itself.
         public var maximumRedirects = 0
 
         /// Makes a request.
@@ -44,25 +44,25 @@ extension HTTPClient {
         }
     }
 
-    /// What a server answered.
+    /// A server's response.
     public struct Response: Sendable {
-        /// The status code of the last answer, after redirects that were followed.
+        /// The status code of the last response, after redirects that were followed.
         public var status: Int
-        /// The header fields of the last answer, in their order.
+        /// The header fields of the last response, in order.
         public var headers: [Header]
-        /// The body; empty when it was given to a callback.
+        /// The body; empty when it was passed to a callback.
         public var body: [UInt8]
 
         /// The first value of a header field.
         public subscript(header name: String) -> String? { values(ofHeader: name).first }
 
-        /// All values of a header field, in their order.
+        /// All values of a header field, in order.
         public func values(ofHeader name: String) -> [String] {
             let name = name.lowercased()
             return headers.filter { $0.name.lowercased() == name }.map(\.value)
         }
 
-        /// The body as text; what isn't UTF-8 is replaced.
+        /// The body as text; invalid UTF-8 is replaced.
         public var text: String { String(decoding: body, as: UTF8.self) }
     }
 }

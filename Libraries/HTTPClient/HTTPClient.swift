@@ -1,13 +1,12 @@
 import Ccurl
 import EventLoop
 
-/// Sends HTTP requests over connections that are kept for reuse. Lives on a loop; may be called from anywhere.
+/// Sends HTTP requests over connections that are kept for reuse. It runs on a loop, and may be called from anywhere.
 ///
-/// Redirects aren't followed and bodies aren't decompressed unless asked for; neither the environment's proxies nor a
-/// `.netrc` file are used. Cancelling a call breaks its exchange off, closes the connection if it was in use, and throws
-/// `CancellationError`.
+/// By default it follows no redirects. It doesn't decompress bodies, and uses neither the environment's proxies nor a `.netrc`
+/// file. Cancelling a call aborts its exchange, closes the connection if it was in use, and throws `CancellationError`.
 public actor HTTPClient: LoopActor {
-    /// The loop that the sockets are on.
+    /// The loop of the sockets.
     public nonisolated let loop: EventLoop
     private nonisolated let configuration: Configuration
     private var multi: CurlMulti?
@@ -21,8 +20,8 @@ public actor HTTPClient: LoopActor {
 
     isolated deinit { multi?.close() }
 
-    /// Sends a request and takes the whole response.
-    /// - Throws: `HTTPClientError`; `CancellationError`. A response of any status is no error.
+    /// Sends a request and returns the whole response.
+    /// - Throws: `HTTPClientError`; `CancellationError`. No status of a response is an error.
     public func send(_ request: Request) async throws -> Response {
         let transfer = try HTTPTransfer(request, configuration, isStreaming: false)
         return try await run(transfer) {
@@ -31,15 +30,15 @@ public actor HTTPClient: LoopActor {
         }
     }
 
-    /// Sends a request and hands the response's body over while it comes.
+    /// Sends a request and passes the response's body to a callback while it is received.
     ///
-    /// At most 256 KiB wait for the callback; then the connection is paused. The request's time includes the callback's.
+    /// At most 256 KiB wait for the callback; then the connection is paused. The request's time limit includes the callback's time.
     /// - Parameters:
-    ///   - request: What to ask for.
+    ///   - request: The request to send.
     ///   - start: Called with the response without its body, before the first part of it.
-    ///   - receive: Called with one part of the body after the other. What it throws ends the exchange.
+    ///   - receive: Called with each part of the body, in order. An error that it throws ends the exchange.
     /// - Returns: The response without its body.
-    /// - Throws: `HTTPClientError`; `CancellationError`; what the callbacks throw.
+    /// - Throws: `HTTPClientError`; `CancellationError`; errors of the callbacks.
     @discardableResult
     public func download(
         _ request: Request, start: @Sendable (Response) async throws -> Void = { _ in },
@@ -61,7 +60,7 @@ public actor HTTPClient: LoopActor {
         }
     }
 
-    /// Ends the exchanges that are under way with `closed`, closes all connections, and takes no more requests.
+    /// Ends the exchanges in flight with `closed`, closes all connections, and accepts no more requests.
     public func shutDown() {
         isShutDown = true
         multi?.close()
@@ -71,10 +70,10 @@ public actor HTTPClient: LoopActor {
     private func run(_ transfer: HTTPTransfer, _ body: () async throws -> Response) async throws -> Response {
         let multi = try openMulti()
         guard multi.count < configuration.maximumRequests else {
-            throw HTTPClientError(.overloaded, "\(multi.count) requests are on their way already")
+            throw HTTPClientError(.overloaded, "\(multi.count) requests are in flight already")
         }
         try multi.add(transfer)
-        defer { self.multi?.remove(transfer) }  // when the body gave up before the end
+        defer { self.multi?.remove(transfer) }  // when the body ended before the transfer
         return try await withTaskCancellationHandler {
             try await body()
         } onCancel: {

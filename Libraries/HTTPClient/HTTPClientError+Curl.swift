@@ -1,8 +1,8 @@
 import Ccurl
 
 extension HTTPClientError {
-    /// Makes an error of libcurl's result.
-    /// - Parameter detail: What libcurl wrote into the error buffer, may be empty.
+    /// Makes an error from libcurl's result.
+    /// - Parameter detail: The contents of libcurl's error buffer, possibly empty.
     init(_ result: CURLcode, detail: String) {
         let text = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
         self.init(Self.code(for: result), text, curlCode: Int(result.rawValue))

@@ -1,4 +1,4 @@
-/// Why a request got no answer, or a mail wasn't taken.
+/// Why a request got no response, or a mail wasn't accepted.
 public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What kind of error it is.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -15,31 +15,31 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
         public static let refused = Code(value: .refused)
         /// The host's name has no address.
         public static let resolve = Code(value: .resolve)
-        /// Nobody takes connections at the address.
+        /// The connection to the address failed.
         public static let connect = Code(value: .connect)
-        /// The TLS handshake failed, or the certificate isn't to be trusted.
+        /// The TLS handshake failed, or the certificate isn't trusted.
         public static let tls = Code(value: .tls)
-        /// The time was over.
+        /// The time limit was exceeded.
         public static let timeout = Code(value: .timeout)
         /// The response is larger than allowed.
         public static let tooLarge = Code(value: .tooLarge)
         /// More redirects than allowed.
         public static let tooManyRedirects = Code(value: .tooManyRedirects)
-        /// The connection broke while it was in use; whether the other side did what was asked is unknown.
+        /// The connection broke while it was in use; whether the server processed the request is unknown.
         public static let connectionLost = Code(value: .connectionLost)
-        /// The other side doesn't speak the protocol.
+        /// The server violated the protocol.
         public static let protocolError = Code(value: .protocolError)
         /// The mail server refused the name or password.
         public static let authentication = Code(value: .authentication)
-        /// The mail server doesn't take the mail now, and may take it later.
+        /// The mail server refused the mail temporarily.
         public static let deferred = Code(value: .deferred)
-        /// The mail server refused the sender, a recipient or the message for good.
+        /// The mail server refused the sender, a recipient or the message permanently.
         public static let rejected = Code(value: .rejected)
-        /// Too many requests are on their way already.
+        /// Too many requests are in flight.
         public static let overloaded = Code(value: .overloaded)
         /// The client was shut down.
         public static let closed = Code(value: .closed)
-        /// Anything else; the message says what.
+        /// Any other error, which the message describes.
         public static let failed = Code(value: .failed)
 
         /// The code's name, stable.
@@ -48,12 +48,13 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
 
     /// What kind of error it is.
     public let code: Code
-    /// What happened. Holds no URL, because those may carry secrets.
+    /// The description of the error. It contains no URL, because URLs may contain secrets.
     public let message: String
-    /// libcurl's number of the error, 0 when it comes from elsewhere.
+    /// libcurl's number of the error; 0 if it isn't an error of libcurl.
     public let curlCode: Int
 
-    /// Without the address: what a name of a private network resolves to is nothing for who made the URL.
+    /// The message doesn't contain the address, so that the author of the URL doesn't learn what a name of a private network
+    /// resolves to.
     static let egressRefused = HTTPClientError(
         .refused, "the address isn't of the public internet, and the operator's setting egress.allow doesn't name it")
     static let shutDown = HTTPClientError(.closed, "the client was shut down")
@@ -64,7 +65,7 @@ public struct HTTPClientError: Error, Sendable, Hashable, CustomStringConvertibl
         self.curlCode = curlCode
     }
 
-    /// Whether the same request may work later. Doesn't say that it is safe to send it twice.
+    /// Whether the same request may succeed later. It doesn't mean that sending it twice is safe.
     public var isRetriable: Bool {
         [.resolve, .connect, .timeout, .connectionLost, .overloaded, .deferred].contains(code)
     }

@@ -1,13 +1,13 @@
-/// Collects the header lines of a response, of which libcurl hands over one per call. Those of interim answers and of
-/// redirects that are followed are replaced by the next.
+/// Collects the header lines of a response, of which libcurl passes one per call. The lines of interim responses and of followed
+/// redirects are replaced by those of the next response.
 struct HTTPResponseHead {
-    /// What all header lines together may have, in bytes.
+    /// The maximum total size of all header lines in bytes.
     static let limit = 256 << 10
 
     private(set) var headers: [HTTPClient.Header] = []
     private var size = 0
 
-    /// - Returns: Whether the limit holds.
+    /// - Returns: `false` when the limit is exceeded.
     mutating func append(_ line: some Collection<UInt8>) -> Bool {
         size += line.count
         if size > Self.limit { return false }
@@ -16,7 +16,7 @@ struct HTTPResponseHead {
             size = line.count
             return true
         }
-        // Without a colon it is the empty line at the end, or nothing that anybody could use.
+        // A line without a colon is the empty line at the end, or unusable.
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return true }
         let value = String(decoding: line[line.index(after: colon)...], as: UTF8.self)
         headers.append(

@@ -2,28 +2,28 @@ import Ccurl
 import EventLoop
 import Glibc
 
-/// One exchange: the request as libcurl wants it, and the response as it comes.
+/// One exchange: the request in libcurl's form, and the response while it is received.
 ///
-/// `@unchecked Sendable`: touched on its loop only.
+/// `@unchecked Sendable`: used only on its loop.
 final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
-    /// Bytes that may wait for a reader before the connection is paused.
+    /// The number of bytes that may wait for a reader before the connection is paused.
     static let window = 256 << 10
 
     let easy: CurlEasy
     private let maximumBytes: Int
-    /// Whether somebody takes the body while it comes; otherwise it is collected.
+    /// Whether the caller reads the body while it is received; otherwise it is collected.
     private let isStreaming: Bool
     private var head = HTTPResponseHead()
     private var buffer: [UInt8] = []
     private var received = 0
     private var isPaused = false
-    /// Why a callback of ours broke the exchange off; libcurl's own result says only that one did.
+    /// Why a callback of this object aborted the exchange; libcurl's own result says only that one did.
     private var failure: HTTPClientError?
     private let egress: EgressPolicy
-    /// Whether the last address that was to be connected to was refused.
+    /// Whether the policy refused the last address.
     private var isRefused = false
     private var result: Result<Void, any Error>?
-    /// Waits for bytes or the end.
+    /// The reader that waits for bytes or the end.
     private var reader: UnsafeContinuation<[UInt8]?, any Error>?
 
     /// - Throws: `HTTPClientError` with `invalidRequest`.
@@ -36,7 +36,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
         easy = try CurlEasy()
         try easy.apply(request, configuration)
         try easy.set(CURLOPT_MAXFILESIZE_LARGE, size: max(1, maximumBytes))
-        // Not retained: the multi handle retains the transfer as long as libcurl may call.
+        // Not retained: the multi handle retains the transfer as long as libcurl may call it.
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_easy_open(
             easy.handle,
@@ -60,7 +60,8 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
 
     // MARK: libcurl's side
 
-    /// The socket for a connection to an address: a host may have several, and redirects lead to further hosts.
+    /// Opens the socket for a connection to an address. It is called for each address, since a host may have several and redirects
+    /// lead to other hosts.
     private func open(_ target: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
         let place = UnsafeRawPointer(target) + (MemoryLayout<curl_sockaddr>.offset(of: \.addr) ?? 0)
         let bytes = UnsafeRawBufferPointer(start: place, count: Int(target.pointee.addrlen))
@@ -85,7 +86,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
     private func receive(_ part: UnsafeRawBufferPointer) -> Int {
         if isStreaming, buffer.count >= Self.window {
             isPaused = true
-            return Int(CURL_WRITEFUNC_PAUSE)  // libcurl gives the part again later
+            return Int(CURL_WRITEFUNC_PAUSE)  // libcurl passes the part again later
         }
         received += part.count
         guard received <= maximumBytes else {
@@ -114,7 +115,7 @@ final class HTTPTransfer: CurlTransfer, @unchecked Sendable {
 
     // MARK: The reader's side
 
-    /// The response as far as it is known.
+    /// The response as received so far.
     func response(body: [UInt8] = []) -> HTTPClient.Response {
         HTTPClient.Response(
             status: ccurl_easy_info_long(easy.handle, CURLINFO_RESPONSE_CODE), headers: head.headers, body: body)

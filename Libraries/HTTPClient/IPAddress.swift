@@ -1,6 +1,6 @@
 import Glibc
 
-/// An address of a host, as 16 bytes: one of IPv4 is `::ffff:a.b.c.d`, also where it hides in another form.
+/// An IP address as 16 bytes. An IPv4 address is `::ffff:a.b.c.d`, also if it was embedded in another form of IPv6 address.
 struct IPAddress: Hashable, Sendable {
     let bytes: [UInt8]
 
@@ -9,7 +9,7 @@ struct IPAddress: Hashable, Sendable {
     private init(four bytes: [UInt8]) { self.bytes = Self.fourPrefix + bytes }
 
     private static let fourPrefix = [UInt8](repeating: 0, count: 10) + [0xff, 0xff]
-    /// 64:ff9b::/96, by which a network of IPv6 alone reaches IPv4.
+    /// 64:ff9b::/96, by which an IPv6-only network reaches IPv4 (NAT64).
     private static let translationPrefix: [UInt8] = [0, 0x64, 0xff, 0x9b] + [UInt8](repeating: 0, count: 8)
 
     /// - Parameter text: the usual form of either family, without brackets, a zone or a port.
@@ -27,7 +27,7 @@ struct IPAddress: Hashable, Sendable {
     }
 
     /// - Parameter address: a `sockaddr` with all bytes of its family.
-    /// - Returns: with the port; `nil` for other families.
+    /// - Returns: the address with the port; `nil` for other families.
     static func of(_ address: UnsafeRawBufferPointer) -> (address: IPAddress, port: Int)? {
         guard address.count >= MemoryLayout<sa_family_t>.size else { return nil }
         switch Int32(address.loadUnaligned(as: sa_family_t.self)) {
@@ -47,7 +47,7 @@ struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// What is really connected to: an address of IPv4 that was written as one of IPv6 (`::a.b.c.d`, `64:ff9b::a.b.c.d`).
+    /// The effective address: the IPv4 address that is embedded in an IPv6 address (`::a.b.c.d`, `64:ff9b::a.b.c.d`).
     private static func unwrapped(_ bytes: [UInt8]) -> [UInt8] {
         let isTranslated = bytes.starts(with: translationPrefix)
         let isCompatible = bytes.prefix(12).allSatisfy { $0 == 0 } && bytes[12] != 0
@@ -57,13 +57,13 @@ struct IPAddress: Hashable, Sendable {
     var isFour: Bool { bytes.starts(with: Self.fourPrefix) }
 }
 
-/// Addresses that begin with the same bits.
+/// A range of addresses with a common prefix.
 struct IPRange: Hashable, Sendable {
     let first: IPAddress
-    /// Bits of the 128.
+    /// The length of the prefix, of 128 bits.
     let prefix: Int
 
-    /// - Parameter text: an address, or one with a number of bits behind it, `10.0.0.0/8`.
+    /// - Parameter text: an address, or one with a prefix length, `10.0.0.0/8`.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let first = parts.first.flatMap({ IPAddress($0) }) else { return nil }

@@ -1,16 +1,16 @@
 import Foundation
 
-/// A plain text mail, as RFC 5322 wants it.
+/// A plain text mail (RFC 5322).
 public struct MailMessage: Sendable {
     /// The sender's address, without name or angle brackets.
     public var from: String
     /// The recipient's address, without name or angle brackets.
     public var to: String
-    /// One line of any characters.
+    /// The subject: one line of any characters.
     public var subject: String
-    /// Lines of any characters.
+    /// The body: lines of any characters.
     public var text: String
-    /// When it was written.
+    /// The date of the mail.
     public var date: Date
 
     /// Makes a mail.
@@ -22,8 +22,8 @@ public struct MailMessage: Sendable {
         self.date = date
     }
 
-    /// The mail as it goes over the wire: header, empty line, body in Base64, all lines ended by CR LF.
-    /// - Throws: `HTTPClientError` with `invalidRequest` when an address could smuggle something into the header.
+    /// The mail in its transmitted form: header, empty line, body in Base64, with all lines ended by CR LF.
+    /// - Throws: `HTTPClientError` with `invalidRequest` when an address could inject header fields.
     public func encoded() throws(HTTPClientError) -> [UInt8] {
         try MailAddress.check(from)
         try MailAddress.check(to)
@@ -36,7 +36,7 @@ public struct MailMessage: Sendable {
         return Array((lines.joined(separator: "\r\n") + "\r\n").utf8)
     }
 
-    /// RFC 2047: text that isn't plain ASCII in words of Base64, each within the 75 characters that one may have.
+    /// RFC 2047: encodes text that isn't plain ASCII as words in Base64, each of at most 75 characters.
     package static func encodedWords(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }), text.utf8.count <= 900, !text.contains("=?") {
             return text
@@ -56,7 +56,8 @@ public struct MailMessage: Sendable {
         return words.map { "=?utf-8?B?\($0)?=" }.joined(separator: "\r\n ")
     }
 
-    /// A line break without its CR ends the line on some servers and not on others, which is how mails are smuggled.
+    /// Completes all line breaks to CR LF. A line break without CR ends the line on some servers but not on others, which allows
+    /// SMTP smuggling.
     package static func withLineEnds(_ message: [UInt8]) -> [UInt8] {
         var lines: [UInt8] = []
         lines.reserveCapacity(message.count + 64)
@@ -85,7 +86,7 @@ public struct MailMessage: Sendable {
 }
 
 enum MailAddress {
-    /// Not whether the address exists or is well-formed: only that it stays one address on its line.
+    /// Checks only that the text is a single address on one line, not whether it exists or is well-formed.
     static func check(_ address: String) throws(HTTPClientError) {
         let isSafe = address.utf8.allSatisfy { byte in
             byte > 0x20 && byte != 0x7f && !"<>,;\"\\()".utf8.contains(byte)

@@ -1,12 +1,12 @@
 import Foundation
 
 extension SMTPClient.Configuration {
-    /// Makes a configuration of a URL, in which name and password are percent-encoded:
+    /// Makes a configuration from a URL, in which name and password are percent-encoded:
     ///
     /// - `smtps://user:password@host:port`: TLS from the first byte, port 465 by default.
     /// - `smtp://user:password@host:port`: STARTTLS, which the server must offer, port 587 by default.
-    /// - `smtp://host:port?starttls=off`: nothing is protected.
-    /// - Throws: `HTTPClientError` with `invalidRequest`; its message holds nothing of the URL.
+    /// - `smtp://host:port?starttls=off`: without encryption.
+    /// - Throws: `HTTPClientError` with `invalidRequest`; its message contains no part of the URL.
     public init(url: String) throws(HTTPClientError) {
         guard let parts = URLComponents(string: url), let host = parts.host, !host.isEmpty else {
             throw HTTPClientError(.invalidRequest, "the mail server's URL is malformed")

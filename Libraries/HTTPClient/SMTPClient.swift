@@ -1,19 +1,19 @@
 import Ccurl
 import EventLoop
 
-/// Hands mails to a mail server. Lives on a loop; may be called from anywhere.
+/// Sends mails to a mail server. It runs on a loop, and may be called from anywhere.
 public actor SMTPClient: LoopActor {
     /// How the connection is protected.
     public enum Security: String, Sendable, CaseIterable {
         /// Plain text, for a server on the same machine.
         case none
-        /// Plain text at first, then TLS; refused when the server doesn't offer it.
+        /// Plain text at first, then TLS; fails if the server doesn't offer it.
         case startTLS = "starttls"
         /// TLS from the first byte.
         case tls
     }
 
-    /// Which server, and how.
+    /// The server and the settings of the connection.
     public struct Configuration: Sendable {
         /// The server's name or address.
         public var host: String
@@ -21,11 +21,11 @@ public actor SMTPClient: LoopActor {
         public var port: Int
         /// How the connection is protected.
         public var security: Security
-        /// The name to sign in with; `nil` doesn't sign in.
+        /// The name for signing in; `nil` doesn't sign in.
         public var user: String?
-        /// The password to sign in with.
+        /// The password for signing in.
         public var password: String?
-        /// Time for a whole mail (default: 30 s).
+        /// The time limit for sending a mail (default: 30 s).
         public var timeout: Duration = .seconds(30)
         /// A file of certificates to trust instead of the system's.
         public var certificateAuthorityFile: String?
@@ -42,7 +42,7 @@ public actor SMTPClient: LoopActor {
         }
     }
 
-    /// The loop that the sockets are on.
+    /// The loop of the sockets.
     public nonisolated let loop: EventLoop
     private nonisolated let configuration: Configuration
     private var multi: CurlMulti?
@@ -56,18 +56,18 @@ public actor SMTPClient: LoopActor {
 
     isolated deinit { multi?.close() }
 
-    /// Hands a mail over. When it returns, the server has taken it.
+    /// Sends a mail. When it returns, the server has accepted it.
     /// - Throws: `HTTPClientError`; `CancellationError`.
     public func send(_ message: MailMessage) async throws {
         try await send(message.encoded(), from: message.from, to: [message.to])
     }
 
-    /// Hands a mail over. When it returns, the server has taken it for all recipients.
+    /// Sends a mail. When it returns, the server has accepted it for all recipients.
     /// - Parameters:
-    ///   - message: Header and body by RFC 5322. Lines that end with LF alone get their CR.
-    ///   - from: The address that gets the complaints.
+    ///   - message: Header and body according to RFC 5322. A CR is added to lines that end with LF only.
+    ///   - from: The envelope sender, which receives bounces.
     ///   - to: The recipients' addresses, at least one.
-    /// - Throws: `HTTPClientError`; `CancellationError`, after which the mail may have been taken or not.
+    /// - Throws: `HTTPClientError`; `CancellationError`, after which the mail may or may not have been accepted.
     public func send(_ message: [UInt8], from: String, to: [String]) async throws {
         if isShutDown { throw HTTPClientError.shutDown }
         let transfer = try SMTPTransfer(message, from: from, to: to, configuration)
@@ -82,7 +82,7 @@ public actor SMTPClient: LoopActor {
         }
     }
 
-    /// Ends what is under way with `closed`, closes all connections, and takes no more mails.
+    /// Ends transfers in flight with `closed`, closes all connections, and accepts no more mails.
     public func shutDown() {
         isShutDown = true
         multi?.close()

@@ -1,8 +1,8 @@
 import Ccurl
 
-/// One mail on its way.
+/// The transfer of one mail.
 ///
-/// `@unchecked Sendable`: touched on its loop only.
+/// `@unchecked Sendable`: used only on its loop.
 final class SMTPTransfer: CurlTransfer, @unchecked Sendable {
     let easy: CurlEasy
     private let message: UnsafeMutableRawBufferPointer
@@ -36,14 +36,14 @@ final class SMTPTransfer: CurlTransfer, @unchecked Sendable {
         try easy.set(CURLOPT_MAIL_RCPT, to.map { "<\($0)>" })
         try easy.set(CURLOPT_UPLOAD, 1)
         try easy.set(CURLOPT_INFILESIZE_LARGE, size: self.message.count)
-        // Not retained: the multi handle retains the transfer as long as libcurl may call.
+        // Not retained: the multi handle retains the transfer as long as libcurl may call it.
         ccurl_easy_pointer(easy.handle, CURLOPT_READDATA, Unmanaged.passUnretained(self).toOpaque())
         ccurl_easy_data(easy.handle, CURLOPT_READFUNCTION) { buffer, size, count, context in
             guard let buffer, let context else { return Int(CURL_READFUNC_ABORT) }
             let room = UnsafeMutableRawBufferPointer(start: buffer, count: size * count)
             return Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue().read(into: room)
         }
-        // What the server says after the mail is of no use, and would go to standard output.
+        // The server's output after the mail isn't needed, and would go to standard output by default.
         ccurl_easy_data(easy.handle, CURLOPT_WRITEFUNCTION) { _, size, count, _ in size * count }
     }
 

@@ -3,7 +3,7 @@ import Lifecycle
 import Logging
 import Metrics
 
-/// HTTP/1.1 and WebSockets on one port, over libmicrohttpd, on several event loops.
+/// A server for HTTP/1.1 and WebSockets on one port, based on libmicrohttpd, on several event loops.
 ///
 /// ```swift
 /// var router = HTTPRouter()
@@ -11,7 +11,7 @@ import Metrics
 /// let server = HTTPServer(HTTPServerConfiguration(port: 8080), router: router, loops: loops, logger: logger)
 /// try await server.run()
 /// ```
-/// A daemon runs on each loop, the kernel spreads connections over them. TLS and HTTP/2 belong to a proxy in front.
+/// A daemon runs on each loop, and the kernel distributes connections among them. TLS and HTTP/2 are the task of a proxy in front.
 public final class HTTPServer: Service, CustomStringConvertible {
     private enum State {
         case idle
@@ -25,13 +25,13 @@ public final class HTTPServer: Service, CustomStringConvertible {
     private let logger: Logger
     private let state = Locked(State.idle)
 
-    /// Nothing is opened before ``start()`` or ``run()``.
+    /// Creates a server. It opens no socket before ``start()`` or ``run()``.
     ///
     /// - Parameters:
-    ///   - router: as it is now.
-    ///   - loops: on which connections are served; they must outlive the server.
-    ///   - logger: requests at debug, failed ones at error.
-    ///   - registry: where the metrics are kept.
+    ///   - router: the routes; later changes of the router have no effect.
+    ///   - loops: the loops that serve connections; they must outlive the server.
+    ///   - logger: logs requests at debug level, failed ones at error level.
+    ///   - registry: the registry for the server's metrics.
     public init(
         _ configuration: HTTPServerConfiguration = HTTPServerConfiguration(), router: HTTPRouter, loops: [EventLoop],
         logger: Logger = Logger(label: "http-server"), registry: MetricsRegistry = .shared
@@ -48,7 +48,7 @@ public final class HTTPServer: Service, CustomStringConvertible {
         }
     }
 
-    /// The port that is listened on; before ``start()`` the one that was asked for.
+    /// The port on which it listens; before ``start()`` the configured one.
     public var port: Int {
         state.withLock { state in
             if case .running(let port) = state { return port }
@@ -58,11 +58,11 @@ public final class HTTPServer: Service, CustomStringConvertible {
 
     public var description: String { "HTTPServer(\(configuration.address):\(port))" }
 
-    /// Listens and serves until a graceful shutdown is asked for, then drains: no new connections, running requests are
-    /// finished, WebSockets closed with ``HTTPServerConfiguration/drainCloseCode``, at most
-    /// ``HTTPServerConfiguration/drainTimeout`` long. Cancelling the task stops without draining.
+    /// Listens and serves until a graceful shutdown begins, then drains: it accepts no new connections, finishes running requests,
+    /// and closes WebSockets with ``HTTPServerConfiguration/drainCloseCode``, for at most ``HTTPServerConfiguration/drainTimeout``.
+    /// Cancelling the task stops without draining.
     ///
-    /// A server that ``start()`` has started goes on from there.
+    /// A server that ``start()`` has started continues running.
     /// - Throws: ``HTTPServerError``.
     public func run() async throws {
         if !isRunning { try await start() }
@@ -75,10 +75,9 @@ public final class HTTPServer: Service, CustomStringConvertible {
         await stop()
     }
 
-    /// Listens and serves; returns when connections are accepted. ``stop(drainingFor:)`` is then the caller's job, or
-    /// ``run()``.
+    /// Listens and serves; returns when connections are accepted. The caller must then call ``stop(drainingFor:)`` or ``run()``.
     ///
-    /// - Throws: ``HTTPServerError`` `portInUse`, `cannotListen`, or `alreadyStarted`: a server runs once.
+    /// - Throws: ``HTTPServerError`` `portInUse`, `cannotListen`, or `alreadyStarted`: a server can be started only once.
     public func start() async throws {
         let isFirst = state.withLock { state in
             guard case .idle = state else { return false }
@@ -98,8 +97,8 @@ public final class HTTPServer: Service, CustomStringConvertible {
         }
     }
 
-    /// Drains for the time given, or ``HTTPServerConfiguration/drainTimeout``, then closes everything that is left.
-    /// Does nothing to a server that doesn't run.
+    /// Drains for the given time, or ``HTTPServerConfiguration/drainTimeout``, then closes everything that is left. Does nothing if
+    /// the server doesn't run.
     public func stop(drainingFor timeout: Duration? = nil) async {
         let wasRunning = state.withLock { state in
             guard case .running = state else { return false }
@@ -129,7 +128,7 @@ public final class HTTPServer: Service, CustomStringConvertible {
     private func listen(on descriptors: [Int32]) async throws {
         var failure: (any Error)?
         for (listener, descriptor) in zip(listeners, descriptors) {
-            // After a failure too: each listener closes its descriptor.
+            // Continue after a failure, since each listener has to close its descriptor.
             do { try await listener.start(descriptor) } catch { failure = failure ?? error }
         }
         guard let failure else { return }

@@ -2,25 +2,26 @@ private import Ccrash
 import Glibc
 public import Logging
 
-/// What a process leaves when a signal ends it: one event in its log with the signal, the stack, and the work that was in progress.
+/// The report of a process that is ended by a signal: one event in its log with the signal, the stack, and the work in progress.
 public enum CrashReport {
-    /// Reports fatal signals from now on, and stacks that run over, where the log of a service goes (standard output).
+    /// From now on, reports fatal signals, including stack overflows, in the service's log (standard output).
     ///
-    /// The stack has module, offset and mangled symbol of each frame (`swift demangle` reads it); Swift's own backtraces
-    /// follow where `SWIFT_BACKTRACE` is set.
+    /// The stack has module, offset and mangled symbol of each frame (`swift demangle` reads it). Swift's own backtraces follow if
+    /// `SWIFT_BACKTRACE` is set.
     /// - Parameters:
     ///   - name: The process' name in the report.
-    ///   - format: How the log is written.
+    ///   - format: The format of the log.
     public static func install(name: String, format: LogFormat) {
-        // Kept for the life of the process, as the handler needs it.
+        // Never freed, because the signal handler needs it.
         ccrash_install(strdup(name), 1, format == .json ? 1 : 0)
     }
 
-    /// Some work that a report names while it is in progress, such as a request. `end` must be called once.
+    /// Work in progress that a report names, such as a request. `end` must be called once.
     public struct Work: Sendable {
         private let place: Int32
 
-        /// - Parameter text: What it is and whose, the first 191 bytes count. No secrets: it is written to the log.
+        /// - Parameter text: A description of the work, of which the first 191 bytes are used. It is written to the log, so it must
+        ///   not contain secrets.
         public init(_ text: String) {
             var text = text
             place = text.withUTF8 { bytes in
@@ -28,7 +29,7 @@ public enum CrashReport {
             }
         }
 
-        /// It is no longer in progress.
+        /// Marks the work as finished.
         public func end() { ccrash_end(place) }
     }
 }

@@ -1,12 +1,11 @@
 import EventLoop
 
-/// Runs an operation, and a handler as soon as a graceful shutdown is asked for; at once when it has been already.
+/// Runs an operation, and a handler as soon as a graceful shutdown begins; immediately if it has already begun.
 ///
-/// The operation goes on: it is the handler's job to make it end. Outside of a `ServiceGroup` the handler never runs.
+/// The operation continues: the handler has to make it end. Outside of a `ServiceGroup` the handler never runs.
 /// - Parameters:
-///   - operation: What to do.
-///   - handler: Runs at most once, on whatever thread asks for the shutdown, also while the operation runs. Must not
-///     block.
+///   - operation: The operation to run.
+///   - handler: Runs at most once, on the thread that begins the shutdown, concurrently with the operation. Must not block.
 public func withGracefulShutdownHandler<Result>(
     isolation: isolated (any Actor)? = #isolation, operation: () async throws -> Result,
     onGracefulShutdown handler: @escaping @Sendable () -> Void
@@ -20,8 +19,8 @@ public func withGracefulShutdownHandler<Result>(
     return try await operation()
 }
 
-/// Runs an operation, and a handler as soon as the task is cancelled or a graceful shutdown is asked for. The handler
-/// runs twice when both happen.
+/// Runs an operation, and a handler as soon as the task is cancelled or a graceful shutdown begins. The handler runs twice if both
+/// happen.
 public func withTaskCancellationOrGracefulShutdownHandler<Result>(
     isolation: isolated (any Actor)? = #isolation, operation: () async throws -> Result,
     onCancelOrGracefulShutdown handler: @escaping @Sendable () -> Void
@@ -32,8 +31,8 @@ public func withTaskCancellationOrGracefulShutdownHandler<Result>(
         }, onCancel: handler)
 }
 
-/// Runs an operation in a child task and cancels it as soon as a graceful shutdown is asked for.
-/// - Throws: What the operation throws; after the cancellation usually `CancellationError`.
+/// Runs an operation in a child task, and cancels it as soon as a graceful shutdown begins.
+/// - Throws: The errors of the operation; after the cancellation usually `CancellationError`.
 public func cancelWhenGracefulShutdown<Result: Sendable>(
     _ operation: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
@@ -53,7 +52,7 @@ public func cancelWhenGracefulShutdown<Result: Sendable>(
     }
 }
 
-/// Waits until a graceful shutdown is asked for.
+/// Waits until a graceful shutdown begins.
 /// - Throws: `CancellationError` when the task is cancelled before.
 public func gracefulShutdown() async throws {
     let waiter = ShutdownWaiter()
@@ -69,11 +68,11 @@ public func gracefulShutdown() async throws {
 }
 
 extension Task where Success == Never, Failure == Never {
-    /// Whether a graceful shutdown was asked for.
+    /// Whether a graceful shutdown has begun.
     public static var isShuttingDownGracefully: Bool { GracefulShutdownManager.current?.isShuttingDown ?? false }
 }
 
-/// One continuation that is resumed once, also when the end comes before the wait.
+/// A continuation that is resumed once, even if the end comes before the wait.
 private final class ShutdownWaiter: Sendable {
     private enum State {
         case idle

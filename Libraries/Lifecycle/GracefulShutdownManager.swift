@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Whether a shutdown was asked for, and who wants to know. Found through a task-local value, so that it reaches all
+/// The state of a graceful shutdown, and the handlers to call when it begins. It is a task-local value, so that it reaches all
 /// child tasks of a service's `run()`.
 final class GracefulShutdownManager: Sendable {
     @TaskLocal static var current: GracefulShutdownManager?
@@ -16,7 +16,7 @@ final class GracefulShutdownManager: Sendable {
     var isShuttingDown: Bool { state.withLock { $0.isShuttingDown } }
 
     /// Registers a handler.
-    /// - Returns: The key to remove it with, or `nil` when the shutdown has begun: then the caller runs it itself.
+    /// - Returns: The key for removing it, or `nil` if the shutdown has begun: then the caller has to run it.
     func add(_ handler: @escaping @Sendable () -> Void) -> Int? {
         state.withLock { state in
             if state.isShuttingDown { return nil }
@@ -28,7 +28,7 @@ final class GracefulShutdownManager: Sendable {
 
     func remove(_ key: Int) { state.withLock { _ = $0.handlers.removeValue(forKey: key) } }
 
-    /// Asks for the shutdown. Only the first call does anything.
+    /// Begins the shutdown. Only the first call has an effect.
     func shutDownGracefully() {
         let handlers = state.withLock { state in
             if state.isShuttingDown { return [] as [@Sendable () -> Void] }
@@ -36,7 +36,7 @@ final class GracefulShutdownManager: Sendable {
             defer { state.handlers.removeAll() }
             return state.handlers.sorted { $0.key < $1.key }.map(\.value)
         }
-        // Without the lock: a handler may cancel a task, whose own handlers may come back here.
+        // Called without the lock: a handler may cancel a task, whose own handlers may call this object.
         for handler in handlers { handler() }
     }
 }

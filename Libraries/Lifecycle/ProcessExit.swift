@@ -3,11 +3,11 @@ import Logging
 
 /// The end of a process that has threads.
 public enum ProcessExit {
-    /// Ends the process when what was logged and printed is written.
+    /// Ends the process after all logged and printed output is written.
     ///
-    /// Nothing that was registered with `atexit`, and no destructor of a library, is run, unlike with `exit`: threads of C
-    /// libraries (TLS, the name resolver, librdkafka) may still be within what those take apart, and the process would now and
-    /// then end with a crash instead of its status.
+    /// Unlike `exit`, it runs neither `atexit` handlers nor destructors of libraries: threads of C libraries (TLS, the name
+    /// resolver, librdkafka) may still use what these destroy, and the process would occasionally crash instead of ending with its
+    /// status.
     public static func now(_ status: Int32) -> Never {
         LoggingSystem.flush()
         fflush(nil)

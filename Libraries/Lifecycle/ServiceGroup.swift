@@ -3,10 +3,10 @@ import Logging
 
 /// Runs services together: starts them in order, and shuts them down gracefully one after the other in reverse order.
 ///
-/// The shutdown begins with a signal, with `triggerGracefulShutdown()`, with the graceful shutdown of a group around this
-/// one, or when a service throws or returns early. Each service is asked only after the ones behind it in the list have
-/// ended, so it may rely on those before it to the end. What still runs when the deadline is over is cancelled, as is
-/// everything at a second signal.
+/// The shutdown begins with a signal, with `triggerGracefulShutdown()`, with the graceful shutdown of an enclosing group, or when a
+/// service throws or returns early. Each service is asked to end only after the services behind it in the list have ended, so it
+/// may rely on those before it until its end. Services that still run at the deadline are cancelled; a second signal cancels all
+/// immediately.
 public final class ServiceGroup: Service, CustomStringConvertible {
     private enum Phase { case idle, running, finished }
 
@@ -20,12 +20,12 @@ public final class ServiceGroup: Service, CustomStringConvertible {
 
     /// Creates a group that runs nothing yet.
     /// - Parameters:
-    ///   - services: In the order of their start: a service stands behind what it uses.
-    ///   - gracefulShutdownSignals: The first of them begins the shutdown, a second one cancels what still runs.
-    ///   - maximumGracefulShutdownDuration: Time for all services together, from the begin of the shutdown on.
-    ///   - maximumCancellationDuration: Time for what was cancelled to end. When it is over, the process exits with
-    ///     status 70, naming what still ran. `nil` waits for ever.
-    ///   - logger: Says what starts and ends, and why.
+    ///   - services: The services in the order of their start; a service must be behind those that it uses.
+    ///   - gracefulShutdownSignals: The first of them begins the shutdown, a second one cancels the services that still run.
+    ///   - maximumGracefulShutdownDuration: The time limit for all services together, from the start of the shutdown.
+    ///   - maximumCancellationDuration: The time limit for cancelled services to end. Afterwards the process exits with status 70
+    ///     and logs the services that still ran. `nil` waits forever.
+    ///   - logger: Logs the start and end of services, and the reasons.
     public init(
         services: [any Service], gracefulShutdownSignals: [UnixSignal] = [],
         maximumGracefulShutdownDuration: Duration = .seconds(30), maximumCancellationDuration: Duration? = nil,
@@ -38,16 +38,16 @@ public final class ServiceGroup: Service, CustomStringConvertible {
         self.logger = logger
     }
 
-    /// How the group is called in the log of a group around it.
+    /// The group's name in the log of an enclosing group.
     public var description: String { "ServiceGroup(\(services.map(name).joined(separator: ", ")))" }
 
-    /// Begins the shutdown. Returns at once; `run()` returns when the services have ended. When the group doesn't run
-    /// yet, it ends right after its start.
+    /// Begins the shutdown. Returns immediately; `run()` returns when the services have ended. If the group doesn't run yet, it
+    /// ends right after its start.
     public func triggerGracefulShutdown() { trigger.shutDownGracefully() }
 
     /// Runs all services to their end.
     /// - Throws: The first error of a service; `ServiceGroupError` when one returned early or the deadline passed.
-    ///   Returns normally after a shutdown in which every service ended well.
+    ///   Returns normally after a shutdown in which every service ended without an error.
     public func run() async throws {
         try phase.withLock { phase in
             switch phase {
@@ -160,8 +160,8 @@ public final class ServiceGroup: Service, CustomStringConvertible {
         }
     }
 
-    /// A task outside of the group, whose own tasks are all cancelled by then: it has to outlast them. Cancelled by
-    /// `supervise` when they have ended.
+    /// A task outside of the group, because it has to outlast the group's tasks, which are all cancelled by then. `supervise`
+    /// cancels it when they have ended.
     private func exitUnlessEnded(_ stillRunning: Locked<[String]>) -> Task<Void, Never>? {
         guard let maximumCancellationDuration else { return nil }
         return Task.detached { [logger] in

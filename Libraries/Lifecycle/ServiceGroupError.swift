@@ -1,17 +1,17 @@
-/// Why a group of services ended, when it wasn't asked to.
+/// Why a group of services failed.
 public struct ServiceGroupError: Error, Sendable, CustomStringConvertible {
     /// What kind of error it is.
     public struct Code: Hashable, Sendable {
         private enum Value: Hashable { case finishedUnexpectedly, alreadyRunning, alreadyFinished, deadlineExceeded }
         private let value: Value
 
-        /// A service returned although nobody asked for it.
+        /// A service returned without having been asked to end.
         public static let serviceFinishedUnexpectedly = Code(value: .finishedUnexpectedly)
         /// `run()` was called while the group runs.
         public static let alreadyRunning = Code(value: .alreadyRunning)
         /// `run()` was called a second time.
         public static let alreadyFinished = Code(value: .alreadyFinished)
-        /// The graceful shutdown took longer than allowed, and what still ran was cancelled.
+        /// The graceful shutdown exceeded its time limit, and the remaining services were cancelled.
         public static let deadlineExceeded = Code(value: .deadlineExceeded)
     }
 

@@ -1,15 +1,15 @@
-/// What a group of services does next. Pure: takes what happened, returns what to do.
+/// The state of a group of services. Pure: it receives events and returns the actions to take.
 struct ServiceGroupState {
     enum Action: Equatable {
         case askToEnd(Int)
         case cancelAll
     }
 
-    /// Indices of what still runs, in the order of the start.
+    /// The indices of the services that still run, in the order of their start.
     private(set) var running: [Int]
     private(set) var isShuttingDown = false
     private(set) var isCancelled = false
-    /// The first thing that went wrong.
+    /// The first error.
     private(set) var error: (any Error)?
     private var asked: Set<Int> = []
 
@@ -41,12 +41,12 @@ struct ServiceGroupState {
         return cancel()
     }
 
-    /// - Parameter isCancelled: Whether the task around the group is cancelled: then everything ends, and well.
+    /// - Parameter isCancelled: Whether the group's task is cancelled: then every service ends, which isn't an error.
     mutating func ended(_ index: Int, _ failure: (any Error)?, name: String, isCancelled: Bool) -> [Action] {
         running.removeAll { $0 == index }
         if isCancelled { self.isCancelled = true }
         if let failure {
-            // A service that was asked to end may do so by breaking off what it waited for.
+            // A service that was asked to end may do so by cancelling its waits.
             let isExpected = failure is CancellationError && (self.isCancelled || asked.contains(index))
             if !isExpected { error = error ?? failure }
         } else if !isShuttingDown, !self.isCancelled {

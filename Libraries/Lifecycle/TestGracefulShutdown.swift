@@ -1,12 +1,12 @@
-/// Asks for the graceful shutdown of what runs in `testGracefulShutdown`.
+/// Triggers the graceful shutdown of the operation in `testGracefulShutdown`.
 public struct GracefulShutdownTrigger: Sendable {
     let manager: GracefulShutdownManager
 
-    /// Asks for the shutdown.
+    /// Begins the shutdown.
     public func triggerGracefulShutdown() { manager.shutDownGracefully() }
 }
 
-/// Runs an operation whose graceful shutdown can be triggered by hand, for tests of a single service:
+/// Runs an operation whose graceful shutdown can be triggered manually, for tests of a single service:
 ///
 ///     try await testGracefulShutdown { trigger in
 ///         async let ended: Void = service.run()

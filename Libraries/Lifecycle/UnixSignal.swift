@@ -1,6 +1,6 @@
 import Glibc
 
-/// A signal of the operating system that a process may react to.
+/// A signal of the operating system that a process may handle.
 public struct UnixSignal: Hashable, Sendable, CustomStringConvertible {
     /// The signal's number.
     public let rawValue: Int32
@@ -11,7 +11,7 @@ public struct UnixSignal: Hashable, Sendable, CustomStringConvertible {
     public static let sighup = UnixSignal(rawValue: SIGHUP, description: "SIGHUP")
     /// Ctrl-C.
     public static let sigint = UnixSignal(rawValue: SIGINT, description: "SIGINT")
-    /// Please end.
+    /// A request to end the process.
     public static let sigterm = UnixSignal(rawValue: SIGTERM, description: "SIGTERM")
     /// Free for the application.
     public static let sigusr1 = UnixSignal(rawValue: SIGUSR1, description: "SIGUSR1")

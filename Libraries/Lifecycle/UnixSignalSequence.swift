@@ -1,8 +1,9 @@
 import EventLoop
 
-/// The signals that arrive while this object is open, which are then not handled by the system's default.
+/// The signals that arrive while this object is open. The system's default handling is disabled meanwhile.
 ///
-/// On an event loop of its own, not on Dispatch's sources: those need each thread of the process to block the signal.
+/// It uses an event loop of its own instead of Dispatch sources, because those require each thread of the process to block the
+/// signal.
 final class UnixSignalSequence: Sendable {
     private struct State {
         var arrived: [UnixSignal] = []
@@ -14,7 +15,7 @@ final class UnixSignalSequence: Sendable {
     private let loop: EventLoop?
     private let watchers: Watchers
 
-    /// - Parameter began: Called once the signals are watched for.
+    /// - Parameter began: Called once the signals are watched.
     init(_ signals: [UnixSignal], began: @escaping @Sendable () -> Void) {
         watchers = Watchers()
         guard !signals.isEmpty else {
@@ -31,7 +32,7 @@ final class UnixSignalSequence: Sendable {
         }
     }
 
-    /// The next signal, or `nil` when the task is cancelled or `close()` was called. One caller at a time.
+    /// The next signal, or `nil` when the task is cancelled or `close()` was called. Only one task may call it at a time.
     func next() async -> UnixSignal? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -48,7 +49,7 @@ final class UnixSignalSequence: Sendable {
         }
     }
 
-    /// Gives the signals back to the system's default.
+    /// Restores the system's default handling of the signals.
     func close() {
         endWaiting()
         guard let loop else { return }
@@ -71,7 +72,7 @@ final class UnixSignalSequence: Sendable {
     private func arrive(_ signal: UnixSignal) {
         let continuation = state.withLock { state -> CheckedContinuation<UnixSignal?, Never>? in
             guard let waiting = state.waiting else {
-                // A person at a keyboard sends a few; what is beyond says nothing new.
+                // A person at a keyboard sends a few; further ones have no additional meaning.
                 if state.arrived.count < 8 { state.arrived.append(signal) }
                 return nil
             }
@@ -81,7 +82,7 @@ final class UnixSignalSequence: Sendable {
         continuation?.resume(returning: signal)
     }
 
-    /// `@unchecked Sendable`: touched on the loop's thread only.
+    /// `@unchecked Sendable`: used only on the loop's thread.
     private final class Watchers: @unchecked Sendable {
         var open: [SignalWatcher] = []
     }

@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// Writes out what is still buffered when the process exits.
+/// Writes buffered log lines when the process exits.
 enum FlushAtExit {
     private static let writers = Locked<[LogWriter]>([])
 

@@ -7,15 +7,15 @@ public final class InMemoryLogHandler: LogHandler {
     /// Creates an empty handler.
     public init() {}
 
-    /// What was logged so far, in order.
+    /// The events logged so far, in order.
     public var events: [LogEvent] { kept.withLock { $0 } }
 
-    /// The texts of what was logged so far, in order.
+    /// The messages of the events logged so far, in order.
     public var messages: [String] { events.map(\.message.description) }
 
     /// Keeps the event.
     public func log(event: LogEvent) { kept.withLock { $0.append(event) } }
 
-    /// Forgets everything.
+    /// Removes all events.
     public func clear() { kept.withLock { $0.removeAll() } }
 }

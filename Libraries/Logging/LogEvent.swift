@@ -1,20 +1,20 @@
-/// One thing that was logged, complete: the handler adds nothing to it.
+/// A complete log event, to which the handler adds nothing.
 public struct LogEvent: Sendable {
     /// When it was logged, by the system's clock.
     public let time: LogTime
-    /// How much it matters.
+    /// The severity of the event.
     public let level: Logger.Level
     /// The logger's label.
     public let label: String
-    /// The constant text.
+    /// The constant message.
     public let message: Logger.Message
     /// The logger's metadata and the event's own.
     public let metadata: Logger.Metadata
-    /// Where it was logged, as `Module/File.swift`.
+    /// The file that logged it, as `Module/File.swift`.
     public let file: String
     /// The function that logged it.
     public let function: String
-    /// The line in the file.
+    /// The line in the file that logged it.
     public let line: UInt
 
     package init(
@@ -33,8 +33,8 @@ public struct LogEvent: Sendable {
     }
 }
 
-/// Takes events and puts them somewhere. Called on the thread that logs: it must be quick and must not block.
+/// Receives events and writes or stores them. It is called on the thread that logs, so it must be fast and must not block.
 public protocol LogHandler: Sendable {
-    /// Takes one event, the level of which has been checked already.
+    /// Receives one event, whose level has already been checked.
     func log(event: LogEvent)
 }

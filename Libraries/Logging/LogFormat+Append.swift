@@ -1,5 +1,5 @@
 extension LogFormat {
-    /// Appends the event as one line, with the line break. No text of an event can break out of its line.
+    /// Appends the event as one line, with the line break. Line breaks in an event's texts are escaped.
     package func append(_ event: LogEvent, to bytes: inout [UInt8]) {
         switch self {
         case .json: appendJSON(event, to: &bytes)
@@ -52,7 +52,7 @@ extension LogFormat {
     private func appendObject(_ values: Logger.Metadata, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "{"))
         var separator = false
-        // In order, so that two lines about the same thing look the same.
+        // Sorted, so that lines with the same keys look alike.
         for key in values.keys.sorted() {
             guard let value = values[key] else { continue }
             if separator { bytes.append(UInt8(ascii: ",")) }
@@ -68,7 +68,7 @@ extension LogFormat {
         switch value {
         case .string(let text): appendQuoted(text, to: &bytes)
         case .stringConvertible(let value):
-            // Concrete types: a cast to `any BinaryInteger` costs more than the rest of the line.
+            // Casts to concrete types, because one to `any BinaryInteger` costs more than the rest of the line.
             switch value {
             case let number as Int: bytes.append(contentsOf: number.description.utf8)
             case let number as Double where number.isFinite: bytes.append(contentsOf: number.description.utf8)
@@ -93,7 +93,7 @@ extension LogFormat {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// As in a JSON string: what could end the line or the string, and control characters, are escaped.
+    /// Escapes as in a JSON string: quotes, backslashes and control characters.
     private func appendEscaped(_ text: String, to bytes: inout [UInt8]) {
         var text = text
         text.withUTF8 { utf8 in

@@ -1,21 +1,21 @@
 import Glibc
 
-/// A moment of the system's clock, to the microsecond.
+/// A time of the system's clock, with microsecond precision.
 public struct LogTime: Sendable, Hashable {
     /// Microseconds since 1970-01-01T00:00:00Z.
     public let microseconds: Int64
 
-    /// Makes a moment of microseconds since 1970-01-01T00:00:00Z.
+    /// Makes a time from microseconds since 1970-01-01T00:00:00Z.
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    /// This moment.
+    /// The current time.
     public static var now: LogTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return LogTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
     }
 
-    /// Appends `2026-01-31T23:59:59.123456Z`. By hand: `strftime` and Foundation cost more than the rest of the line.
+    /// Appends `2026-01-31T23:59:59.123456Z`. It doesn't use `strftime` or Foundation, which cost more than the rest of the line.
     package func append(to bytes: inout [UInt8]) {
         let (seconds, fraction) = floorDivide(microseconds, by: 1_000_000)
         let (days, second) = floorDivide(seconds, by: 86_400)
@@ -36,13 +36,13 @@ public struct LogTime: Sendable, Hashable {
         bytes.append(UInt8(ascii: "Z"))
     }
 
-    /// Quotient and remainder with a remainder that is never negative, so that moments before 1970 come out right.
+    /// Quotient and remainder, with a remainder that is never negative, so that times before 1970 are correct.
     private func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
         let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }
 
-    /// Gregorian date of a day number. Counts years from March, so that the leap day is a year's last.
+    /// The Gregorian date of a day number. Years are counted from March, so that the leap day is the last of a year.
     private func civil(fromDays days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let (era, dayOfEra) = floorDivide(shifted, by: 146_097)
@@ -54,7 +54,7 @@ public struct LogTime: Sendable, Hashable {
         return (year, month, dayOfYear - (153 * shiftedMonth + 2) / 5 + 1)
     }
 
-    /// Two digits at a time; `count` is even.
+    /// Appends two digits at a time; `count` must be even.
     private func appendDigits(_ value: Int64, _ count: Int, to bytes: inout [UInt8]) {
         if count > 2 { appendDigits(value / 100, count - 2, to: &bytes) }
         let pair = UInt8(truncatingIfNeeded: value % 100)

@@ -1,19 +1,19 @@
 import Glibc
 
-/// A bounded buffer of bytes and the thread that writes it out: a few milliseconds after the first line, so that the lines
-/// of that time cost one thread switch and one system call together.
+/// A bounded buffer of bytes and the thread that writes them. It writes a few milliseconds after the first line, so that all lines
+/// of this time together cost one thread switch and one system call.
 ///
 /// `@unchecked Sendable`: everything mutable is guarded by `mutex`.
 final class LogWriter: @unchecked Sendable {
-    /// How long a line waits for others.
+    /// How long a line waits for further lines.
     private static let delay: Duration = .milliseconds(5)
-    /// Bytes that don't wait.
+    /// The number of buffered bytes that are written without waiting.
     private static let urgentSize = 64 << 10
 
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-    /// Signalled when there is something to write, and when it shouldn't wait any longer.
+    /// Signalled when there are lines to write, and when they should be written immediately.
     private let filled = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-    /// Signalled when everything has been written.
+    /// Signalled when a batch has been written.
     private let emptied = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
     private let descriptor: Int32
     private let capacity: Int
@@ -27,7 +27,7 @@ final class LogWriter: @unchecked Sendable {
     private var droppedUnreported = 0
     private var started = false
 
-    /// - Parameter droppedLine: Makes the line that says how many lines were dropped.
+    /// - Parameter droppedLine: Makes the line with the number of dropped lines.
     init(descriptor: Int32, capacity: Int, droppedLine: @escaping @Sendable (Int) -> [UInt8]) {
         self.descriptor = descriptor
         self.capacity = capacity
@@ -41,7 +41,7 @@ final class LogWriter: @unchecked Sendable {
         pthread_condattr_destroy(&attributes)
     }
 
-    // Only of a writer that never wrote: once started, the thread keeps it for the life of the process.
+    // Runs only for a writer that never wrote: the thread, once started, keeps it alive until the end of the process.
     deinit {
         pthread_cond_destroy(filled)
         pthread_cond_destroy(emptied)
@@ -99,7 +99,7 @@ final class LogWriter: @unchecked Sendable {
         return timespec(tv_sec: time.tv_sec + nanoseconds / 1_000_000_000, tv_nsec: nanoseconds % 1_000_000_000)
     }
 
-    /// With the mutex held. The thread starts with the first line, so that a handler that is never used costs none.
+    /// Must be called with the mutex locked. The thread starts with the first line, so that an unused handler has no thread.
     private func startThread() {
         if started { return }
         var thread = pthread_t()
@@ -144,7 +144,7 @@ final class LogWriter: @unchecked Sendable {
         }
     }
 
-    /// - Returns: Whether everything was written; what the descriptor refuses for good (EPIPE, ENOSPC) is given up.
+    /// - Returns: Whether everything was written. Bytes that the descriptor refuses permanently (EPIPE, ENOSPC) are dropped.
     private func write(_ bytes: [UInt8]) -> Bool {
         bytes.withUnsafeBytes { all in
             var rest = all[...]
@@ -153,7 +153,7 @@ final class LogWriter: @unchecked Sendable {
                 if written > 0 {
                     rest = rest.dropFirst(written)
                 } else if written < 0, errno == EAGAIN {
-                    // A pipe that somebody made non-blocking: wait for room, this thread has nothing else to do.
+                    // The pipe is non-blocking: wait for space, since this thread has no other work.
                     var poller = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&poller, 1, 1000)
                 } else if written < 0, errno == EINTR {

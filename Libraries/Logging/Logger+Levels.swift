@@ -1,5 +1,5 @@
 extension Logger {
-    /// How much an event matters, from the least to the most.
+    /// The severity of an event, in ascending order.
     public enum Level: String, Sendable, CaseIterable, Comparable {
         /// Follows one request step by step.
         case trace
@@ -7,7 +7,7 @@ extension Logger {
         case debug
         /// Worth knowing, needs nobody.
         case info
-        /// A condition that is normal and rare: start, stop, a change of leadership.
+        /// A normal but rare condition: start, stop, a change of leadership.
         case notice
         /// Degraded, and recovering by itself.
         case warning
@@ -29,7 +29,7 @@ extension Logger {
             }
         }
 
-        /// Whether the left level matters less than the right one.
+        /// Whether the left level is less severe than the right one.
         @inlinable
         public static func < (left: Level, right: Level) -> Bool { left.severity < right.severity }
     }
@@ -61,7 +61,7 @@ extension Logger {
         log(level: .info, message(), metadata: metadata(), file: file, function: function, line: line)
     }
 
-    /// Normal and rare: start, stop, a change of leadership.
+    /// Logs a normal but rare condition: start, stop, a change of leadership.
     @inlinable
     public func notice(
         _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,

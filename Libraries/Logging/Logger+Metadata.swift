@@ -1,20 +1,20 @@
 extension Logger {
-    /// What an event is about, by dotted key: `["user.id": "…", "attempt": .stringConvertible(3)]`.
+    /// The variable parts of an event, by dotted key: `["user.id": "…", "attempt": .stringConvertible(3)]`.
     public typealias Metadata = [String: MetadataValue]
 
     /// One value of an event's metadata.
     public enum MetadataValue: Sendable, Equatable {
         /// Text.
         case string(String)
-        /// A value that is turned into text only when the event is written. Integers, floating-point numbers and
-        /// booleans stay such in JSON.
+        /// A value that is turned into text only when the event is written. Integers, floating-point numbers and booleans keep
+        /// their types in JSON.
         case stringConvertible(any CustomStringConvertible & Sendable)
         /// Nested values by key.
         case dictionary(Metadata)
         /// A list of values.
         case array([MetadataValue])
 
-        /// Whether both are written as the same text.
+        /// Whether both have the same text.
         public static func == (left: MetadataValue, right: MetadataValue) -> Bool {
             switch (left, right) {
             case (.dictionary(let left), .dictionary(let right)): left == right
@@ -25,14 +25,14 @@ extension Logger {
         }
     }
 
-    /// The text of an event. Keep it constant and put what varies into the metadata.
+    /// The text of an event. Keep it constant and put variable parts into the metadata.
     public struct Message: Sendable, Equatable, ExpressibleByStringLiteral, ExpressibleByStringInterpolation,
         CustomStringConvertible
     {
         /// The text itself.
         public let description: String
 
-        /// Makes a message of a literal, also of one with interpolations.
+        /// Makes a message from a literal, with or without interpolations.
         public init(stringLiteral value: String) { description = value }
     }
 }
@@ -46,12 +46,12 @@ extension Logger.MetadataValue: ExpressibleByStringLiteral, ExpressibleByStringI
     /// Makes an `.array`.
     public init(arrayLiteral elements: Logger.MetadataValue...) { self = .array(elements) }
 
-    /// Makes a `.dictionary`; of two equal keys the last one counts.
+    /// Makes a `.dictionary`; of equal keys the last one is used.
     public init(dictionaryLiteral elements: (String, Logger.MetadataValue)...) {
         self = .dictionary(Logger.Metadata(elements) { _, last in last })
     }
 
-    /// The value as text, the keys of a dictionary in order.
+    /// The value as text, with the keys of a dictionary sorted.
     public var description: String {
         switch self {
         case .string(let text): text

@@ -1,7 +1,7 @@
-/// Emits log events under a label. A value: a copy with other metadata or another level leaves the original alone.
+/// Emits log events under a label. It is a value: changing a copy's metadata or level doesn't affect the original.
 ///
-/// The names and shapes are swift-log's. A logger without a level of its own follows the level that
-/// `LoggingSystem.bootstrap` set, also when it was created before.
+/// The API is that of swift-log. A logger without a level of its own uses the level that `LoggingSystem.bootstrap` sets, even if it
+/// was created before.
 public struct Logger: Sendable {
     /// Names the part of the process that logs, e.g. `sync-gateway.relay`.
     public let label: String
@@ -10,7 +10,7 @@ public struct Logger: Sendable {
     private var ownMetadata: Metadata = [:]
     private let ownHandler: (any LogHandler)?
 
-    /// Creates a logger that writes to what `LoggingSystem` was given.
+    /// Creates a logger that writes to the handler of `LoggingSystem`.
     public init(label: String) {
         self.label = label
         ownHandler = nil
@@ -23,25 +23,25 @@ public struct Logger: Sendable {
         ownLevel = logLevel
     }
 
-    /// The lowest level that is written. Unless set here, it is the one of `LoggingSystem`.
+    /// The lowest level that is written. By default, it is the one of `LoggingSystem`.
     public var logLevel: Level {
         get { ownLevel ?? LoggingSystem.level }
         set { ownLevel = newValue }
     }
 
-    /// What every event of this logger carries. An event's own metadata wins over it.
+    /// The metadata of every event of this logger. An event's own metadata overrides it.
     public var metadata: Metadata {
         get { ownMetadata }
         set { ownMetadata = newValue }
     }
 
-    /// One value of the metadata that every event of this logger carries.
+    /// One value of the metadata of every event of this logger.
     public subscript(metadataKey key: String) -> MetadataValue? {
         get { ownMetadata[key] }
         set { ownMetadata[key] = newValue }
     }
 
-    /// Writes an event if its level is on. Message and metadata are not evaluated otherwise.
+    /// Writes an event if its level is enabled. Otherwise message and metadata are not evaluated.
     @inlinable
     public func log(
         level: Level, _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil,

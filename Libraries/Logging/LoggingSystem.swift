@@ -1,7 +1,7 @@
 import EventLoop
 import Synchronization
 
-/// Where the events of all loggers go, and from which level on. Set once, at the start of a process.
+/// The handler and the lowest level of all loggers. Set once, at the start of a process.
 public enum LoggingSystem {
     private static let threshold = Atomic<UInt8>(Logger.Level.warning.severity)
     private static let installed = Locked<(any LogHandler)?>(nil)
@@ -9,8 +9,8 @@ public enum LoggingSystem {
 
     /// Sends the events of all loggers to standard output, as JSON lines or as text, or to another handler.
     ///
-    /// Until then warnings and worse go to standard error as text. Calling it again replaces the handler after writing
-    /// out what the earlier one holds.
+    /// Until then, warnings and more severe events go to standard error as text. Calling it again replaces the handler after
+    /// writing the lines that the earlier one buffers.
     /// - Parameters:
     ///   - level: The lowest level that is written.
     ///   - format: One JSON object per line, or text for people.
@@ -35,7 +35,7 @@ public enum LoggingSystem {
         (installed.withLock { $0 } as? StreamLogHandler)?.droppedLines ?? fallback.droppedLines
     }
 
-    /// Waits until what was logged so far is written, at most for the time given. Happens by itself when the process
+    /// Waits until all events logged so far are written, at most for the given time. It is called automatically when the process
     /// exits by `exit` or by returning from `main`.
     /// - Returns: Whether everything was written.
     @discardableResult

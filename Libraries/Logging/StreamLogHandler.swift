@@ -1,4 +1,4 @@
-/// How an event is written.
+/// The format of log lines.
 public enum LogFormat: String, Sendable, CaseIterable {
     /// One JSON object per line: `time`, `level`, `label`, `message`, `source`, and `metadata` when there is any.
     case json
@@ -6,9 +6,9 @@ public enum LogFormat: String, Sendable, CaseIterable {
     case text
 }
 
-/// Writes events as lines to a file descriptor, through a bounded buffer and a thread of its own: whoever logs never
-/// waits for the disk or for a slow reader of the pipe. When the buffer is full, lines are dropped and counted, and a
-/// line says how many as soon as there is room again.
+/// Writes events as lines to a file descriptor, through a bounded buffer and a thread of its own, so that the caller never waits
+/// for the disk or for a slow reader of the pipe. When the buffer is full, lines are dropped and counted, and a line reports their
+/// number as soon as there is space again.
 public struct StreamLogHandler: LogHandler {
     private let format: LogFormat
     private let writer: LogWriter
@@ -17,7 +17,7 @@ public struct StreamLogHandler: LogHandler {
     /// - Parameters:
     ///   - format: JSON lines, or text for people.
     ///   - descriptor: An open file descriptor that stays open as long as the process runs.
-    ///   - capacity: Bytes that may wait to be written.
+    ///   - capacity: The maximum number of bytes that wait to be written.
     public init(format: LogFormat, descriptor: Int32, capacity: Int = 4 << 20) {
         self.format = format
         writer = LogWriter(descriptor: descriptor, capacity: capacity) { dropped in
@@ -30,21 +30,20 @@ public struct StreamLogHandler: LogHandler {
         }
     }
 
-    /// Puts the event's line into the buffer, or drops it when the buffer is full. Waits until it is written only when it
-    /// is critical.
+    /// Adds the event's line to the buffer, or drops it when the buffer is full. Waits until it is written only if it is critical.
     public func log(event: LogEvent) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
         format.append(event, to: &bytes)
         writer.append(bytes)
-        // The process is about to end, perhaps by a trap that runs no handlers.
+        // The process is about to end, possibly by a trap that runs no exit handlers.
         if event.level == .critical { _ = writer.flush(within: .seconds(1)) }
     }
 
     /// How many lines were dropped because the buffer was full or the output failed.
     public var droppedLines: Int { writer.dropped }
 
-    /// Waits until what was logged so far is written, at most for the time given.
+    /// Waits until all events logged so far are written, at most for the given time.
     /// - Returns: Whether everything was written.
     public func flush(within limit: Duration) -> Bool { writer.flush(within: limit) }
 }

@@ -1,15 +1,16 @@
 import Synchronization
 
-/// Counts what happened since the process started. Its label ends in `_total`.
+/// Counts events since the process started. Its label ends in `_total`.
 public struct Counter: Sendable {
     private let storage: Storage
 
-    /// Finds the counter, or makes it.
+    /// Finds the counter, or creates it.
     /// - Parameters:
     ///   - label: `<service>_<what>_<unit>_total`.
-    ///   - help: What is counted; the text that was given first counts.
-    ///   - dimensions: Names with their values. Values come from closed sets (a route template, a code), never ids.
-    ///   - registry: Where it is kept.
+    ///   - help: What is counted; the first text that was given is used.
+    ///   - dimensions: The names and values of dimensions. Values must come from closed sets (a route template, a code), never be
+    ///     ids.
+    ///   - registry: The registry that keeps it.
     public init(
         label: String, help: String, dimensions: [(String, String)] = [], registry: MetricsRegistry = .shared
     ) {

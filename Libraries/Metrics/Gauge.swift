@@ -4,12 +4,12 @@ import Synchronization
 public struct Gauge: Sendable {
     private let storage: Storage
 
-    /// Finds the gauge, or makes it with the value 0.
+    /// Finds the gauge, or creates it with the value 0.
     /// - Parameters:
     ///   - label: `<service>_<what>_<unit>`.
-    ///   - help: What is measured; the text that was given first counts.
-    ///   - dimensions: Names with their values. Values come from closed sets, never ids.
-    ///   - registry: Where it is kept.
+    ///   - help: What is measured; the first text that was given is used.
+    ///   - dimensions: The names and values of dimensions. Values must come from closed sets, never be ids.
+    ///   - registry: The registry that keeps it.
     public init(
         label: String, help: String, dimensions: [(String, String)] = [], registry: MetricsRegistry = .shared
     ) {
@@ -28,10 +28,10 @@ public struct Gauge: Sendable {
     /// Adds to the value. Lock-free, from any thread.
     public func increment(by amount: Double = 1) { storage.bits.add(amount) }
 
-    /// Takes from the value. Lock-free, from any thread.
+    /// Subtracts from the value. Lock-free, from any thread.
     public func decrement(by amount: Double = 1) { storage.bits.add(-amount) }
 
-    /// The value as it is now.
+    /// The current value.
     public var value: Double { Double(bitPattern: storage.bits.load(ordering: .relaxed)) }
 
     private final class Storage: MetricStorage {
@@ -44,7 +44,7 @@ public struct Gauge: Sendable {
 }
 
 extension Atomic where Value == UInt64 {
-    /// Adds to the floating-point number whose bits these are.
+    /// Adds to the floating-point number that has these bits.
     func add(_ amount: Double) {
         var old = load(ordering: .relaxed)
         while true {

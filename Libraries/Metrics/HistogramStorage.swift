@@ -6,7 +6,7 @@ import Synchronization
 final class HistogramStorage: MetricStorage, @unchecked Sendable {
     private let bounds: [Double]
     private let boundTexts: [String]
-    /// One per bound, and one for what is above the last.
+    /// One bucket per bound, and one for values above the last bound.
     private let buckets: UnsafeMutablePointer<Atomic<Int>>
     private let sumBits = Atomic<UInt64>(0)
 
@@ -24,7 +24,7 @@ final class HistogramStorage: MetricStorage, @unchecked Sendable {
     }
 
     func record(_ value: Double) {
-        // A loop over a dozen bounds beats a binary search: small values come first, and most are small.
+        // A loop over a dozen bounds is faster than a binary search, because most values are small.
         var index = 0
         while index < bounds.count, value > bounds[index] { index += 1 }
         buckets[index].wrappingAdd(1, ordering: .relaxed)
@@ -45,7 +45,7 @@ final class HistogramStorage: MetricStorage, @unchecked Sendable {
         cumulative += buckets[bounds.count].load(ordering: .relaxed)
         appendSample(name + "_bucket", "\(prefix)le=\"+Inf\"", String(cumulative), to: &text)
         appendSample(name + "_sum", labels, sampleText(total), to: &text)
-        // The same number as the last bucket, which another count could have passed meanwhile.
+        // The same number as the last bucket's, since a separate count might already be higher.
         appendSample(name + "_count", labels, String(cumulative), to: &text)
     }
 }

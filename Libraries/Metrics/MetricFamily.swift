@@ -1,7 +1,7 @@
 import EventLoop
 
-/// The handles of one metric by the values of its dimensions, for values that are known only when something happens:
-/// `requests["/v1/apps/{app}", "200"].increment()`. Finding a handle takes a lock and a look-up, about 100 ns.
+/// The handles of one metric by the values of its dimensions, for values that are known only at run time:
+/// `requests["/v1/apps/{app}", "200"].increment()`. Finding a handle takes a lock and a lookup, about 100 ns.
 public final class MetricFamily<Metric: Sendable>: Sendable {
     private let dimensions: [String]
     private let make: @Sendable ([(String, String)]) -> Metric
@@ -12,7 +12,7 @@ public final class MetricFamily<Metric: Sendable>: Sendable {
         self.make = make
     }
 
-    /// The handle for the values, one per dimension in the order of the dimensions. Values come from closed sets.
+    /// The handle for the values, one per dimension in the order of the dimensions. Values must come from closed sets.
     public subscript(values: String...) -> Metric { handle(values) }
 
     /// The handle for the values, one per dimension in the order of the dimensions. Values come from closed sets.
@@ -21,7 +21,7 @@ public final class MetricFamily<Metric: Sendable>: Sendable {
         return handles.withLock { handles in
             if let handle = handles[values] { return handle }
             let handle = make(Array(zip(dimensions, values)))
-            // Beyond the limit all handles are the same series: no need to keep them.
+            // Beyond the limit all handles are of the same series, so they needn't be kept.
             if handles.count <= MetricsRegistry.seriesLimit { handles[values] = handle }
             return handle
         }
@@ -34,7 +34,7 @@ extension MetricFamily where Metric == Counter {
     ///   - label: `<service>_<what>_<unit>_total`.
     ///   - help: What is counted.
     ///   - dimensions: The names of the dimensions.
-    ///   - registry: Where they are kept.
+    ///   - registry: The registry that keeps them.
     public convenience init(label: String, help: String, dimensions: [String], registry: MetricsRegistry = .shared) {
         self.init(dimensions: dimensions) {
             Counter(label: label, help: help, dimensions: $0, registry: registry)
@@ -48,7 +48,7 @@ extension MetricFamily where Metric == Gauge {
     ///   - label: `<service>_<what>_<unit>`.
     ///   - help: What is measured.
     ///   - dimensions: The names of the dimensions.
-    ///   - registry: Where they are kept.
+    ///   - registry: The registry that keeps them.
     public convenience init(label: String, help: String, dimensions: [String], registry: MetricsRegistry = .shared) {
         self.init(dimensions: dimensions) { Gauge(label: label, help: help, dimensions: $0, registry: registry) }
     }
@@ -60,8 +60,8 @@ extension MetricFamily where Metric == Timer {
     ///   - label: `<service>_<what>_seconds`.
     ///   - help: What is measured.
     ///   - dimensions: The names of the dimensions.
-    ///   - buckets: Upper bounds in seconds, rising.
-    ///   - registry: Where they are kept.
+    ///   - buckets: Upper bounds in seconds, in ascending order.
+    ///   - registry: The registry that keeps them.
     public convenience init(
         label: String, help: String, dimensions: [String], buckets: [Double] = Timer.defaultBuckets,
         registry: MetricsRegistry = .shared

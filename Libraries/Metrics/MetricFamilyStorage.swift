@@ -1,6 +1,6 @@
 import EventLoop
 
-/// What the values of one series are kept in.
+/// The storage of one series' values.
 protocol MetricStorage: AnyObject, Sendable {
     /// Appends the samples of the series; `labels` is empty or `name="value",…`.
     func append(name: String, labels: String, to text: inout String)
@@ -62,21 +62,21 @@ final class MetricFamilyStorage: Sendable {
     }
 }
 
-/// Prometheus' kinds, by the word in a TYPE line.
+/// Prometheus' kinds of metrics; the raw value is the word in a TYPE line.
 enum MetricKind: String, Sendable {
     case counter, gauge, histogram
 }
 
 enum MetricName {
-    /// Names come from the code, never from outside: a wrong one is a programming mistake.
+    /// Checks names. They come from the code, never from outside, so a wrong one is a programming error.
     static func check(_ label: String, kind: MetricKind, dimensions: [String]) {
-        precondition(isName(label), "\(label) is no Prometheus metric name")
+        precondition(isName(label), "\(label) is not a Prometheus metric name")
         precondition(
             kind != .counter || label.hasSuffix("_total"), "the name of the counter \(label) must end in _total")
         for dimension in dimensions {
             precondition(
                 isName(dimension) && dimension != "le" && !dimension.hasPrefix("__"),
-                "\(dimension) is no Prometheus label name")
+                "\(dimension) is not a Prometheus label name")
         }
     }
 
@@ -102,7 +102,7 @@ func appendSample(_ name: String, _ labels: String, _ value: String, to text: in
     text += " \(value)\n"
 }
 
-/// A number as Prometheus reads it.
+/// A number in Prometheus' format.
 func sampleText(_ value: Double) -> String {
     if value.isNaN { return "NaN" }
     if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

@@ -1,15 +1,15 @@
 import EventLoop
 
-/// All metrics of a process. Handles (`Counter`, `Gauge`, `Histogram`, `Timer`) register themselves here when they are
-/// made; the same label and dimensions always lead to the same values.
+/// All metrics of a process. Handles (`Counter`, `Gauge`, `Histogram`, `Timer`) register themselves here when they are created;
+/// handles with the same label and dimensions share their values.
 ///
-/// Making a handle takes a lock and a look-up: keep it. Recording through it takes neither.
+/// Creating a handle takes a lock and a lookup, so keep it. Recording through it takes neither.
 public final class MetricsRegistry: Sendable {
     /// The registry of the process.
     public static let shared = MetricsRegistry()
 
-    /// How many combinations of dimension values one metric may have. What goes beyond is recorded under one series
-    /// with the value `_overflow` in every dimension: a mistake in the code can't eat the memory of the monitoring.
+    /// The maximum number of combinations of dimension values per metric. Further ones are recorded in one series with the value
+    /// `_overflow` in every dimension, so that an error in the code can't exhaust the monitoring system's memory.
     public static let seriesLimit = 1000
 
     private let families = Locked<[String: MetricFamilyStorage]>([:])
@@ -17,7 +17,7 @@ public final class MetricsRegistry: Sendable {
     /// Creates an empty registry, for tests.
     public init() {}
 
-    /// Everything in Prometheus' text format (`text/plain; version=0.0.4`), in the order of names.
+    /// All metrics in Prometheus' text format (`text/plain; version=0.0.4`), sorted by name.
     public func prometheusText() -> String {
         let all = families.withLock { Array($0.values) }.sorted { $0.label < $1.label }
         var text = ""
@@ -25,10 +25,10 @@ public final class MetricsRegistry: Sendable {
         return text
     }
 
-    /// Finds the series of a metric, or makes it.
+    /// Finds the series of a metric, or creates it.
     ///
-    /// A label that isn't a Prometheus name, or that is registered already as another kind or with other dimensions,
-    /// is a mistake in the code and stops the process.
+    /// A label that isn't a Prometheus name, or that is already registered with another kind or other dimensions, is a programming
+    /// error and stops the process.
     func series<Storage: MetricStorage>(
         _ label: String, kind: MetricKind, help: String, dimensions: [(String, String)],
         make: () -> Storage

@@ -1,13 +1,13 @@
 import EventLoop
 
-/// A metric that is read only when somebody asks for the metrics: for values that are kept elsewhere anyway.
+/// A metric that is read only when metrics are requested, for values that are kept elsewhere anyway.
 public enum ObservedMetric {
     /// Registers a gauge that is read by a closure. Registering the same label and dimensions again replaces the closure.
     /// - Parameters:
     ///   - label: `<service>_<what>_<unit>`.
     ///   - help: What is measured.
-    ///   - dimensions: Names with their values. Values come from closed sets, never ids.
-    ///   - registry: Where it is kept.
+    ///   - dimensions: The names and values of dimensions. Values must come from closed sets, never be ids.
+    ///   - registry: The registry that keeps it.
     ///   - read: Called on the thread that collects; must not block.
     public static func gauge(
         label: String, help: String, dimensions: [(String, String)] = [], registry: MetricsRegistry = .shared,
@@ -16,12 +16,12 @@ public enum ObservedMetric {
         registry.series(label, kind: .gauge, help: help, dimensions: dimensions) { Storage() }.replace(read)
     }
 
-    /// Registers a counter that is read by a closure, whose result never becomes smaller.
+    /// Registers a counter that is read by a closure, whose result must never decrease.
     /// - Parameters:
     ///   - label: `<service>_<what>_<unit>_total`.
     ///   - help: What is counted.
-    ///   - dimensions: Names with their values. Values come from closed sets, never ids.
-    ///   - registry: Where it is kept.
+    ///   - dimensions: The names and values of dimensions. Values must come from closed sets, never be ids.
+    ///   - registry: The registry that keeps it.
     ///   - read: Called on the thread that collects; must not block.
     public static func counter(
         label: String, help: String, dimensions: [(String, String)] = [], registry: MetricsRegistry = .shared,

@@ -7,13 +7,13 @@ public struct Timer: Sendable {
 
     private let storage: HistogramStorage
 
-    /// Finds the timer, or makes it.
+    /// Finds the timer, or creates it.
     /// - Parameters:
     ///   - label: `<service>_<what>_seconds`.
-    ///   - help: What is measured; the text that was given first counts.
-    ///   - dimensions: Names with their values. Values come from closed sets, never ids.
-    ///   - buckets: Upper bounds in seconds, rising; those given first count.
-    ///   - registry: Where it is kept.
+    ///   - help: What is measured; the first text that was given is used.
+    ///   - dimensions: The names and values of dimensions. Values must come from closed sets, never be ids.
+    ///   - buckets: Upper bounds in seconds, in ascending order; the first ones that were given are used.
+    ///   - registry: The registry that keeps it.
     public init(
         label: String, help: String, dimensions: [(String, String)] = [], buckets: [Double] = Timer.defaultBuckets,
         registry: MetricsRegistry = .shared
@@ -25,20 +25,20 @@ public struct Timer: Sendable {
 
     /// Counts a duration. Lock-free, from any thread.
     public func record(_ duration: Duration) {
-        // Its two words: `Double(Int128)` and the division that `components` makes cost more than all the rest.
+        // Converts the two words separately, because `Double(Int128)` and the division in `components` cost more than all the rest.
         let attoseconds = duration.attoseconds
         let low = Double(UInt64(truncatingIfNeeded: attoseconds))
         storage.record((Double(Int64(truncatingIfNeeded: attoseconds >> 64)) * 0x1p64 + low) * 1e-18)
     }
 
-    /// Runs the body and counts how long it took, also when it throws.
+    /// Runs the body and records its duration, also when it throws.
     public func measure<Result>(_ body: () throws -> Result) rethrows -> Result {
         let start = ContinuousClock.now
         defer { record(ContinuousClock.now - start) }
         return try body()
     }
 
-    /// Runs the body and counts how long it took, waiting included, also when it throws.
+    /// Runs the body and records its duration, including waits, also when it throws.
     public func measure<Result>(
         isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
     ) async rethrows -> Result {
@@ -47,7 +47,7 @@ public struct Timer: Sendable {
         return try await body()
     }
 
-    /// How many durations were counted so far.
+    /// The number of durations counted so far.
     public var count: Int { storage.count }
 
     /// The sum of all durations so far, in seconds.

@@ -1,8 +1,7 @@
 import Cmicrohttpd
 import Logging
 
-/// libmicrohttpd's own messages (a client that breaks off, a full connection table) as debug lines. Lives as long as
-/// its daemon.
+/// Logs libmicrohttpd's own messages (a client that disconnects, a full connection table) as debug lines. Must outlive its daemon.
 final class DaemonLog {
     let pointer: UnsafeMutablePointer<cmhd_log>
     private let logger: Logger

@@ -1,41 +1,41 @@
 import Cmicrohttpd
 
-/// One request and its answer; libmicrohttpd's slot for the request holds it.
+/// One request and its response, which is stored in libmicrohttpd's slot for the request.
 ///
-/// `@unchecked Sendable`: touched on the loop of its listener only; the task of its handler just passes it back there.
+/// `@unchecked Sendable`: used only on its listener's loop; the handler's task only passes it back to that loop.
 final class HTTPExchange: @unchecked Sendable {
     enum Phase {
-        /// The request line is in, nothing else is known.
+        /// The request line is received, nothing else is known.
         case head
-        /// The body comes in.
+        /// The body is being received.
         case body
-        /// The body is too long: what still comes is dropped, up to a limit, so that the client reads the answer.
+        /// The body is too long: the rest is received and dropped, up to a limit, so that the client reads the response.
         case discarding(HTTPError, left: Int)
         /// The handler runs.
         case running
-        /// The answer is there, or with libmicrohttpd.
+        /// The response is ready, or passed to libmicrohttpd.
         case answered(HTTPResponse)
     }
 
-    /// Nil once the peer has gone or the answer is sent; libmicrohttpd frees it then.
+    /// `nil` once the peer has disconnected or the response is sent; libmicrohttpd frees it then.
     var connection: OpaquePointer?
     let target: String
-    /// Where the target was in libmicrohttpd's buffer; see ``HeadLayout``.
+    /// The address of the target in libmicrohttpd's buffer; see ``HeadLayout``.
     let targetAddress: UInt
     var phase = Phase.head
     var request: HTTPRequest?
-    /// Who calls, once the head is read.
+    /// The client's address, once the head is read.
     var client: RemoteAddress?
     var routed: RequestPipeline.Routed?
     var bodyLimit = 0
-    /// What its body has of the budget.
+    /// The number of bytes that its body takes from the budget.
     var bodyBytes = 0
     var isSuspended = false
     var task: Task<Void, Never>?
     var stream: ResponseStream?
-    /// Carries this request and others after it.
+    /// The connection of this request and of later ones.
     let carrier: RequestDeadlines.Connection?
-    /// Where it stands in its listener's list.
+    /// Its index in its listener's list.
     var position = 0
 
     init(
@@ -47,14 +47,14 @@ final class HTTPExchange: @unchecked Sendable {
         self.targetAddress = targetAddress
     }
 
-    /// libmicrohttpd leaves the connection alone until ``resume()``. Only from its callbacks.
+    /// Makes libmicrohttpd ignore the connection until ``resume()``. Must be called only from its callbacks.
     func suspend() {
         guard let connection, !isSuspended else { return }
         isSuspended = true
         MHD_suspend_connection(connection)
     }
 
-    /// - Returns: whether libmicrohttpd has to run for it.
+    /// - Returns: whether libmicrohttpd has to run because of it.
     func resume() -> Bool {
         guard let connection, isSuspended else { return false }
         isSuspended = false

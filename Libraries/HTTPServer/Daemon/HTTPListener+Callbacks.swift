@@ -44,7 +44,7 @@ extension HTTPListener {
     }
 }
 
-/// Carries C values into and out of `assumeIsolated`.
+/// Passes C values into and out of `assumeIsolated`.
 ///
 /// `@unchecked Sendable`: used within one call on one thread.
 struct LoopOnly<Value>: @unchecked Sendable {

@@ -3,10 +3,10 @@ import Glibc
 import WebSocket
 
 extension HTTPListener {
-    /// What libmicrohttpd writes itself.
+    /// The header fields that libmicrohttpd writes itself.
     private static let ownFields: Set = ["content-length", "transfer-encoding", "date", "keep-alive", "connection"]
 
-    /// Hands an answer to libmicrohttpd. From its callbacks only.
+    /// Passes a response to libmicrohttpd. Must be called only from its callbacks.
     func send(_ response: HTTPResponse, _ exchange: HTTPExchange) -> MHD_Result {
         guard let connection = exchange.connection else { return .NO }
         exchange.phase = .answered(response)
@@ -62,8 +62,8 @@ extension HTTPListener {
                 guard let context, let handle else { return }
                 let bytes = count > 0 ? Array(UnsafeRawBufferPointer(start: early, count: count)) : []
                 let handover = Unmanaged<UpgradeHandover>.fromOpaque(context).takeRetainedValue()
-                // With a descriptor of our own, libmicrohttpd can free all that it holds for the connection, 21 of 29
-                // KiB; it closes its descriptor without shutdown(). Checked with 0.9.75, without TLS.
+                // With a duplicated descriptor, libmicrohttpd can free all its memory of the connection, 21 of 29 KiB; it closes
+                // its own descriptor without shutdown(). Checked with 0.9.75, without TLS.
                 let own = fcntl(socket, F_DUPFD_CLOEXEC, 0)
                 cmhd_upgrade_close(handle)
                 if own >= 0 { handover.complete(own, bytes) }
@@ -81,7 +81,7 @@ extension HTTPListener {
         }
         if isCompressed { MHD_add_response_header(answer, "Sec-WebSocket-Extensions", CompressionAgreement.answer) }
         add(headers, to: answer)
-        // The 101 is sent in this run, the upgrade itself done in the next, which nothing else would cause.
+        // The 101 is sent in this run, but the upgrade itself happens in the next one, which nothing else would cause.
         runSoon()
         return MHD_queue_response(connection, 101, answer)
     }
@@ -110,7 +110,7 @@ extension HTTPListener {
     }
 }
 
-/// What libmicrohttpd holds of a streamed response until it destroys it.
+/// The reader of a streamed response, which libmicrohttpd keeps until it destroys the response.
 private final class StreamReader {
     private let listener: HTTPListener
     private let stream: ResponseStream
@@ -121,7 +121,8 @@ private final class StreamReader {
     }
 
     static let readCallback: MHD_ContentReaderCallback = { me, _, buffer, capacity in
-        // -1 and -2 are libmicrohttpd's end of stream and end with error, which are casts that Swift doesn't import.
+        // -1 and -2 are libmicrohttpd's values for the end of the stream and an error, which Swift doesn't import because they are
+        // casts.
         guard let me, let buffer else { return -2 }
         let target = UnsafeMutableRawBufferPointer(start: buffer, count: capacity)
         switch Unmanaged<StreamReader>.fromOpaque(me).takeUnretainedValue().read(into: target) {
@@ -140,7 +141,7 @@ private final class StreamReader {
     }
 }
 
-/// Carries an accepted upgrade from the handler's answer to the moment at which the 101 is sent.
+/// Keeps an accepted upgrade from the handler's response until the 101 is sent.
 private final class UpgradeHandover {
     private let listener: HTTPListener
     private let upgrade: WebSocketUpgrade

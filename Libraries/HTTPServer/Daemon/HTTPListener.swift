@@ -5,9 +5,8 @@ import Logging
 import Metrics
 import WebSocket
 
-/// The part of a server that lives on one loop: a libmicrohttpd daemon without a thread of its own. Its epoll
-/// descriptor is watched by the loop, `MHD_run` does the rest. While a handler waits, its connection is suspended, so a
-/// loop never does.
+/// The part of a server that runs on one loop: a libmicrohttpd daemon without a thread of its own. The loop watches its epoll
+/// descriptor and calls `MHD_run`. While a handler waits, its connection is suspended, so the loop never blocks.
 actor HTTPListener: LoopActor {
     nonisolated let loop: EventLoop
     private let configuration: HTTPServerConfiguration
@@ -42,7 +41,7 @@ actor HTTPListener: LoopActor {
         openWebSockets = Gauge(label: "http_server_websockets", help: "WebSockets open", registry: registry)
     }
 
-    /// Serves connections of a listening socket, which belongs to the listener from here on, also when this throws.
+    /// Serves connections of a listening socket, which the listener owns from here on, even if this throws.
     func start(_ descriptor: Int32) throws {
         let log = DaemonLog(logger)
         let idleSeconds = UInt32(clamping: max(1, configuration.idleTimeout.components.seconds))
@@ -64,17 +63,17 @@ actor HTTPListener: LoopActor {
             throw HTTPServerError(.cannotListen, "\(error)")
         }
         watcher?.set(.read)
-        // libmicrohttpd's own timeouts, and ours.
+        // For libmicrohttpd's own timeouts, and for the deadlines of requests.
         timer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.checkDeadlines() } }
         timer?.start(ms: 1000, every: 1000)
     }
 
     // MARK: Stopping
 
-    /// Stops accepting, and returns when no request runs and no WebSocket is open, or at the deadline.
+    /// Stops accepting connections, and returns when no request runs and no WebSocket is open, or after the timeout.
     func drain(within timeout: Duration) async {
         guard let daemon, !isDraining else { return }
-        // Connections that wait in the listening socket's queue were promised an answer.
+        // Connections in the listening socket's queue are already established, so they are still served.
         run()
         isDraining = true
         let listening = MHD_quiesce_daemon(daemon)
@@ -84,7 +83,7 @@ actor HTTPListener: LoopActor {
             drained = continuation
             drainTimer = LoopTimer(loop) { [unowned self] in assumeIsolated { $0.endDrain() } }
             drainTimer?.start(ms: timeout.milliseconds)
-            // Getting here may have taken a turn of the loop.
+            // The last request may have ended before this closure ran.
             endDrainIfIdle()
         }
     }
@@ -100,8 +99,7 @@ actor HTTPListener: LoopActor {
         if exchanges.isEmpty, webSockets.isEmpty { endDrain() }
     }
 
-    /// Ends everything now: requests that still run are answered with 503 and their tasks cancelled, WebSockets are
-    /// reset.
+    /// Stops immediately: running requests are answered with 503 and their tasks cancelled, and WebSockets are reset.
     func stop() {
         guard let daemon else { return }
         isDraining = true
@@ -130,10 +128,10 @@ actor HTTPListener: LoopActor {
     private func run() {
         guard let daemon else { return }
         var wait: UInt64 = 0
-        // Work may be left that no descriptor announces: a connection that was resumed.
+        // There may be work that no descriptor signals: a resumed connection.
         for _ in 0..<8 {
             MHD_run(daemon)
-            // Tasks that were just made come before the next run.
+            // Tasks that were just created run before the next `MHD_run`.
             if awaitsTask { break }
             guard MHD_get_timeout(daemon, &wait) == .YES, wait == 0 else { return }
         }
@@ -147,7 +145,7 @@ actor HTTPListener: LoopActor {
         run()
     }
 
-    /// Ends what is done for clients that have hung up: libmicrohttpd doesn't look at connections that are suspended.
+    /// Cancels handlers and streams whose clients have disconnected, since libmicrohttpd doesn't check suspended connections.
     private func cancelForLeft() {
         let waiting = exchanges.filter(\.isSuspended)
         if waiting.isEmpty { return }
@@ -183,7 +181,7 @@ actor HTTPListener: LoopActor {
         return Unmanaged<RequestDeadlines.Connection>.fromOpaque(raw).takeUnretainedValue()
     }
 
-    /// The request line is in.
+    /// Called when the request line is received.
     func began(_ target: UnsafePointer<CChar>, _ connection: OpaquePointer?) -> UnsafeMutableRawPointer {
         let exchange = HTTPExchange(
             connection, carrier: carrier(of: connection), target: String(cString: target),
@@ -193,7 +191,7 @@ actor HTTPListener: LoopActor {
         return Unmanaged.passRetained(exchange).toOpaque()
     }
 
-    /// The answer is sent, or the connection is gone.
+    /// Called when the response is sent, or the connection is lost.
     func ended(_ exchange: HTTPExchange) {
         deadlines.waits(exchange.carrier, now: loop.now)
         exchange.connection = nil
@@ -211,7 +209,7 @@ actor HTTPListener: LoopActor {
         if isDraining { endDrainIfIdle() }
     }
 
-    /// libmicrohttpd calls this when the head is in, for each piece of the body, when the body is complete, and after a
+    /// libmicrohttpd calls this when the head is received, for each piece of the body, when the body is complete, and after a
     /// resume.
     func access(
         _ exchange: HTTPExchange, method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?,
@@ -261,7 +259,7 @@ actor HTTPListener: LoopActor {
         request.route = routed.template
         exchange.routed = routed
         exchange.bodyLimit = routed.bodyLimit ?? configuration.bodyBytes
-        // Before the client sends the body: it may be waiting for 100 Continue.
+        // Refuse before the client sends the body: it may be waiting for 100 Continue.
         if let length = head.contentLength, length > exchange.bodyLimit {
             return refuse(exchange, .bodyTooLarge(exchange.bodyLimit))
         }
@@ -297,7 +295,7 @@ actor HTTPListener: LoopActor {
 
     private func dispatch(_ exchange: HTTPExchange) -> MHD_Result {
         guard let request = exchange.request, let routed = exchange.routed else { return .NO }
-        // The task has the body; the head is needed for an upgrade.
+        // The task has a copy of the body; the head is still needed for an upgrade.
         exchange.request?.body = []
         exchange.phase = .running
         deadlines.answers(exchange.carrier)
@@ -305,14 +303,14 @@ actor HTTPListener: LoopActor {
             let response = await self.pipeline.respond(to: request, routed)
             self.completed(exchange, response)
         }
-        // Not suspended yet: libmicrohttpd asks again in its next run, and most handlers have answered by then.
-        // Suspending and resuming would cost two system calls.
+        // The connection isn't suspended yet: libmicrohttpd calls `access` again in its next run, and most handlers have answered
+        // by then. Suspending and resuming would cost two system calls.
         awaitsTask = true
         return .YES
     }
 
     private func completed(_ exchange: HTTPExchange, _ response: HTTPResponse) {
-        // Stopped meanwhile, with an answer of its own.
+        // It was stopped meanwhile, which has set another response.
         guard case .running = exchange.phase else { return }
         exchange.phase = .answered(response)
         exchange.task = nil

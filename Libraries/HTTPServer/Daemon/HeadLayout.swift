@@ -1,22 +1,22 @@
 import Cmicrohttpd
 
-/// Finds what libmicrohttpd 0.9.75 skips in silence: a NUL that cuts a target or a value short, a field without a name
-/// (which ends the head there and makes a second request of the rest), folded lines (whose text it appends to the
-/// name), bare line feeds. A proxy in front may read any of them otherwise.
+/// Detects malformed heads that libmicrohttpd 0.9.75 accepts silently: a NUL that truncates a target or a value, a field without a
+/// name (which ends the head, so that the rest becomes a second request), folded lines (whose text it appends to the name), and
+/// bare line feeds. A proxy in front may interpret any of them differently.
 ///
-/// It parses a head in place and overwrites each separator by NUL, so the parts of a proper head lie exactly one, two
-/// or four bytes apart. Later versions refuse all of this themselves and may lay out their memory otherwise, so only
-/// that version is checked.
+/// libmicrohttpd parses a head in place and overwrites each separator with NUL, so the parts of a well-formed head are exactly one,
+/// two or four bytes apart. Later versions refuse such heads themselves and may have a different memory layout, so only that
+/// version is checked.
 struct HeadLayout {
     private static let isApplied = MHD_get_version().map { String(cString: $0) } == "0.9.75"
 
     private let start: UInt
-    /// Where the next field must begin.
+    /// The address at which the next field must begin.
     private var next: UInt
     private(set) var isProper: Bool
 
     /// - Parameters:
-    ///   - target: where the request's target began, and its length up to the first NUL.
+    ///   - target: the address at which the request's target began, and its length up to the first NUL.
     init(
         method: UnsafePointer<CChar>, methodCount: Int, target: (address: UInt, count: Int),
         version: UnsafePointer<CChar>

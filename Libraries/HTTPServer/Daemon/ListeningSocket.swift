@@ -1,6 +1,6 @@
 import Glibc
 
-/// Sockets that listen on one port, one for each loop; the kernel spreads connections over them (SO_REUSEPORT).
+/// Sockets that listen on one port, one for each loop; the kernel distributes connections among them (SO_REUSEPORT).
 enum ListeningSocket {
     private static let backlog: Int32 = 4096
 
@@ -13,8 +13,8 @@ enum ListeningSocket {
             throw HTTPServerError(.cannotListen, "no such port", port: port)
         }
         let resolved = try resolve(address, wanted)
-        // With SO_REUSEPORT a second server would bind without an error and take half of the connections: without it,
-        // one notices.
+        // With SO_REUSEPORT a second server would bind without an error and take half of the connections. A first bind without it
+        // detects this.
         let probe = try bind(resolved, port: wanted, isShared: false)
         let chosen = boundPort(probe)
         close(probe)
@@ -48,7 +48,7 @@ enum ListeningSocket {
 
     private static func bind(_ address: [UInt8], port: UInt16, isShared: Bool) throws(HTTPServerError) -> Int32 {
         var address = address
-        // sockaddr_in and sockaddr_in6 have the port at the same place.
+        // sockaddr_in and sockaddr_in6 have the port at the same offset.
         address.withUnsafeMutableBytes { $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self) }
         let family = Int32(address.withUnsafeBytes { $0.loadUnaligned(as: sa_family_t.self) })
         let type = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Closes connections whose next request doesn't become complete in time. libmicrohttpd's idle timeout begins anew with
-/// every byte, so a client that sends one now and then would keep its place for hours. Loop only.
+/// Closes connections whose next request isn't complete in time. libmicrohttpd's idle timeout restarts with every byte, so a client
+/// that sends one occasionally would keep its connection for hours. Loop only.
 struct RequestDeadlines {
-    /// A TCP connection as libmicrohttpd has it.
+    /// A TCP connection of libmicrohttpd.
     ///
-    /// `@unchecked Sendable`: touched on the loop of its listener only.
+    /// `@unchecked Sendable`: used only on its listener's loop.
     final class Connection: @unchecked Sendable {
         let descriptor: Int32
         fileprivate var position = 0
-        /// When the wait for the present request began, in the loop's milliseconds; nil while it is answered.
+        /// When the wait for the present request began, in the loop's milliseconds; `nil` while the request is being answered.
         fileprivate var waitsSince: UInt64?
 
         init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -34,13 +34,13 @@ struct RequestDeadlines {
         last.position = connection.position
     }
 
-    /// The request is complete, or refused.
+    /// Call it when the request is complete, or refused.
     func answers(_ connection: Connection?) { connection?.waitsSince = nil }
 
-    /// The answer is sent: the next request's time begins.
+    /// Call it when the response is sent: the next request's time begins.
     func waits(_ connection: Connection?, now: UInt64) { connection?.waitsSince = now }
 
-    /// libmicrohttpd sees the end of those that are late, and closes them.
+    /// Shuts down late connections; libmicrohttpd notices the end and closes them.
     func closeLate(now: UInt64) {
         for connection in connections {
             guard let start = connection.waitsSince, now - start > limit else { continue }

@@ -1,15 +1,15 @@
 import Cmicrohttpd
 
-/// Reads a request's head out of libmicrohttpd and refuses what version 0.9.75 lets through and a proxy in front might
-/// read otherwise (RFC 9112, sections 2.2, 3, 5 and 6.3).
+/// Reads a request's head from libmicrohttpd, and refuses heads that version 0.9.75 accepts but a proxy in front might interpret
+/// differently (RFC 9112, sections 2.2, 3, 5 and 6.3).
 struct RequestHead {
     let method: HTTPMethod
     let headers: HTTPHeaders
-    /// Nil where there is no body, or a chunked one.
+    /// `nil` if there is no body, or a chunked one.
     let contentLength: Int?
     let expectsContinue: Bool
 
-    /// - Parameter targetAddress: where libmicrohttpd had the target before it took it apart.
+    /// - Parameter targetAddress: the address of the target before libmicrohttpd parsed it.
     init(
         _ connection: OpaquePointer, method: UnsafePointer<CChar>, target: String, targetAddress: UInt,
         version rawVersion: UnsafePointer<CChar>, maxHeaders: Int
@@ -33,7 +33,7 @@ struct RequestHead {
     private static func framing(_ headers: HTTPHeaders, _ version: String) throws(HTTPError) -> Int? {
         let isCurrent = version == "HTTP/1.1"
         guard headers.count(of: "host") <= 1, !isCurrent || headers["host"] != nil else {
-            throw .badRequest("one Host is needed")
+            throw .badRequest("exactly one Host is required")
         }
         let length = headers["content-length"]
         if let coding = headers["transfer-encoding"] {
@@ -116,7 +116,7 @@ struct RequestHead {
         return .YES
     }
 
-    /// Blanks after a value don't belong to it; libmicrohttpd leaves them.
+    /// Removes the blanks after a value, which libmicrohttpd keeps.
     private static func trimmed(_ value: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
         var end = value.endIndex
         while end > value.startIndex, value[end - 1] == 0x20 || value[end - 1] == 0x09 { end -= 1 }

@@ -2,11 +2,11 @@ import Glibc
 
 /// The bytes of a streamed body between their producer and libmicrohttpd.
 ///
-/// `@unchecked Sendable`: touched on the loop of its listener only.
+/// `@unchecked Sendable`: used only on its listener's loop.
 final class ResponseStream: @unchecked Sendable {
     private enum End { case complete, failed }
 
-    /// What libmicrohttpd's reader answers.
+    /// The result for libmicrohttpd's reader.
     enum Read: Equatable {
         case bytes(Int)
         case nothingYet
@@ -14,7 +14,7 @@ final class ResponseStream: @unchecked Sendable {
         case failed
     }
 
-    /// A producer waits while as many bytes are queued.
+    /// The number of queued bytes from which on a producer waits.
     private static let window = 256 << 10
 
     let exchange: HTTPExchange
@@ -34,10 +34,10 @@ final class ResponseStream: @unchecked Sendable {
     }
 
     var isFull: Bool { queued >= Self.window && end == nil }
-    /// No more can be written.
+    /// Whether no more bytes can be written.
     var isClosed: Bool { end != nil }
 
-    /// Starts the producer when the first bytes are asked for.
+    /// Starts the producer when the first bytes are requested.
     func startIfNeeded(_ listener: HTTPListener) {
         guard !isStarted, end == nil else { return }
         isStarted = true
@@ -62,7 +62,7 @@ final class ResponseStream: @unchecked Sendable {
         resumeWaiters()
     }
 
-    /// The connection is gone.
+    /// Discards the stream, because the connection is lost.
     func abandon() {
         end = .failed
         chunks = []
@@ -74,7 +74,7 @@ final class ResponseStream: @unchecked Sendable {
         resumeWaiters()
     }
 
-    /// Resumes the producer when there is room, or nothing more can be written.
+    /// Resumes the producer when there is space, or when no more bytes can be written.
     func wait(_ continuation: CheckedContinuation<Void, Never>) {
         if isFull { waiters.append(continuation) } else { continuation.resume() }
     }

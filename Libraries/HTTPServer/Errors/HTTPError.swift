@@ -1,18 +1,18 @@
 import EventLoop
 
-/// An answer that is an error. Thrown by a handler or a middleware it becomes a JSON body
+/// An error response. When a handler or a middleware throws it, the response has the JSON body
 /// `{"error": message, "error_code": code}` with `Content-Type: application/json`.
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
     /// The status code, 400 to 599.
     public var status: Int
     /// A stable name for programs, such as `InvalidSession`.
     public var code: String
-    /// For people; the client sees it.
+    /// The message for people, which the client sees.
     public var message: String
-    /// Further header fields of the answer.
+    /// Additional header fields of the response.
     public var headers: HTTPHeaders
 
-    /// See the properties.
+    /// Creates an error; the parameters are described at the properties.
     public init(_ status: Int, code: String, _ message: String, headers: HTTPHeaders = HTTPHeaders()) {
         self.status = status
         self.code = code
@@ -31,9 +31,9 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// An error of another module that says itself how it is answered. Errors that don't are answered with 500 and logged.
+/// An error of another module that determines its response. Other errors are answered with 500 and logged.
 public protocol HTTPErrorConvertible: Error {
-    /// What the client gets.
+    /// The error for the client.
     var httpError: HTTPError { get }
 }
 
@@ -46,8 +46,8 @@ extension HTTPError {
     static let internalError = HTTPError(500, code: "InternalServerError", "internal server error")
     static let unavailable = HTTPError(503, code: "ServiceUnavailable", "the server is stopping")
 
-    /// What nobody reads any more; nginx's number for it.
-    static let clientLeft = HTTPError(499, code: "ClientClosedRequest", "the client hung up")
+    /// For the log only, since the client has disconnected; nginx's status for this.
+    static let clientLeft = HTTPError(499, code: "ClientClosedRequest", "the client disconnected")
 
     static func methodNotAllowed(_ allowed: String) -> HTTPError {
         HTTPError(405, code: "MethodNotAllowed", "method not allowed", headers: ["Allow": allowed])
@@ -59,11 +59,11 @@ extension HTTPError {
         switch refusal {
         case .share:
             HTTPError(
-                429, code: "TooManyRequests", "this address sends too much at once; try again later",
+                429, code: "TooManyRequests", "this address sends too much data at a time; try again later",
                 headers: ["Retry-After": "1"])
         case .full:
             HTTPError(
-                503, code: "ServiceUnavailable", "the server takes in too much at once; try again later",
+                503, code: "ServiceUnavailable", "the server receives too much data at the moment; try again later",
                 headers: ["Retry-After": "1"])
         }
     }

@@ -1,4 +1,4 @@
-/// What can go wrong with the server itself.
+/// An error of the server itself.
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -7,7 +7,7 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
 
         /// Another socket listens on the port.
         public static let portInUse = Code(kind: .portInUse)
-        /// The address isn't one of this machine, or the system refused.
+        /// The address isn't one of this machine, or the system refuses it.
         public static let cannotListen = Code(kind: .cannotListen)
         /// `run()` or `start()` was called a second time.
         public static let alreadyStarted = Code(kind: .alreadyStarted)
@@ -19,9 +19,9 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// For people who read logs; not stable.
+    /// The message for logs; not stable.
     public let message: String
-    /// The port that was asked for, where it is about one.
+    /// The requested port, if the error concerns one.
     public let port: Int?
 
     init(_ code: Code, _ message: String, port: Int? = nil) {

@@ -1,11 +1,11 @@
-/// Addresses whose first bits are the same (CIDR), such as `10.0.0.0/8`, `fd00::/8`, or one address alone.
+/// A range of addresses with a common prefix (CIDR), such as `10.0.0.0/8` or `fd00::/8`, or a single address.
 public struct AddressRange: Hashable, Sendable {
     private let first: RemoteAddress.Bits
-    /// How many bits count, of 128.
+    /// The length of the prefix, of 128 bits.
     private let length: Int
 
-    /// Reads an address, or an address and the number of bits that count.
-    /// - Returns: `nil` for what is neither.
+    /// Parses an address, or an address with a prefix length.
+    /// - Returns: `nil` for any other text.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let address = RemoteAddress(text: parts[0]), let bits = address.bits else { return nil }
@@ -24,6 +24,6 @@ public struct AddressRange: Hashable, Sendable {
         first = bits.prefix(self.length)
     }
 
-    /// Whether the address is one of these; an IPv4 address that came through an IPv6 socket counts as IPv4.
+    /// Whether the range contains the address; an IPv4 address from an IPv6 socket counts as IPv4.
     public func contains(_ address: RemoteAddress) -> Bool { address.bits?.prefix(length) == first }
 }

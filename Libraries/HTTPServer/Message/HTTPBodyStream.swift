@@ -4,10 +4,9 @@ public struct HTTPBodyStream: Sendable {
     let produce: @Sendable (HTTPBodyWriter) async throws -> Void
 
     /// - Parameters:
-    ///   - length: the exact number of bytes, sent as `Content-Length`; nil sends chunks.
-    ///   - produce: writes the body. It runs when the client is ready for it (never for HEAD), is cancelled when the
-    ///     connection is lost, and an error that it throws cuts the connection so that the client sees that the body
-    ///     isn't complete.
+    ///   - length: the exact number of bytes, sent as `Content-Length`; `nil` sends chunks.
+    ///   - produce: writes the body. It runs when the client is ready for it (never for HEAD), and is cancelled when the connection
+    ///     is lost. An error that it throws cuts the connection, so that the client notices that the body isn't complete.
     public init(length: UInt64? = nil, _ produce: @escaping @Sendable (HTTPBodyWriter) async throws -> Void) {
         self.length = length
         self.produce = produce
@@ -19,12 +18,12 @@ public struct HTTPBodyWriter: Sendable {
     let listener: HTTPListener
     let stream: ResponseStream
 
-    /// Sends bytes. Returns when they are queued and less than 256 KiB wait for the client, so a slow client slows the
+    /// Sends bytes. Returns when they are queued and less than 256 KiB wait for the client, so that a slow client slows down the
     /// producer.
     ///
-    /// - Throws: ``HTTPServerError`` `connectionClosed` when the connection is gone. A client that vanished without a word
-    ///   is noticed at a write only: a stream that may be silent for long should send something (a comment line, in
-    ///   server-sent events) now and then.
+    /// - Throws: ``HTTPServerError`` `connectionClosed` when the connection is lost. A client that vanished without closing the
+    ///   connection is noticed only by a write, so a stream with long pauses should occasionally send some bytes (in server-sent
+    ///   events, a comment line).
     public func write(_ bytes: [UInt8]) async throws { try await listener.write(bytes, to: stream) }
 
     /// Sends text.

@@ -1,28 +1,28 @@
-/// Header fields in their order; names compare without regard to case.
+/// Header fields in order. Names are compared case-insensitively.
 public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
     /// One field.
     public typealias Element = (name: String, value: String)
 
     private var fields: [Element]
 
-    /// From a literal; a name may stand in it more than once.
+    /// Creates headers from a literal, in which a name may occur more than once.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { (name: $0.0, value: $0.1) }
     }
 
-    /// From pairs of names and values.
+    /// Creates headers from pairs of names and values.
     public init(_ fields: [(String, String)] = []) { self.fields = fields.map { (name: $0.0, value: $0.1) } }
 
     /// The number of fields.
     public var count: Int { fields.count }
 
-    /// Fields in their order.
+    /// The fields in order.
     public func makeIterator() -> IndexingIterator<[Element]> { fields.makeIterator() }
 
-    /// Adds a field, also when the name is there already.
+    /// Adds a field, even if there is already one of the name.
     public mutating func add(_ name: String, _ value: String) { fields.append((name, value)) }
 
-    /// The values of all fields of that name, joined by commas; setting replaces them by one, nil removes them.
+    /// The values of all fields of that name, joined by commas. Setting it replaces them with one; `nil` removes them.
     public subscript(name: String) -> String? {
         get {
             guard let first = fields.firstIndex(where: { Self.isSame($0.name, name) }) else { return nil }
@@ -36,10 +36,10 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral, Sequence {
         }
     }
 
-    /// How many fields have that name.
+    /// The number of fields with that name.
     public func count(of name: String) -> Int { fields.count { Self.isSame($0.name, name) } }
 
-    /// Whether a comma-separated field has a member, without regard to case.
+    /// Whether a comma-separated field has a member, compared case-insensitively.
     public func contains(_ name: String, _ token: String) -> Bool {
         guard let value = self[name] else { return false }
         return value.split(separator: ",").contains { member in

@@ -1,4 +1,4 @@
-/// The methods that are served. No resource has the others: they are answered with 405.
+/// The supported methods. `other` stands for all further ones, which are answered with 405.
 public enum HTTPMethod: String, Sendable, Hashable, CaseIterable {
     case get = "GET"
     case head = "HEAD"

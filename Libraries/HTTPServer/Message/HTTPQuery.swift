@@ -1,11 +1,11 @@
 import Texts
 
-/// The query of a request's target, decoded when it is asked for. `+` stands for a space.
+/// The query of a request's target, decoded on access. `+` stands for a space.
 public struct HTTPQuery: Sendable {
-    /// As it came, without the question mark; empty where there is none.
+    /// The query as received, without the question mark; empty if there is none.
     public let raw: String
 
-    /// Takes the text after the question mark.
+    /// Creates a query from the text after the question mark.
     public init(_ raw: String) { self.raw = raw }
 
     /// Whether every pair can be decoded: percent signs are followed by two digits, and the result is UTF-8 without U+0000.
@@ -14,7 +14,7 @@ public struct HTTPQuery: Sendable {
             || raw.split(separator: "&").allSatisfy { PercentDecoding.decode($0, plusIsSpace: true) != nil }
     }
 
-    /// All pairs in their order. A pair that can't be decoded is left out; one without `=` has an empty value.
+    /// All pairs in order. A pair that can't be decoded is left out; one without `=` has an empty value.
     public var pairs: [(name: String, value: String)] {
         raw.split(separator: "&").compactMap { pair in
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -25,7 +25,7 @@ public struct HTTPQuery: Sendable {
         }
     }
 
-    /// The value of the first pair of that name.
+    /// The value of the first pair with that name.
     public subscript(name: String) -> String? {
         raw.isEmpty ? nil : pairs.first { $0.name.hasSameBytes(as: name) }?.value
     }

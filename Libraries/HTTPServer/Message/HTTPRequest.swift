@@ -1,32 +1,32 @@
 import EventLoop
 
-/// A request whose body is in.
+/// A request with its complete body.
 public struct HTTPRequest: Sendable {
-    /// The method; a HEAD request comes to the handler of GET as HEAD.
+    /// The method; the handler of a GET route also receives HEAD requests, as HEAD.
     public let method: HTTPMethod
-    /// The path as it came, not decoded, without the query. Use ``parameters`` for its parts.
+    /// The path as received, not decoded and without the query. Use ``parameters`` for its parts.
     public let path: String
     /// The query.
     public let query: HTTPQuery
-    /// All header fields, names in lower case.
+    /// All header fields, with names in lower case.
     public let headers: HTTPHeaders
-    /// Names the request in logs and crash reports; the client's or a proxy's `X-Request-Id`, if there is one.
+    /// The request's id in logs and crash reports: the `X-Request-Id` of the client or a proxy, or else a new one.
     public let id: String
-    /// The body; chunks are put together.
+    /// The body; chunks are joined.
     public internal(set) var body: [UInt8]
-    /// What the route's template took from the path.
+    /// The parameters of the route's template.
     public internal(set) var parameters: PathParameters
-    /// The template of the route that matched the path; nil where none did. Good as a metric's dimension.
+    /// The template of the route that matched the path; `nil` if none did. Suitable as a metric's dimension.
     public internal(set) var route: String?
-    /// The client: where the connection comes from, or what a trusted proxy says (``HTTPServerConfiguration/trustedProxies``).
+    /// The client's address: that of the connection's peer, or the one that a trusted proxy reports
+    /// (``HTTPServerConfiguration/trustedProxies``).
     public let remoteAddress: RemoteAddress
-    /// `http`, or `https` when a trusted proxy says that the client came by TLS.
+    /// `http`, or `https` if a trusted proxy reports that the client uses TLS.
     public let scheme: String
-    /// The loop of the connection, on which handlers begin. Actors that live there are reached without a change of
-    /// thread.
+    /// The loop of the connection, on which handlers start. Actors on this loop can be called without a thread switch.
     public let loop: EventLoop
 
-    /// The server makes requests; this is for tests of handlers.
+    /// Creates a request, for tests of handlers.
     public init(
         method: HTTPMethod, target: String, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = [],
         parameters: PathParameters = PathParameters(), remoteAddress: RemoteAddress = .unknown, scheme: String = "http",
@@ -49,13 +49,13 @@ public struct HTTPRequest: Sendable {
         self.loop = loop
     }
 
-    /// The client asks for a WebSocket. Whether its handshake is right is checked when the handler answers with
+    /// Whether the client requests a WebSocket. Its handshake is checked when the handler answers with
     /// ``HTTPResponse/webSocket(subprotocol:configuration:headers:open:)``.
     public var isWebSocketUpgrade: Bool {
         headers.contains("upgrade", "websocket") && headers.contains("connection", "upgrade")
     }
 
-    /// The subprotocols that the client offers, the one it likes best first.
+    /// The subprotocols that the client offers, in the order of preference.
     public var webSocketSubprotocols: [String] {
         (headers["sec-websocket-protocol"] ?? "").split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
     }

@@ -1,32 +1,32 @@
 import WebSocket
 
-/// What a handler answers.
+/// The response of a handler.
 public struct HTTPResponse: Sendable {
     /// The content.
     public enum Body: Sendable {
-        /// All at once.
+        /// Complete bytes.
         case bytes([UInt8])
-        /// Written while it is sent.
+        /// A body that is produced while it is sent.
         case stream(HTTPBodyStream)
     }
 
     /// The status code, 200 to 599.
     public var status: Int
-    /// Header fields. `Date`, `Content-Length`, `Transfer-Encoding` and `Connection` are the server's; a name or value
-    /// that can't stand in a header is left out and logged.
+    /// Header fields. `Date`, `Content-Length`, `Transfer-Encoding` and `Connection` are set by the server; fields with an invalid
+    /// name or value are left out and logged.
     public var headers: HTTPHeaders
-    /// The content. It isn't sent in answer to HEAD, or with 204 and 304.
+    /// The content. It isn't sent for HEAD requests, or with 204 and 304.
     public var body: Body
     var upgrade: WebSocketUpgrade?
 
-    /// An answer from bytes.
+    /// Creates a response with a complete body.
     public init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         self.body = .bytes(body)
     }
 
-    /// An answer that is written while it is sent.
+    /// Creates a response whose body is produced while it is sent.
     public init(status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), stream: HTTPBodyStream) {
         self.status = status
         self.headers = headers
@@ -48,18 +48,17 @@ public struct HTTPResponse: Sendable {
         HTTPResponse(status: status, headers: ["Content-Type": "text/plain; charset=utf-8"], body: Array(text.utf8))
     }
 
-    /// Nothing to say: 204.
+    /// An empty response with status 204.
     public static var noContent: HTTPResponse { HTTPResponse(status: 204) }
 
-    /// Accepts an upgrade with 101. A handshake that isn't right is answered with 400, or 426 where the version is
-    /// another than 13.
+    /// Accepts an upgrade with 101. An invalid handshake is answered with 400, or with 426 if the version isn't 13.
     ///
     /// - Parameters:
-    ///   - subprotocol: the chosen one of ``HTTPRequest/webSocketSubprotocols``; nil for none.
-    ///   - configuration: limits and times.
-    ///   - headers: further fields of the 101.
-    ///   - open: sets the callbacks; runs on the loop of the connection, before the first message is read. The socket
-    ///     stays on that loop. Not called if the client leaves before.
+    ///   - subprotocol: the chosen one of ``HTTPRequest/webSocketSubprotocols``; `nil` for none.
+    ///   - configuration: the socket's limits and timeouts.
+    ///   - headers: additional fields of the 101 response.
+    ///   - open: sets the callbacks. It runs on the loop of the connection, on which the socket stays, before the first message is
+    ///     read. It isn't called if the client disconnects before.
     public static func webSocket(
         subprotocol: String? = nil, configuration: WebSocketConfiguration = WebSocketConfiguration(),
         headers: HTTPHeaders = HTTPHeaders(), open: @escaping @Sendable (WebSocket) -> Void
@@ -71,7 +70,7 @@ public struct HTTPResponse: Sendable {
     }
 }
 
-/// What an upgrade needs beside the client's handshake.
+/// The parameters of an upgrade besides the client's handshake.
 struct WebSocketUpgrade: Sendable {
     let subprotocol: String?
     let settings: AcceptedSettings

@@ -1,12 +1,12 @@
 import Glibc
 
-/// The address of a client: of the connection's other end, or what a trusted proxy says of who called it.
+/// The address of a client: that of the connection's peer, or the one that a trusted proxy reports.
 public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
-    /// Four bytes in network order, and the port; 0 where a proxy didn't say it.
+    /// Four bytes in network order, and the port; 0 if a proxy didn't report it.
     case v4(UInt32, port: UInt16)
     /// Sixteen bytes as two words in network order, and the port.
     case v6(UInt64, UInt64, port: UInt16)
-    /// Not known.
+    /// The address isn't known.
     case unknown
 
     init(_ address: UnsafePointer<sockaddr>?) {
@@ -29,8 +29,8 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Reads an address, with a port or without: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
-    /// - Returns: `nil` for what is none.
+    /// Parses an address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`.
+    /// - Returns: `nil` for any other text.
     init?(text: some StringProtocol) {
         var host = Substring(text), port: UInt16 = 0
         if host.first == "[" {
@@ -42,7 +42,7 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
             guard let number = Self.port(host[colon...]) else { return nil }
             (host, port) = (host[..<colon], number)
         }
-        // As long as an address can be, and no more is looked at.
+        // The maximum length of an address; longer texts aren't parsed.
         guard (1...45).contains(host.utf8.count), !host.utf8.contains(0) else { return nil }
         var v4 = in_addr(), v6 = in6_addr()
         if inet_pton(AF_INET, String(host), &v4) == 1 {
@@ -57,26 +57,26 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The port behind a colon; 0 for nothing at all.
+    /// The port behind a colon; 0 for an empty text.
     private static func port(_ text: Substring) -> UInt16? {
         if text.isEmpty { return 0 }
         return text.first == ":" ? UInt16(text.dropFirst()) : nil
     }
 
-    /// An address as 128 bits; an IPv4 address as IPv6 writes it.
+    /// An address as 128 bits; an IPv4 address in its IPv6-mapped form.
     struct Bits: Hashable {
         var high: UInt64
         var low: UInt64
 
         func prefix(_ length: Int) -> Bits {
-            // A shift by as many bits as there are gives 0.
+            // A shift by the full width gives 0.
             Bits(
                 high: high & ~(UInt64.max >> UInt64(min(length, 64))),
                 low: low & ~(UInt64.max >> UInt64(max(length - 64, 0))))
         }
     }
 
-    /// `nil` for an unknown address.
+    /// The address as bits; `nil` if it is unknown.
     var bits: Bits? {
         switch self {
         case .v4(let address, _): Bits(high: 0, low: 0xFFFF << 32 | UInt64(UInt32(bigEndian: address)))
@@ -85,8 +85,7 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The address without the port, as text; an IPv4 address that came through an IPv6 socket as IPv4. Empty if
-    /// unknown.
+    /// The address without the port, as text; an IPv4 address from an IPv6 socket in its IPv4 form. Empty if unknown.
     public var ip: String {
         switch self {
         case .v4(let address, _):
@@ -101,7 +100,7 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// `ip:port`, with brackets around an IPv6 address; `ip` where the port isn't known.
+    /// `ip:port`, with brackets around an IPv6 address; only `ip` if the port isn't known.
     public var description: String {
         switch self {
         case .v4(_, port: 0), .v6(_, _, port: 0): return ip
@@ -120,11 +119,11 @@ public enum RemoteAddress: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension RemoteAddress {
-    /// As whose it counts: an IPv4 address, or the /64 of an IPv6 address, of which one machine has all.
+    /// The key for limits per client: an IPv4 address, or the /64 of an IPv6 address, since one machine has a whole /64.
     var network: UInt64 {
         switch self {
         case .v4(let address, _): UInt64(address)
-        // ::ffff:a.b.c.d is an IPv4 address. The words are as they stand in memory.
+        // ::ffff:a.b.c.d is an IPv4 address. The words are in memory order.
         case .v6(0, let low, _) where UInt64(bigEndian: low) >> 32 == 0xFFFF:
             UInt64(UInt32(truncatingIfNeeded: UInt64(bigEndian: low)).bigEndian)
         case .v6(let high, _, _): high

@@ -1,15 +1,15 @@
-/// Whose word counts for where a request comes from.
+/// The proxies that are trusted to report where a request comes from.
 ///
-/// Each proxy adds the address that called it to the end of `X-Forwarded-For`. So the list is read from its end, as long as those
-/// who wrote it are trusted: what a client wrote itself stands in front of what the first trusted proxy saw, and isn't reached.
-/// `X-Forwarded-Proto` is read in the same way; a proxy that overwrites it leaves its own word alone, which then counts.
+/// Each proxy appends the address of its caller to `X-Forwarded-For`. So the list is read from its end, as long as the authors of
+/// its elements are trusted: elements that a client wrote itself precede the one of the first trusted proxy, and aren't reached.
+/// `X-Forwarded-Proto` is read in the same way; if a proxy overwrites it, there is only that proxy's value, which is used.
 public struct TrustedProxies: Hashable, Sendable {
-    /// `nil` for any address.
+    /// The addresses of trusted proxies; `nil` for any address.
     private let ranges: [AddressRange]?
-    /// How many proxies a request passes at most.
+    /// The maximum number of proxies that a request passes.
     private let count: Int
 
-    /// Nobody's: the address of the connection's other end is the client's.
+    /// No proxy is trusted: the address of the connection's peer is the client's.
     public static let none = TrustedProxies(ranges: [], count: 0)
 
     private static let words = [
@@ -22,10 +22,10 @@ public struct TrustedProxies: Hashable, Sendable {
         self.count = count
     }
 
-    /// Reads a list with commas between: addresses, ranges (`10.0.0.0/8`), `loopback`, `private`, and at most one number from 1 to
-    /// 16, the most proxies that are believed. A number alone trusts whoever connects.
+    /// Parses a list, separated by commas: addresses, ranges (`10.0.0.0/8`), `loopback`, `private`, and at most one number from 1
+    /// to 16, the maximum number of trusted proxies. A number alone trusts every peer.
     ///
-    /// - Returns: `nil` for what is none of it.
+    /// - Returns: `nil` for any other text.
     public init?(_ text: String) {
         var ranges: [AddressRange] = [], count: Int?
         for element in Self.elements(text) {
@@ -42,18 +42,18 @@ public struct TrustedProxies: Hashable, Sendable {
         self.init(ranges: ranges.isEmpty && count != nil ? nil : ranges, count: count ?? (ranges.isEmpty ? 0 : .max))
     }
 
-    /// The client's address, and the scheme by which it called: `http` or `https`.
+    /// The client's address, and the scheme of its request: `http` or `https`.
     func origin(peer: RemoteAddress, headers: HTTPHeaders) -> (address: RemoteAddress, scheme: String) {
         guard count > 0, trusts(peer) else { return (peer, "http") }
         var address = peer, passed = 0
-        // `address` is a proxy here, which says who called it.
+        // Here `address` is that of a proxy, which reports its caller.
         for element in Self.elements(headers["x-forwarded-for"] ?? "").reversed() {
             guard passed < count, trusts(address), let caller = RemoteAddress(text: element) else { break }
             address = caller
             passed += 1
         }
         let schemes = Self.elements(headers["x-forwarded-proto"] ?? "")
-        // The word of the last proxy that was believed, or of the nearest to it.
+        // The value of the last trusted proxy, or of the one nearest to it.
         let scheme = schemes.isEmpty ? "" : schemes[max(0, schemes.count - max(passed, 1))]
         return (address, scheme.lowercased() == "https" ? "https" : "http")
     }

@@ -1,7 +1,7 @@
 public import Texts
 
-/// Which pages of other origins may call the server (Fetch standard, CORS protocol), and open a WebSocket there: an upgrade
-/// whose `Origin` isn't allowed is answered with 403. What is no browser sends no `Origin`.
+/// The pages of other origins that may call the server (Fetch standard, CORS protocol) and open WebSockets: an upgrade whose
+/// `Origin` isn't allowed is answered with 403. Clients other than browsers send no `Origin`.
 public struct CORSPolicy: Sendable {
     /// The origins that a request may come from.
     public enum Origins: Sendable {
@@ -9,7 +9,7 @@ public struct CORSPolicy: Sendable {
         case none
         /// Any page. With credentials allowed, the page's own origin is echoed.
         case any
-        /// Pages of these origins, such as `https://app.example.com`, compared as they are.
+        /// Pages of these origins, such as `https://app.example.com`, compared exactly.
         case only(Set<ExactText>)
 
         func contains(_ origin: String) -> Bool {
@@ -21,24 +21,24 @@ public struct CORSPolicy: Sendable {
         }
     }
 
-    /// Asked for each request that has an `Origin`; route and path parameters are there already (an app's own list of
-    /// origins).
+    /// Called for each request that has an `Origin`. Its route and path parameters are already set, so that an app can have its own
+    /// list of origins.
     public var allowedOrigins: @Sendable (HTTPRequest) async -> Origins
-    /// Methods a page may use.
+    /// The methods that a page may use.
     public var methods: [HTTPMethod] = [.get, .head, .post, .put, .patch, .delete]
-    /// Request headers a page may send; nil for whatever it asks for.
+    /// The request headers that a page may send; `nil` for all that it requests.
     public var headers: [String]?
-    /// Response headers a page may read.
+    /// The response headers that a page may read.
     public var exposedHeaders: [String] = []
-    /// Whether a page may send cookies and such.
+    /// Whether a page may send credentials such as cookies.
     public var allowsCredentials = false
-    /// Whether requests of origins that aren't listed are refused here, and not only by the browsers that make them; upgrades always
-    /// are. A page of this host's own origin sends `Origin` as well; it isn't refused.
+    /// Whether the server itself refuses requests of origins that aren't listed, instead of leaving it to the browser; it always
+    /// refuses such upgrades. A page of this host's own origin sends `Origin` as well, but isn't refused.
     public var refusesOthers = false
-    /// How long a browser may remember the answer to a preflight request, in seconds.
+    /// How long a browser may cache the answer to a preflight request, in seconds.
     public var maxAge = 600
 
-    /// See the properties for the defaults.
+    /// Creates a policy with the defaults that the properties describe.
     public init(allowedOrigins: @escaping @Sendable (HTTPRequest) async -> Origins) {
         self.allowedOrigins = allowedOrigins
     }
@@ -65,8 +65,8 @@ public struct CORSPolicy: Sendable {
         HTTPError(403, code: "OriginNotAllowed", "origin not allowed", headers: ["Vary": "Origin"]).response
     }
 
-    /// Whether it isn't left to the browser to keep the answer from a page whose origin isn't allowed. Sockets aren't: browsers let any
-    /// page open one and read from it (RFC 6455, 10.2).
+    /// Whether the server refuses a request of an origin that isn't allowed, instead of relying on the browser to withhold the
+    /// response from the page. For WebSockets it must, because browsers let any page open one and read from it (RFC 6455, 10.2).
     private func refuses(_ request: HTTPRequest, _ origins: Origins) -> Bool {
         if request.isWebSocketUpgrade { return true }
         if case .only = origins { return refusesOthers }

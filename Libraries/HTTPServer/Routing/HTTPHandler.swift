@@ -1,14 +1,15 @@
 /// Answers a request.
 ///
-/// It begins on the loop of the connection and must not block there: an `await` gives the loop back, and what computes
-/// for longer belongs on another executor. Within a second or so of the client's hanging up its task is cancelled. What it throws is answered as ``HTTPError`` describes.
+/// It starts on the loop of the connection and must not block there: an `await` releases the loop, and long computations belong on
+/// another executor. When the client disconnects, its task is cancelled within about a second. Its errors are answered as
+/// ``HTTPError`` describes.
 public typealias HTTPHandler = nonisolated(nonsending) @Sendable (HTTPRequest) async throws -> HTTPResponse
 
-/// A step around the handlers: may answer itself, change the request for what follows, or change the response.
+/// A step around the handlers. It may answer itself, change the request for the following steps, or change the response.
 public struct HTTPMiddleware: Sendable {
     let body: nonisolated(nonsending) @Sendable (HTTPRequest, HTTPHandler) async throws -> HTTPResponse
 
-    /// - Parameter body: gets the request and what follows.
+    /// - Parameter body: receives the request and the next handler.
     public init(
         _ body: nonisolated(nonsending) @escaping @Sendable (HTTPRequest, HTTPHandler) async throws -> HTTPResponse
     ) {

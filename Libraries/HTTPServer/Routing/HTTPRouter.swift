@@ -1,8 +1,8 @@
-/// Finds the handler for a method and a path. Built before the server, which takes it as it is then.
+/// Finds the handler for a method and a path. It must be complete before the server is created, which copies it.
 ///
-/// A template's parts stand for themselves, `:name` for any one part, `*name` as the last for all the rest. A part that
-/// stands for itself wins over a parameter: `/users/me` over `/users/:user`. Parts are compared percent-decoded; a
-/// slash at the end is a part of its own.
+/// A template's parts are literals, except that `:name` matches any one part, and `*name` as the last part matches all the rest. A
+/// literal takes precedence over a parameter: `/users/me` over `/users/:user`. Parts are compared percent-decoded; a slash at the
+/// end is a part of its own.
 public struct HTTPRouter: Sendable {
     private(set) var tree = RouteTree()
     private var middleware: [HTTPMiddleware] = []
@@ -11,8 +11,8 @@ public struct HTTPRouter: Sendable {
     /// A router without routes.
     public init() {}
 
-    /// Adds a step around the handlers of the routes that are added after this, in this router or group. Steps run in
-    /// the order in which they were added, those of the outer groups first.
+    /// Adds a step around the handlers of the routes that are added later to this router or group. Steps run in the order in which
+    /// they were added, those of outer groups first.
     public mutating func use(_ step: HTTPMiddleware) { middleware.append(step) }
 
     /// Adds a step around the handlers of the routes that are added after this.
@@ -22,7 +22,7 @@ public struct HTTPRouter: Sendable {
         use(HTTPMiddleware(step))
     }
 
-    /// Adds routes whose templates begin with `prefix`; steps added inside are for them only.
+    /// Adds routes whose templates begin with `prefix`; steps that are added inside apply only to them.
     public mutating func group(_ prefix: String, _ add: (inout HTTPRouter) -> Void) {
         let outer = (middleware: middleware, prefix: self.prefix)
         self.prefix += prefix
@@ -30,13 +30,12 @@ public struct HTTPRouter: Sendable {
         (middleware, self.prefix) = outer
     }
 
-    /// Adds a route. Two routes of one method that match the same paths, or a malformed template, are a programming
-    /// error.
+    /// Adds a route. A malformed template, or two routes of one method that match the same paths, are a programming error.
     ///
     /// - Parameters:
-    ///   - method: GET serves HEAD too, unless HEAD has a route.
-    ///   - template: begins with a slash.
-    ///   - bodyLimit: in bytes; nil for the server's.
+    ///   - method: a GET route also serves HEAD, unless HEAD has a route.
+    ///   - template: must begin with a slash.
+    ///   - bodyLimit: the maximum size of the body in bytes; `nil` for the server's.
     public mutating func on(
         _ method: HTTPMethod, _ template: String, bodyLimit: Int? = nil, _ handler: @escaping HTTPHandler
     ) {
@@ -66,8 +65,7 @@ public struct HTTPRouter: Sendable {
     /// Adds a route for DELETE; see ``on(_:_:bodyLimit:_:)``.
     public mutating func delete(_ template: String, _ handler: @escaping HTTPHandler) { on(.delete, template, handler) }
 
-    /// Adds a GET route for WebSockets: a request that doesn't ask for an upgrade is answered with 426 before the
-    /// handler is asked.
+    /// Adds a GET route for WebSockets: a request without an upgrade is answered with 426, and the handler isn't called.
     ///
     /// - Parameter handler: answers with ``HTTPResponse/webSocket(subprotocol:configuration:headers:open:)``, or
     ///   refuses.
@@ -75,12 +73,12 @@ public struct HTTPRouter: Sendable {
         get(template) { request in
             guard request.isWebSocketUpgrade else {
                 throw HTTPError(
-                    426, code: "UpgradeRequired", "a WebSocket is expected here", headers: ["Upgrade": "websocket"])
+                    426, code: "UpgradeRequired", "a WebSocket is required here", headers: ["Upgrade": "websocket"])
             }
             return try await handler(request)
         }
     }
 
-    /// The templates of all routes with their methods, sorted; for documents and their checks.
+    /// The templates of all routes with their methods, sorted; for API descriptions and their checks.
     public var templates: [String] { tree.templates }
 }

@@ -2,16 +2,16 @@ import Lifecycle
 import Logging
 import Metrics
 
-/// What happens to every request between its head and its response: route, CORS, errors to answers, log, metrics.
+/// Processes every request between its head and its response: routing, CORS, conversion of errors to responses, log and metrics.
 final class RequestPipeline: Sendable {
-    /// A request's route and what surrounds it.
+    /// The matched route of a request, with its handler and metrics.
     struct Routed: Sendable {
         let handler: HTTPHandler
         let template: String?
         let parameters: PathParameters
         let bodyLimit: Int?
         let metrics: RouteMetrics
-        /// No route wants the body.
+        /// Whether there is no route, so that the body isn't needed.
         let isRefusal: Bool
     }
 
@@ -59,7 +59,7 @@ final class RequestPipeline: Sendable {
         }
     }
 
-    /// Runs the handler; what it throws has become an answer.
+    /// Runs the handler; its errors are already converted to responses.
     nonisolated(nonsending) func respond(to request: HTTPRequest, _ routed: Routed) async -> HTTPResponse {
         let start = ContinuousClock.now
         let work = CrashReport.Work("request \(request.id) \(request.method.rawValue) \(request.path)")
@@ -71,7 +71,7 @@ final class RequestPipeline: Sendable {
         var response: HTTPResponse
         do { response = try await routed.handler(request) } catch { response = Self.answer(to: error, request, logger) }
         if response.upgrade == nil, !(200...599).contains(response.status) {
-            logger.error("handler answered with an impossible status", metadata: ["http.status": "\(response.status)"])
+            logger.error("handler answered with an invalid status", metadata: ["http.status": "\(response.status)"])
             response = HTTPError.internalError.response
         }
         let duration = ContinuousClock.now - start
@@ -88,7 +88,7 @@ final class RequestPipeline: Sendable {
         return response
     }
 
-    /// A request that was refused before it had a handler.
+    /// Records a request that was refused before it had a handler.
     func recordRefusal(status: Int, _ routed: Routed?, from address: RemoteAddress) {
         (routed?.metrics ?? malformed).record(status: status, duration: .zero)
         logger.debug(
@@ -104,7 +104,7 @@ final class RequestPipeline: Sendable {
             metrics: unmatched[method] ?? malformed, isRefusal: true)
     }
 
-    /// CORS is outside, so that a page can read errors too.
+    /// CORS is the outermost step, so that a page can read errors, too.
     private static func surround(_ inner: @escaping HTTPHandler, _ cors: CORSPolicy?, _ logger: Logger) -> HTTPHandler {
         let handler: HTTPHandler = { request in
             guard request.query.isWellFormed else { throw HTTPError.badRequest("malformed query") }
@@ -118,7 +118,7 @@ final class RequestPipeline: Sendable {
     }
 
     private static func answer(to error: any Error, _ request: HTTPRequest, _ logger: Logger) -> HTTPResponse {
-        // Whatever the handler made of it.
+        // The client has disconnected, whatever error the handler threw.
         if Task.isCancelled { return HTTPError.clientLeft.response }
         if let known = error as? any HTTPErrorConvertible {
             let answer = known.httpError

@@ -1,11 +1,11 @@
 import EventLoop
 import Metrics
 
-/// What is counted for one route and method. Handles are found once.
+/// The metrics of one route and method. Their handles are looked up once.
 ///
-/// - `http_server_request_seconds` {method, route}: from the complete head to the response being ready.
+/// - `http_server_request_seconds` {method, route}: from the complete request until the response is ready.
 /// - `http_server_requests_total` {method, route, status}.
-/// - `http_server_requests_in_progress` {method, route}: those whose handler has begun and not ended.
+/// - `http_server_requests_in_progress` {method, route}: requests whose handler has started but not ended.
 final class RouteMetrics: Sendable {
     private let method: String
     private let route: String

@@ -1,4 +1,4 @@
-/// A route as it was added.
+/// A route of the router.
 struct Route: Sendable {
     let template: String
     let bodyLimit: Int?
@@ -18,10 +18,10 @@ struct Route: Sendable {
 
 /// Routes by the parts of their paths. Nodes are values in one array, so that a built tree is Sendable.
 struct RouteTree: Sendable {
-    /// What a look-up found.
+    /// The result of a lookup.
     enum Match {
         case found(Route, PathParameters)
-        /// The path is known for other methods; the route and parameters of one of them.
+        /// The path exists for other methods; with the route and parameters of one of them.
         case otherMethod(allowed: [HTTPMethod], Route, PathParameters)
         case notFound
         /// A part of the path can't be decoded.
@@ -29,7 +29,7 @@ struct RouteTree: Sendable {
     }
 
     private struct Node: Sendable {
-        /// Few at each node, so they are compared in turn.
+        /// There are few at each node, so they are searched linearly.
         var literals: [(part: String, node: Int)] = []
         var parameter: Int?
         var rest: Int?
@@ -49,7 +49,7 @@ struct RouteTree: Sendable {
         }
     }
 
-    /// By bytes, since a combining character after a slash would join it.
+    /// Splits by bytes, because a combining character after a slash would form one character with it.
     static func parts(of path: String) -> [Substring] {
         path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map {
             Substring($0)
@@ -86,7 +86,7 @@ struct RouteTree: Sendable {
         return nodes.count - 1
     }
 
-    /// - Parameter path: as it came, beginning with a slash.
+    /// - Parameter path: as received, beginning with a slash.
     func match(_ method: HTTPMethod, _ path: String) -> Match {
         var parts = Self.parts(of: path)
         for index in parts.indices where parts[index].utf8.contains(UInt8(ascii: "%")) {
@@ -105,7 +105,7 @@ struct RouteTree: Sendable {
         PathParameters(zip(route.names, values).map { ($0, String($1)) })
     }
 
-    /// Depth first: what stands for itself, then a parameter, then the rest.
+    /// Searches depth first: literals, then a parameter, then the rest.
     private func find(
         _ method: HTTPMethod, _ parts: ArraySlice<Substring>, _ index: Int, _ values: inout [Substring],
         _ other: inout (node: Int, values: [Substring])?
