@@ -1,12 +1,12 @@
 import Foundation
 
-/// A program that ran to its end, with what it printed.
+/// A program that ran to its end, with its output.
 public struct CapturedRun: Sendable {
     public let status: ChildProcess.ExitStatus
-    /// Standard output and standard error, as they came.
+    /// Standard output and standard error, in the order of writing.
     public let output: String
 
-    /// Runs a program to its end and keeps what it prints. For short programs: the output is held in memory.
+    /// Runs a program to its end and captures its output. It is meant for short outputs, which are held in memory.
     /// - Throws: `ChildProcessError` when it can't be started.
     public static func run(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,

@@ -1,15 +1,15 @@
 import EventLoop
 import Glibc
 
-/// A process that this one started. Its end is noticed at once; nobody has to poll for it.
+/// A child process. Its end is noticed immediately, without polling.
 public final class ChildProcess: Sendable {
-    /// Where the child's standard output and standard error go.
+    /// The destination of the child's standard output and standard error.
     public enum Output: Sendable {
         case inherit
         case discard
         /// Appended to the file, which is created when it is missing.
         case file(String)
-        /// A descriptor of the parent, as the writing end of a pipe.
+        /// A descriptor of the parent, such as the writing end of a pipe.
         case descriptor(Int32)
     }
 
@@ -20,7 +20,7 @@ public final class ChildProcess: Sendable {
         public var isSuccess: Bool { self == .exited(0) }
     }
 
-    /// Whom a child runs as.
+    /// The account that a child runs as.
     public struct Account: Hashable, Sendable {
         public let user: uid_t
         public let group: gid_t
@@ -47,16 +47,16 @@ public final class ChildProcess: Sendable {
 
     /// Starts a program.
     ///
-    /// The child gets default signal handling, no descriptor but 0, 1, 2 and those named, and a process group of its own, so that
-    /// a Ctrl-C at the terminal reaches only the parent, which decides the order of the stop. It doesn't outlive the parent: the
-    /// kernel sends it `deathSignal` when that ends, also when it is killed.
+    /// The child gets default signal handling, only the descriptors 0, 1, 2 and the given ones, and a process group of its own, so
+    /// that a Ctrl-C in the terminal reaches only the parent, which decides the order of the shutdown. It doesn't outlive the
+    /// parent: the kernel sends it `deathSignal` when the parent ends, even if it is killed.
     /// - Parameters:
     ///   - executable: a path, or a name that is looked up in `PATH`.
     ///   - environment: replaces the parent's when given.
-    ///   - descriptors: further descriptors of the parent; the first becomes 3, the next 4, and so on.
-    ///   - account: whom it runs as, when that isn't the present user; for root only.
-    ///   - deathSignal: what it gets when the parent ends. A child that starts others must pass it on.
-    ///   - restrictions: what it may not do, nor any program that it becomes or starts.
+    ///   - descriptors: additional descriptors of the parent; the first becomes 3, the next 4, and so on.
+    ///   - account: the account that it runs as, if not the present user; for root only.
+    ///   - deathSignal: the signal that it gets when the parent ends. A child that starts other processes must pass it on.
+    ///   - restrictions: the restrictions for it and for any program that it executes or starts.
     /// - Throws: `ChildProcessError` when the program can't be started.
     public static func spawn(
         _ executable: String, _ arguments: [String] = [], environment: [String: String]? = nil,
@@ -70,7 +70,7 @@ public final class ChildProcess: Sendable {
                 deathSignal: deathSignal, restrictions: restrictions))
     }
 
-    /// The exit status; waits for the end.
+    /// Waits for the end, and returns the exit status.
     public func wait() async -> ExitStatus {
         await withCheckedContinuation { continuation in
             let status = state.withLock { state -> ExitStatus? in
@@ -86,11 +86,11 @@ public final class ChildProcess: Sendable {
 
     /// Sends a signal, unless the child has ended.
     public func signal(_ number: Int32) {
-        // Under the lock, so that the number isn't another process's by now: `watch` reaps under the lock as well.
+        // Sent under the lock, so that the pid can't have been reused: `reap` also reaps under the lock.
         state.withLock { if $0.status == nil { kill(pid, number) } }
     }
 
-    /// Sends SIGTERM, and SIGKILL when the child is still there after `grace`.
+    /// Sends SIGTERM, and SIGKILL if the child still runs after `grace`.
     @discardableResult
     public func terminate(grace: Duration = .seconds(10)) async -> ExitStatus {
         signal(SIGTERM)
@@ -105,7 +105,7 @@ public final class ChildProcess: Sendable {
     /// Waits for the child's end, on a thread of its own.
     func reap() {
         var info = siginfo_t()
-        // WNOWAIT: the process stays a zombie, and its number its own, until it is reaped under the lock.
+        // WNOWAIT: the process stays a zombie and keeps its pid until it is reaped under the lock.
         while waitid(P_PID, id_t(pid), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
         var raw: Int32 = 0
         let waiting = state.withLock { state in

@@ -1,7 +1,7 @@
 import Cspawn
 import Glibc
 
-/// What a child is started with.
+/// The parameters for starting a child.
 struct Launch: Sendable {
     let executable: String
     let arguments: [String]

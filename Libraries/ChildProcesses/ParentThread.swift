@@ -3,8 +3,8 @@ import Glibc
 
 /// The thread that starts a child and waits for its end.
 ///
-/// It is one thread for both, since the kernel tells a child of its parent's end when the *thread* that started it ends: one of a
-/// pool ends whenever it has been idle. It costs a few kilobytes, needs no SIGCHLD handler, and loses nothing.
+/// One thread does both, because the kernel sends the death signal when the *thread* that started the child ends, and a thread of a
+/// pool ends whenever it has been idle. It costs a few kilobytes, needs no SIGCHLD handler, and misses no exit.
 // Unchecked: written by the thread before `started` is signaled, and read after that.
 final class ParentThread: @unchecked Sendable {
     private let launch: Launch
@@ -35,7 +35,7 @@ final class ParentThread: @unchecked Sendable {
             reference.release()
             throw ChildProcessError(executable: launch.executable, errno: failure)
         }
-        parent.started.wait()  // as long as the start takes, which is what the caller waits for anyway
+        parent.started.wait()  // lasts only until the child has started, which the caller waits for anyway
         return try parent.result.get()
     }
 

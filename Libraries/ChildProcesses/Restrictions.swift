@@ -1,21 +1,21 @@
 import Glibc
 
 extension ChildProcess {
-    /// What a child may not do, nor any program that it becomes or starts. Nothing by default.
+    /// Restrictions for a child and for any program that it executes or starts. None by default.
     public struct Restrictions: Sendable {
-        /// A resource of which the kernel gives a process no more than a limit.
+        /// A resource that the kernel limits per process.
         public enum Resource: Hashable, Sendable {
-            /// Descriptors that are open at a time.
+            /// The number of open descriptors.
             case descriptors
-            /// Bytes of a file that is written; 0 keeps it from writing files at all. Pipes and sockets don't count.
+            /// The size of a written file in bytes; with 0 it can't write to files at all. Pipes and sockets aren't affected.
             case fileSize
-            /// Bytes of a memory image that is left behind after a crash.
+            /// The size of a core dump in bytes.
             case coreSize
-            /// Processes and threads of its account, of all that run as it.
+            /// The number of processes and threads of its account in total.
             case processes
-            /// Bytes of address space.
+            /// The size of the address space in bytes.
             case addressSpace
-            /// Seconds of CPU time.
+            /// The CPU time in seconds.
             case cpuTime
 
             var number: Int32 {
@@ -30,9 +30,9 @@ extension ChildProcess {
             }
         }
 
-        /// Whether executing a program never gives it more rights: set-user-id bits and file capabilities don't count.
+        /// Whether executing a program can't grant it more privileges: set-user-id bits and file capabilities are ignored.
         public var forbidsNewPrivileges: Bool
-        /// The most that it may have of a resource. No limit is raised beyond the parent's.
+        /// The limits of resources. A limit can't exceed the parent's.
         public var limits: [Resource: UInt64]
 
         public init(forbidsNewPrivileges: Bool = false, limits: [Resource: UInt64] = [:]) {
@@ -41,10 +41,10 @@ extension ChildProcess {
         }
     }
 
-    /// What any program may know of its parent's environment: where libraries and programs are, the time zone and the language. Nothing
-    /// that grants access to something is among these.
+    /// The variables of the parent's environment that any program may get: the paths of libraries and programs, the time zone and
+    /// the language. None of them grants access to anything.
     ///
-    /// For children that handle what comes from outside: they have no use for the parent's passwords and keys.
+    /// It is for children that process input from outside, which don't need the parent's passwords and keys.
     public static func plainEnvironment(of variables: [String: String] = CurrentEnvironment.variables) -> [String:
         String]
     {

@@ -1,27 +1,27 @@
 import DocumentModel
 
-/// The documents of a `.bson` file, one behind the other. Blocks while it reads; one thread at a time.
+/// Reads the documents of a `.bson` file in order. It blocks while it reads; only one thread may use it at a time.
 final class BSONFileReader {
-    /// What stands at an offset.
+    /// The content at an offset.
     enum Entry: Sendable {
         case document(Document, offset: Int64)
-        /// Bytes that are no document, though it is known where the next one begins.
+        /// Bytes that aren't a valid document; their size, and so the start of the next document, is known.
         case bad(BSONError, offset: Int64, size: Int)
     }
 
-    /// What was read in one go.
+    /// The result of one read.
     struct Batch: Sendable {
         var entries: [Entry] = []
-        /// The offset behind it.
+        /// The offset after the batch.
         var end: Int64 = 0
-        /// Bytes of the file that were read so far.
+        /// The number of bytes of the file that were read so far.
         var bytesRead: Int64 = 0
-        /// Why nothing behind it can be read.
+        /// Why the file can't be read after the batch; `nil` if it can.
         var fault: DumpError?
         var isLast = false
     }
 
-    /// The store reads no deeper.
+    /// The maximum nesting depth, which is the store's.
     private static let maximumDepth = 100
 
     private let source: ByteSource
@@ -30,7 +30,7 @@ final class BSONFileReader {
     /// The offset of `buffer`'s first byte.
     private var base: Int64 = 0
 
-    /// - Parameter offset: Where a document begins.
+    /// - Parameter offset: The offset at which a document begins.
     init(path: String, from offset: Int64 = 0) throws(DumpError) {
         source = try ByteSource(path: path)
         if offset > 0 {
@@ -40,7 +40,7 @@ final class BSONFileReader {
         base = offset
     }
 
-    /// The next documents: some thousand at most, and some megabytes.
+    /// The next documents, up to the given number and about the given number of bytes.
     func next(documents: Int = 2000, bytes: Int = 4 << 20) -> Batch {
         var batch = Batch()
         let start = base + Int64(position)
@@ -74,7 +74,7 @@ final class BSONFileReader {
         }
     }
 
-    /// The size of the next document, all of whose bytes are in the buffer then; `nil` at the end of the file.
+    /// The size of the next document, which is completely in the buffer afterwards; `nil` at the end of the file.
     private func nextSize() throws(DumpError) -> Int? {
         guard try fill(4) else {
             if position == buffer.count { return nil }
@@ -82,7 +82,7 @@ final class BSONFileReader {
         }
         let size = buffer[position..<position + 4].reversed().reduce(0) { $0 << 8 | Int($1) }
         guard size >= 5, size <= BSON.maximumBytes else {
-            throw fault("no document begins here, and where the next one does isn't known")
+            throw fault("no document begins here, and the start of the next one is unknown")
         }
         guard try fill(size) else { throw fault("the file ends inside a document of \(size) bytes") }
         return size
@@ -92,7 +92,7 @@ final class BSONFileReader {
         DumpError(.badFile, "\(source.path), byte \(base + Int64(position)): \(message)")
     }
 
-    /// Whether so many bytes are there.
+    /// Fills the buffer to at least this number of bytes; returns whether the file has that many.
     private func fill(_ count: Int) throws(DumpError) -> Bool {
         if buffer.count - position >= count { return true }
         buffer.removeFirst(position)

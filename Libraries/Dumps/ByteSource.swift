@@ -1,7 +1,7 @@
 import Czlib
 import Glibc
 
-/// The bytes of a file from its beginning on, inflated where it is compressed. Reads block; one thread at a time.
+/// The bytes of a file, inflated if it is compressed. Reads block; only one thread may use it at a time.
 final class ByteSource {
     private static let chunk = 1 << 18
 
@@ -9,7 +9,7 @@ final class ByteSource {
     private let descriptor: Int32
     private let inflater: GzipInflater?
     private var input: [UInt8] = []
-    /// How many bytes of the file were read.
+    /// The number of bytes of the file that were read.
     private(set) var bytesRead: Int64 = 0
 
     init(path: String) throws(DumpError) {
@@ -22,7 +22,7 @@ final class ByteSource {
 
     deinit { close(descriptor) }
 
-    /// Appends some bytes; none at the end.
+    /// Appends some bytes; none at the end of the file.
     func read(into output: inout [UInt8]) throws(DumpError) {
         guard let inflater else { return try readFile(into: &output) }
         let before = output.count
@@ -35,7 +35,7 @@ final class ByteSource {
                 }
             }
             guard inflater.inflate(&input, into: &output, atMost: Self.chunk * 4) else {
-                throw DumpError(.badFile, "\(path) is no gzip file, or damaged")
+                throw DumpError(.badFile, "\(path) is not a gzip file, or is damaged")
             }
         }
     }
@@ -55,11 +55,11 @@ final class ByteSource {
         bytesRead += Int64(count)
     }
 
-    /// Goes on at an offset of what `read` gives; to be called before it.
+    /// Continues at an offset of the (inflated) bytes. Must be called before `read`.
     func skip(to offset: Int64) throws(DumpError) {
         if inflater == nil {
             guard lseek(descriptor, Int(offset), SEEK_SET) == Int(offset) else {
-                throw DumpError.system(.badFile, "can't go on in", path)
+                throw DumpError.system(.badFile, "can't seek in", path)
             }
             bytesRead = offset
             return
@@ -75,10 +75,10 @@ final class ByteSource {
         if rest < 0 { leftover = Array(inflated.suffix(Int(-rest))) }
     }
 
-    /// What `skip` inflated beyond its offset.
+    /// The bytes that `skip` inflated beyond its offset.
     private(set) var leftover: [UInt8] = []
 
-    /// All of a small file.
+    /// The complete contents of a small file.
     static func contents(of path: String, atMost limit: Int = 64 << 20) throws(DumpError) -> [UInt8] {
         let source = try ByteSource(path: path)
         var bytes: [UInt8] = []
@@ -91,7 +91,7 @@ final class ByteSource {
     }
 }
 
-/// zlib's inflate over gzip members.
+/// Inflates gzip members with zlib.
 private final class GzipInflater {
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     /// Whether the last member has ended.
@@ -99,7 +99,8 @@ private final class GzipInflater {
 
     init() {
         stream.initialize(to: z_stream())
-        // 15 bits of window, 16 for the format of gzip. Fails for want of memory only; then the first inflate does too.
+        // 15 bits of window, 16 for the format of gzip. It fails only if memory can't be allocated; then the first inflate fails,
+        // too.
         _ = inflateInit2_(stream, 15 + 16, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
     }
 
@@ -108,8 +109,8 @@ private final class GzipInflater {
         stream.deallocate()
     }
 
-    /// Takes of the input, which is emptied as far as it was used, and appends to the output.
-    /// - Returns: `false` for what is no gzip data.
+    /// Inflates input, removes the consumed bytes from it, and appends to the output.
+    /// - Returns: `false` if the input isn't gzip data.
     func inflate(_ input: inout [UInt8], into output: inout [UInt8], atMost limit: Int) -> Bool {
         let before = output.count
         output.append(contentsOf: repeatElement(0, count: limit))

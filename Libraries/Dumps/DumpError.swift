@@ -2,19 +2,19 @@ import Glibc
 
 /// Why a dump can't be read or written.
 public struct DumpError: Error, Sendable, CustomStringConvertible {
-    /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
+    /// The kinds of failure. Not an enumeration, so that a new kind doesn't break a `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case noDump, badFile, badMetadata, alreadyImported, notWritable }
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// The folder has no collection that was asked for.
+        /// The folder has none of the requested collections.
         public static let noDump = Code(.noDump)
-        /// A file can't be read, or isn't what its name says.
+        /// A file can't be read, or doesn't have the format of its name.
         public static let badFile = Code(.badFile)
-        /// A `.metadata.json` can't be understood.
+        /// A `.metadata.json` is malformed.
         public static let badMetadata = Code(.badMetadata)
-        /// The same file was imported to the end before.
+        /// The same file was already imported completely.
         public static let alreadyImported = Code(.alreadyImported)
         /// A file can't be written.
         public static let notWritable = Code(.notWritable)
@@ -32,7 +32,7 @@ public struct DumpError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { message }
 
-    /// Of the last call of the C library, about a file.
+    /// Makes an error from the last failed call of the C library, about a file.
     static func system(_ code: Code, _ what: String, _ path: String) -> DumpError {
         DumpError(code, "\(what) \(path): \(String(cString: strerror(errno)))")
     }

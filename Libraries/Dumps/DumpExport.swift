@@ -2,15 +2,16 @@ public import DocumentModel
 public import DocumentStore
 import Foundation
 
-/// Exports collections of an app into a folder as `mongodump` would write it, for `mongorestore`, `bsondump` or ``DumpImport``.
+/// Exports collections of an app into a folder in the format of `mongodump`, for `mongorestore`, `bsondump` or ``DumpImport``.
 ///
-/// All collections are of one snapshot, whatever is written meanwhile. Rows come through a cursor, so memory stays bounded.
+/// All collections are exported in one snapshot, unaffected by concurrent writes. Rows are read through a cursor, so memory is
+/// bounded.
 public struct DumpExport: Sendable {
-    /// How far an export has come.
+    /// The progress of an export.
     public struct Status: Sendable {
         public var namespace: ChangeEvent.Namespace
         public var documents: Int
-        /// Whether that were all.
+        /// Whether the collection is complete.
         public var isComplete: Bool
     }
 
@@ -22,13 +23,13 @@ public struct DumpExport: Sendable {
         self.app = app
     }
 
-    /// Writes `<directory>/<database>/<collection>.bson` and `.metadata.json`. A file that is there already is replaced when the new
-    /// one is complete.
+    /// Writes `<directory>/<database>/<collection>.bson` and `.metadata.json`. An existing file is replaced when the new one is
+    /// complete.
     ///
     /// - Parameters:
-    ///   - database: Only the collections of this one.
-    ///   - collection: Only this one.
-    /// - Throws: `DumpError`; what Postgres throws.
+    ///   - database: Exports only the collections of this database.
+    ///   - collection: Exports only the collection of this name.
+    /// - Throws: `DumpError`; errors of Postgres.
     @discardableResult
     public func run(
         to directory: String, database: String? = nil, collection: String? = nil,
@@ -77,7 +78,7 @@ public struct DumpExport: Sendable {
 }
 
 extension ChangeEvent.Namespace {
-    /// The collection's name as `mongodump` writes it in a file's.
+    /// The collection's name in the form that `mongodump` uses in file names.
     fileprivate var fileName: String {
         collection.addingPercentEncoding(withAllowedCharacters: .alphanumerics.union(.init(charactersIn: "-._~")))
             ?? collection

@@ -3,11 +3,11 @@ import Foundation
 
 /// A collection in a folder that `mongodump` wrote.
 public struct DumpedCollection: Sendable {
-    /// What it is called in the dump.
+    /// Its name in the dump.
     public var namespace: ChangeEvent.Namespace
-    /// The documents: `<database>/<collection>.bson`, or `.bson.gz`.
+    /// The file of documents: `<database>/<collection>.bson`, or `.bson.gz`.
     public var path: String
-    /// `nil` where the dump has none beside the documents.
+    /// The metadata; `nil` if the dump has no such file.
     public var metadata: DumpMetadata?
     /// The file's size in bytes.
     public var size: Int64
@@ -24,12 +24,12 @@ public struct DumpedCollection: Sendable {
 
 /// A folder that `mongodump` wrote: a folder for each database, two files for each collection.
 public enum DumpFolder {
-    /// The collections that hold documents, in the order of their names. Views, and what is the server's own, are left out.
+    /// The collections that contain documents, sorted by name. Views and the server's own collections are left out.
     ///
     /// - Parameters:
-    ///   - directory: The dump, or the folder of one database in it; then `database` says what it is called.
-    ///   - database: Only the collections of this one.
-    ///   - collection: Only this one.
+    ///   - directory: The dump, or the folder of one database in it; in that case `database` is the database's name.
+    ///   - database: Returns only the collections of this database.
+    ///   - collection: Returns only the collection of this name.
     public static func collections(
         in directory: String, database: String? = nil, collection: String? = nil
     ) throws(DumpError) -> [DumpedCollection] {
@@ -65,7 +65,7 @@ public enum DumpFolder {
 
     private static func isData(_ name: String) -> Bool { name.hasSuffix(".bson") || name.hasSuffix(".bson.gz") }
 
-    /// Files whose names are at least so long may have cut ones; `mongodump` cuts at 208 bytes, and adds a hash.
+    /// Names of at least this length may be truncated: `mongodump` truncates them at 208 bytes, and appends a hash.
     private static let longestWhole = 208
 
     private static func collections(
@@ -75,12 +75,12 @@ public enum DumpFolder {
         for name in names where isData(name) {
             let stem = String(name.dropLast(name.hasSuffix(".gz") ? 8 : 5))
             let plain = stem.removingPercentEncoding ?? stem
-            // Another's metadata may be unreadable.
+            // Skipped before reading the metadata, since that of other collections may be unreadable.
             if let chosen, plain != chosen, stem.utf8.count < longestWhole { continue }
             let suffix = name.hasSuffix(".gz") ? ".metadata.json.gz" : ".metadata.json"
             let metadata =
                 names.contains(stem + suffix) ? try DumpMetadata(path: "\(directory)/\(stem)\(suffix)") : nil
-            // A long name is cut in the file's, and whole in the metadata.
+            // A long name is truncated in the file's name, but complete in the metadata.
             let collection = metadata?.collection ?? plain
             if let chosen, collection != chosen { continue }
             if collection.hasPrefix("system.") || metadata?.isView == true { continue }

@@ -6,50 +6,50 @@ public import Postgres
 /// Imports collections of a dump into an app.
 ///
 /// Documents are read, checked and inserted in batches with bounded memory, the next batch being read while one is committed.
-/// With each batch a row says how far the import has come: one that was stopped, or killed, goes on behind the last batch that was
-/// committed when it is run again, with nothing twice and nothing left out. Documents that can't be taken are written to a file,
-/// one line of JSON each, and counted; they don't stop the others. Indexes are made at the end.
+/// With each batch, a row records the progress of the import: one that was stopped or killed continues after the last committed
+/// batch when it is run again, without duplicates or gaps. Documents that can't be imported are written to a file, one line of JSON
+/// each, and counted; they don't stop the others. Indexes are created at the end.
 ///
-/// What is imported takes revisions and leaves change rows like any other write, so that devices and permissions learn of it;
-/// triggers skip it unless ``Options/firesTriggers`` is set.
+/// Imported documents get revisions and change rows like any other write, so that devices and permissions learn of them; triggers
+/// skip them unless ``Options/firesTriggers`` is set.
 public struct DumpImport: Sendable {
     public struct Options: Sendable {
-        /// Delete the collection's documents first.
+        /// Whether the collection's documents are deleted first.
         public var drops = false
         /// Whether database triggers run for the documents.
         public var firesTriggers = false
-        /// Whether documents are taken that the collection's schema forbids.
+        /// Whether documents that violate the collection's schema are imported.
         public var bypassesSchema = false
-        /// Whether a file that was imported to the end is imported again.
+        /// Whether a file that was already imported completely is imported again.
         public var again = false
-        /// The folder of the files of rejections.
+        /// The folder for the files of rejected documents.
         public var rejections = "."
-        /// How many documents are committed together at most.
+        /// The maximum number of documents that are committed together.
         public var batch = 2000
 
         public init() {}
     }
 
-    /// How far an import has come.
+    /// The progress of an import.
     public struct Status: Sendable {
-        /// Bytes of the file that were read, and its size.
+        /// The number of bytes of the file that were read, and its size.
         public var bytesRead: Int64
         public var size: Int64
-        /// Documents that are committed, and that were not taken.
+        /// The numbers of committed and of rejected documents.
         public var inserted: Int64
         public var rejected: Int64
     }
 
-    /// What became of a collection.
+    /// The result of importing a collection.
     public struct Report: Sendable {
         public var inserted: Int64 = 0
         public var rejected: Int64 = 0
-        /// Where the rejected ones are listed.
+        /// The file that lists the rejected documents; `nil` if there are none.
         public var rejections: String?
-        /// The documents that an earlier run had inserted.
+        /// The number of documents that earlier runs had inserted.
         public var resumedAfter: Int64 = 0
         public var indexes: [String] = []
-        /// What else went wrong: indexes that can't be made, a file that ends in the middle of a document.
+        /// Other problems: indexes that can't be created, a file that ends in the middle of a document.
         public var problems: [String] = []
 
         public var isComplete: Bool { rejected == 0 && problems.isEmpty }
@@ -61,8 +61,8 @@ public struct DumpImport: Sendable {
     let options: Options
 
     /// - Parameters:
-    ///   - store: Knows the app; ``DumpMigrations`` were applied to its database.
-    ///   - client: Of the same database.
+    ///   - store: The document store, which must know the app. ``DumpMigrations`` must have been applied to its database.
+    ///   - client: A client of the same database.
     public init(store: DocumentStore, client: PostgresClient, app: String, options: Options = Options()) {
         self.store = store
         self.client = client
@@ -70,12 +70,12 @@ public struct DumpImport: Sendable {
         self.options = options
     }
 
-    /// Imports a collection, or goes on with it.
+    /// Imports a collection, or continues an interrupted import.
     ///
     /// - Parameters:
-    ///   - namespace: What it is called in the app; as in the dump if `nil`.
+    ///   - namespace: Its name in the app; `nil` for the one in the dump.
     ///   - report: Called after each batch.
-    /// - Throws: `DumpError`, `DocumentStoreError`; what was committed stays, and the next run goes on behind it.
+    /// - Throws: `DumpError`, `DocumentStoreError`; committed documents stay, and the next run continues after them.
     public func run(
         _ dumped: DumpedCollection, as namespace: ChangeEvent.Namespace? = nil,
         report: @escaping @Sendable (Status) -> Void = { _ in }
@@ -93,7 +93,7 @@ public struct DumpImport: Sendable {
             let load = DumpLoad(
                 collection: collection, client: client, log: log, options: options, size: dumped.size, report: report)
             if let fault = try await load.run(dumped.path, &record) {
-                // The next run looks again: the file may have been copied only half.
+                // The next run tries again: the file may have been copied only partly.
                 result.problems.append(fault.message)
             } else {
                 try await advance(&record, to: .indexes)
@@ -104,7 +104,7 @@ public struct DumpImport: Sendable {
             try await advance(&record, to: .done)
         }
         if dumped.metadata?.isTimeSeries == true {
-            result.problems.append("a time series was dumped: its documents are buckets of measurements")
+            result.problems.append("this is the dump of a time series: its documents are buckets of measurements")
         }
         result.inserted = record.inserted
         result.rejected = record.rejected
@@ -117,7 +117,7 @@ public struct DumpImport: Sendable {
         let known = try await ImportRecord.read(app: app, namespace: namespace, digest: digest, on: client)
         if let known, known.phase != .done { return known }
         guard known == nil || options.again else {
-            throw DumpError(.alreadyImported, "\(dumped.path) was imported already; --again imports it once more")
+            throw DumpError(.alreadyImported, "\(dumped.path) was already imported; use --again to import it once more")
         }
         let record = ImportRecord(
             app: app, namespace: namespace, digest: digest, phase: options.drops ? .drop : .documents)
@@ -149,7 +149,7 @@ public struct DumpImport: Sendable {
     }
 
     private func rejectionsPath(_ namespace: ChangeEvent.Namespace) -> String {
-        // A collection's name may hold a slash.
+        // A collection's name may contain a slash.
         let name = "\(namespace.database).\(namespace.collection)".map { $0 == "/" ? "_" : $0 }
         return "\(options.rejections)/\(String(name)).rejected.jsonl"
     }

@@ -3,7 +3,7 @@ import DocumentStore
 import EventLoop
 import Postgres
 
-/// The documents of one file on their way into a collection.
+/// Loads the documents of one file into a collection.
 struct DumpLoad: Sendable {
     let collection: DocumentCollection
     let client: PostgresClient
@@ -15,14 +15,14 @@ struct DumpLoad: Sendable {
     /// One batch, or a part of it.
     private struct Part: Sendable {
         var documents: ArraySlice<(document: Document, offset: Int64)>
-        /// Those that were found bad when they were read; they are written with the first documents.
+        /// The documents that were invalid when they were read; their rejections are written with the first part.
         var rejections: [Rejection]
-        /// The offset behind the part.
+        /// The offset after the part.
         var end: Int64
     }
 
-    /// Loads what the record doesn't have yet.
-    /// - Returns: why the rest of the file can't be read.
+    /// Loads the documents after those that the record has.
+    /// - Returns: why the rest of the file can't be read; `nil` if it was read completely.
     func run(_ path: String, _ record: inout ImportRecord) async throws -> DumpError? {
         let reader = Locked(try BSONFileReader(path: path, from: record.bytes))
         var following = await next(reader)
@@ -96,7 +96,7 @@ struct DumpLoad: Sendable {
         }
     }
 
-    /// Halves lead to the document that Postgres refuses, as a unique index does; the others are inserted.
+    /// Bisects a part to find the document that Postgres refuses, for instance because of a unique index; the others are inserted.
     private func split(_ part: Part, for error: DocumentStoreError, _ record: inout ImportRecord) async throws {
         let documents = part.documents
         guard documents.count > 1 else {
@@ -116,18 +116,18 @@ struct DumpLoad: Sendable {
 }
 
 extension Document {
-    /// Whether its text would be read as something else: an embedded document such as `{$oid: …}` is how Extended JSON writes an
-    /// ObjectId.
+    /// Whether its text would be parsed as a different value: an embedded document such as `{$oid: …}` is Extended JSON's form of
+    /// an ObjectId.
     fileprivate var isAmbiguous: Bool {
         guard Value.document(self).hasDollarName else { return false }
-        // Rare; so it is tried.
+        // This is rare, so a round trip is affordable.
         guard let back = try? ExtendedJSON.parseDocument(ExtendedJSON.print(self)) else { return true }
         return !back.isIdentical(to: self)
     }
 }
 
 extension Value {
-    /// Whether a document in it begins with a name that begins with `$`.
+    /// Whether the first field's name of a contained document begins with `$`.
     fileprivate var hasDollarName: Bool {
         switch self {
         case .document(let document):
@@ -140,7 +140,7 @@ extension Value {
 }
 
 extension DocumentStoreError {
-    /// Whether Postgres refused what it was given (data exceptions, limits, constraints), so that it would again.
+    /// Whether Postgres refused the document itself (data exceptions, limits, constraints), so that it would refuse it again.
     fileprivate var isOfDocument: Bool {
         if code == .notSupported { return true }
         guard let sqlstate = (underlyingError as? PostgresError)?.sqlstate else { return false }

@@ -2,13 +2,13 @@ public import DocumentModel
 
 /// A collection's `.metadata.json`.
 public struct DumpMetadata: Sendable {
-    /// What the collection is called; `nil` in dumps before 4.4.
+    /// The collection's name; `nil` in dumps before 4.4.
     public var collection: String?
-    /// As `createIndexes` takes them, that of `_id` among them.
+    /// The indexes in the form that `createIndexes` takes, including that of `_id`.
     public var indexes: [Document]
-    /// A view has no documents of its own.
+    /// Whether it is a view, which has no documents of its own.
     public var isView: Bool
-    /// Whether a time series was dumped, whose documents are buckets.
+    /// Whether it is a time series, whose documents are buckets.
     public var isTimeSeries: Bool
 
     public init(indexes: [Document] = []) {
@@ -31,16 +31,16 @@ public struct DumpMetadata: Sendable {
         isTimeSeries = type == "timeseries"
         indexes = []
         guard let list = document["indexes"] else { return }
-        guard case .array(let elements) = list else { throw DumpError(.badMetadata, "\(path): indexes is no array") }
+        guard case .array(let elements) = list else { throw DumpError(.badMetadata, "\(path): indexes isn't an array") }
         for element in elements {
             guard case .document(let index) = element else {
-                throw DumpError(.badMetadata, "\(path): an index is no document")
+                throw DumpError(.badMetadata, "\(path): an index isn't a document")
             }
             indexes.append(index)
         }
     }
 
-    /// The indexes that have to be made: all but that of `_id`, which every collection has.
+    /// The indexes that have to be created: all but that of `_id`, which every collection has.
     var secondaryIndexes: [Document] {
         indexes.filter { index in
             guard case .document(let key)? = index["key"] else { return true }

@@ -1,8 +1,8 @@
 public import Postgres
 
-/// The table of this library.
+/// The migrations of this library's table.
 public enum DumpMigrations {
-    /// To be applied before a ``DumpImport``.
+    /// Must be applied before a ``DumpImport``.
     public static let migrations = Migrations(
         owner: "dumps", files: [(1, "imports", PackageResources._001_imports_sql)])
 }

@@ -1,9 +1,9 @@
 import DocumentModel
 import Glibc
 
-/// A file of a dump that is being written: under another name until it is complete. One task at a time.
+/// Writes a file of a dump, under a temporary name until it is complete. Only one task may use it at a time.
 ///
-/// `@unchecked Sendable`: who made it uses it alone.
+/// `@unchecked Sendable`: only its creator uses it.
 final class DumpWriter: @unchecked Sendable {
     private static let chunk = 1 << 20
 
@@ -23,7 +23,7 @@ final class DumpWriter: @unchecked Sendable {
         do {
             buffer += try BSON.encode(document)
         } catch {
-            throw DumpError(.notWritable, "\(path): a document can't be BSON: \(error)")
+            throw DumpError(.notWritable, "\(path): a document can't be written as BSON: \(error)")
         }
         if buffer.count >= Self.chunk { try flush() }
     }
@@ -33,7 +33,7 @@ final class DumpWriter: @unchecked Sendable {
         if buffer.count >= Self.chunk { try flush() }
     }
 
-    /// Gives the file its name.
+    /// Completes the file and gives it its final name.
     func finish() throws(DumpError) {
         try flush()
         guard fsync(descriptor) == 0, rename(path + ".part", path) == 0 else {

@@ -2,7 +2,7 @@ import DocumentModel
 import Glibc
 import Postgres
 
-/// How far the import of one file has come: a row that is written with each batch, in its transaction.
+/// The progress of the import of one file: a row that is written with each batch, in its transaction.
 struct ImportRecord: Sendable {
     enum Phase: String, Sendable { case drop, documents, indexes, done }
 
@@ -10,18 +10,18 @@ struct ImportRecord: Sendable {
     let namespace: ChangeEvent.Namespace
     let digest: String
     var phase: Phase
-    /// The offset up to which the documents are committed, in what the file holds inflated.
+    /// The offset up to which the documents are committed, in the inflated file.
     var bytes: Int64 = 0
     var inserted: Int64 = 0
     var rejected: Int64 = 0
-    /// How long the file of rejections was then: what stands behind it belongs to a batch that wasn't committed.
+    /// The size of the file of rejections at that time; its bytes beyond this belong to a batch that wasn't committed.
     var rejectionsSize: Int64 = 0
 
     private var key: [PostgresValue] {
         [.text(app), .text(namespace.database), .text(namespace.collection), .text(digest)]
     }
 
-    /// The row as it is; `nil` where the file wasn't met yet.
+    /// Reads the row; `nil` if no import of the file has begun.
     static func read(
         app: String, namespace: ChangeEvent.Namespace, digest: String, on client: PostgresClient
     ) async throws -> ImportRecord? {
@@ -38,7 +38,7 @@ struct ImportRecord: Sendable {
         return record
     }
 
-    /// Makes the row, or begins it anew.
+    /// Creates the row, or resets it.
     func begin(on client: PostgresClient, path: String) async throws {
         try await client.execute(
             """
@@ -48,8 +48,8 @@ struct ImportRecord: Sendable {
             """, key + [.text(path), .text(phase.rawValue)])
     }
 
-    /// Writes what has changed since `former`.
-    /// - Throws: where somebody else has written the row since: two imports of one file would insert it twice.
+    /// Updates the row, which must still be equal to `former`.
+    /// - Throws: `DumpError` if another import has written the row since: two concurrent imports of one file would insert it twice.
     func write(over former: ImportRecord, on source: some PostgresQuerying) async throws {
         let written = try await source.execute(
             """
@@ -68,11 +68,12 @@ struct ImportRecord: Sendable {
     }
 }
 
-/// Tells whether a file is the one that an import began with.
+/// Identifies a file, to recognize the one with which an import began.
 enum FileDigest {
     private static let sample = 1 << 20
 
-    /// A fingerprint of the size, the first and the last megabyte: reading all of a large file would take as long as the import.
+    /// The size, and a fingerprint of the first and the last megabyte: reading all of a large file would take as long as the
+    /// import.
     static func of(_ path: String) throws(DumpError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw DumpError.system(.badFile, "can't open", path) }

@@ -1,15 +1,15 @@
 import DocumentModel
 import Glibc
 
-/// A document that wasn't imported, and why.
+/// A document that wasn't imported, with the reason.
 struct Rejection: Sendable {
-    /// Where it begins in the file.
+    /// Its offset in the file; for invalid BSON, that of the invalid byte.
     var offset: Int64
     var code: String
     var message: String
     var id: Value?
 
-    /// A line of the file of rejections.
+    /// The line for the file of rejections.
     var line: [UInt8] {
         var document: Document = ["offset": .int64(offset), "code": .string(code), "message": .string(message)]
         document["_id"] = id
@@ -20,14 +20,14 @@ struct Rejection: Sendable {
     }
 }
 
-/// The file that the rejections of one import are appended to. It is there once there is one.
+/// The file to which the rejections of one import are appended. It is created with the first one.
 final class RejectionLog: Sendable {
     let path: String
 
     init(path: String) { self.path = path }
 
-    /// Writes lines behind the first `size` bytes, which are kept; what stood behind them is gone.
-    /// - Returns: the file's size.
+    /// Writes lines after the first `size` bytes, which are kept; the bytes after them are discarded.
+    /// - Returns: the file's new size.
     func write(_ rejections: [Rejection], after size: Int64) throws(DumpError) -> Int64 {
         if rejections.isEmpty { return size }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o644)
@@ -45,7 +45,7 @@ final class RejectionLog: Sendable {
                 end += Int64(count)
             }
         }
-        // The row that counts them must not be committed before they are safe.
+        // The row that counts the rejections must not be committed before they are durable.
         guard fsync(descriptor) == 0 else { throw DumpError.system(.notWritable, "can't sync", path) }
         return end
     }

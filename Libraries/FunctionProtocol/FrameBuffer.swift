@@ -1,8 +1,9 @@
 import DocumentModel
 
-/// Frames on a stream of bytes: four bytes of length, the most significant first, then that many bytes of canonical Extended JSON.
+/// Frames on a stream of bytes: four bytes of length, most significant first, then that many bytes of canonical Extended JSON.
 public struct FrameBuffer: Sendable {
-    /// Larger than any document, so that a function can read one and say something about it.
+    /// The maximum size of a frame. It is larger than any document, so that a function can receive one and return it with
+    /// additional data.
     public static let maximumBytes = 40 << 20
 
     private var bytes: [UInt8] = []
@@ -23,8 +24,8 @@ public struct FrameBuffer: Sendable {
         bytes.append(contentsOf: more)
     }
 
-    /// The next whole frame; `nil` until its last byte is there.
-    /// - Throws: `FunctionProtocolError` for a length beyond the limit, or bytes that are no document.
+    /// The next complete frame; `nil` until its last byte is received.
+    /// - Throws: `FunctionProtocolError` for a length beyond the limit, or bytes that aren't a document.
     public mutating func next() throws(FunctionProtocolError) -> Document? {
         guard bytes.count - start >= 4 else { return nil }
         let count = bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) }

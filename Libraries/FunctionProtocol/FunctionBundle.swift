@@ -1,6 +1,6 @@
 import DocumentModel
 
-/// The sources of one app's functions, as a host loads them.
+/// The sources of one app's functions, which a host loads.
 public struct FunctionBundle: Sendable {
     public struct Source: Sendable {
         public var name: String
@@ -9,7 +9,7 @@ public struct FunctionBundle: Sendable {
     }
 
     public var app: String
-    /// The app definition's version; a host reloads when it changes.
+    /// The app definition's version; the functions are reloaded when it changes.
     public var version: Int64
     public var functions: [Source]
 

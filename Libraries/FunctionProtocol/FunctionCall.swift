@@ -5,14 +5,14 @@ public struct FunctionCall: Sendable {
     public var id: Int64
     public var function: String
     public var arguments: [Value]
-    /// What `context` shows: `user`, `values`, `environment` {tag, values}, `app` {id, name}, `runningAsSystem`, `request`, and
-    /// `systemFunctions`: those that always run as the system.
+    /// The contents of `context`: `user`, `values`, `environment` {tag, values}, `app` {id, name}, `runningAsSystem`, `request`,
+    /// and `systemFunctions`: those that always run as the system.
     public var context: Document
-    /// Seconds of CPU time after which the run is ended.
+    /// The CPU time after which the run is ended, in seconds.
     public var cpuLimit: Double
-    /// Makes `Math.random` and ObjectIds the same in every run with the same seed; absent: random.
+    /// Makes `Math.random` and ObjectIds the same in every run with the same seed; `nil`: random.
     public var seed: Int64?
-    /// Where `Date` stands, in milliseconds since 1970, in a run that must be repeatable; absent: the clock.
+    /// The time that `Date` shows in a run that must be repeatable, in milliseconds since 1970; `nil`: the clock.
     public var now: Int64?
 
     public init(
@@ -29,16 +29,16 @@ public struct FunctionCall: Sendable {
     }
 }
 
-/// Something outside JavaScript that a function asks for: a document operation, an HTTP request, an AWS call.
+/// An operation outside of JavaScript that a function requests: a document operation, an HTTP request, an AWS call.
 public struct FunctionEffect: Sendable {
-    /// Counts from 0 within a call: the ordinal of its journal entry.
+    /// The number of the effect within its call, from 0, which is also the ordinal of its journal entry.
     public var ordinal: Int64
     /// `mongodb-atlas`, `http`, `aws`, …
     public var service: String
     /// `find`, `insertOne`, `get`, `s3.PutObject`, …
     public var action: String
     public var arguments: Document
-    /// The function of the app that asks: the one that was called, or one that it called.
+    /// The app's function that requests it: the one that was called, or one that it called.
     public var function: String
 
     public init(ordinal: Int64, service: String, action: String, arguments: Document, function: String) {
@@ -50,14 +50,14 @@ public struct FunctionEffect: Sendable {
     }
 }
 
-/// Why a function gave no value. The shape of what clients see as well (`error`, `error_code`).
+/// Why a function returned no value. Clients see the same fields (`error`, `error_code`).
 public struct FunctionFailure: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// The function threw, or an effect that it didn't catch failed.
         case functionExecutionError = "FunctionExecutionError"
         case functionNotFound = "FunctionNotFound"
         case functionSyntaxError = "FunctionSyntaxError"
-        /// CPU time, wall time, memory or output.
+        /// It exceeded its CPU time, wall time, memory or output size; the next two are more specific.
         case executionTimeLimitExceeded = "ExecutionTimeLimitExceeded"
         case memoryLimitExceeded = "MemoryLimitExceeded"
         case sizeLimitExceeded = "SizeLimitExceeded"

@@ -1,6 +1,6 @@
 import DocumentModel
 
-// A frame's document: `type` says which message it is.
+// The document in a frame; its `type` is the kind of message.
 
 extension HostRequest {
     public var document: Document {
@@ -31,7 +31,7 @@ extension HostRequest {
         }
     }
 
-    /// - Throws: `FunctionProtocolError` when the document is no request.
+    /// - Throws: `FunctionProtocolError` when the document isn't a request.
     public init(_ document: Document) throws(FunctionProtocolError) {
         switch try document.text("type") {
         case "load":
@@ -61,7 +61,7 @@ extension HostRequest {
         case "check":
             self = .check(.init(name: try document.text("name"), text: try document.text("source")))
         case let type:
-            throw FunctionProtocolError(message: "no request of type \(type)")
+            throw FunctionProtocolError(message: "unknown request type \(type)")
         }
     }
 }
@@ -99,7 +99,7 @@ extension HostReply {
         }
     }
 
-    /// - Throws: `FunctionProtocolError` when the document is no reply.
+    /// - Throws: `FunctionProtocolError` when the document isn't a reply.
     public init(_ document: Document) throws(FunctionProtocolError) {
         switch try document.text("type") {
         case "ready": self = .ready
@@ -122,7 +122,7 @@ extension HostReply {
                 call: try document.integer("call"), result, cpuTime: document["cpuTime"]?.doubleValue ?? 0,
                 memory: document["memory"]?.int64Value ?? 0)
         case "checked": self = .checked(document["error"]?.documentValue.map { FunctionFailure($0) })
-        case let type: throw FunctionProtocolError(message: "no reply of type \(type)")
+        case let type: throw FunctionProtocolError(message: "unknown reply type \(type)")
         }
     }
 }
@@ -159,7 +159,7 @@ extension FunctionFailure {
     }
 }
 
-/// The other end of the socket said something that is not in this protocol.
+/// The peer sent a message that violates this protocol.
 public struct FunctionProtocolError: Error, Sendable, CustomStringConvertible {
     public let message: String
     public init(message: String) { self.message = message }

@@ -1,32 +1,32 @@
 import DocumentModel
 
-/// What a parent tells its function host. A host has one call at a time.
+/// A message of the parent to its function host. A host runs one call at a time.
 public enum HostRequest: Sendable {
-    /// Replaces what is loaded.
+    /// Replaces the loaded functions.
     case load(FunctionBundle)
     case call(FunctionCall)
-    /// The answer to an effect of the present call: a value, or why it failed.
+    /// The answer to an effect of the present call: a value, or the reason why it failed.
     case answer(ordinal: Int64, Result<Value, EffectFailure>)
-    /// Is this JavaScript? Nothing is run.
+    /// Checks whether a source is valid JavaScript, without running it.
     case check(FunctionBundle.Source)
 }
 
-/// What a host tells its parent.
+/// A message of a host to its parent.
 public enum HostReply: Sendable {
-    /// Sent once, when the process is up.
+    /// Sent once, when the process is ready.
     case ready
     case effect(FunctionEffect)
     case log(ConsoleLine)
-    /// The end of a call, with the seconds of CPU time that it took and the host's resident bytes. A host whose call was ended by a
-    /// limit ends itself after this.
+    /// The end of a call, with its CPU time in seconds and the host's resident memory in bytes. A host whose call was ended by a
+    /// limit ends itself afterwards.
     case done(call: Int64, Result<Value, FunctionFailure>, cpuTime: Double, memory: Int64)
-    /// The answer to `check`; `nil` when it is JavaScript.
+    /// The answer to `check`; `nil` when it is valid JavaScript.
     case checked(FunctionFailure?)
 }
 
 /// A line of a function's console.
 public struct ConsoleLine: Sendable {
-    /// `log`, `info`, `warn`, `error`, `debug`.
+    /// The console method: `log`, `info`, `warn`, `error`, `debug`.
     public var level: String
     public var message: String
     /// The app's function that wrote it, and the line in its source, when they are known.
@@ -41,14 +41,14 @@ public struct ConsoleLine: Sendable {
     }
 }
 
-/// An effect that failed: what JavaScript gets as a thrown error.
+/// The error of a failed effect, which is thrown in JavaScript.
 public struct EffectFailure: Error, Sendable, CustomStringConvertible {
     /// The error's `name`: `MongoDBError`, `HTTPError`, …
     public var name: String
     public var message: String
-    /// MongoDB's error code, where there is one.
+    /// MongoDB's error code, if there is one.
     public var code: Int?
-    /// What MongoDB's error tells beside them, as fields of the script's error: `keyValue`, `writeErrors`, `errorLabels`, …
+    /// Further fields of MongoDB's error, which become fields of the script's error: `keyValue`, `writeErrors`, `errorLabels`, …
     public var details: Document
 
     public init(name: String, message: String, code: Int? = nil, details: Document = [:]) {

@@ -1,18 +1,19 @@
 import CJavaScriptCore
 
-/// A global object with its own globals, in a virtual machine. Only strings cross: what is structured travels as JSON.
+/// A JavaScript context with its own global object, in a virtual machine. Only strings are exchanged with it; structured data is
+/// passed as JSON.
 ///
 /// Confined to the machine's thread.
 public final class JavaScriptContext {
-    /// A function that scripts can call with strings; it gives a string or `undefined`.
+    /// A function that scripts can call with strings; it returns a string or, for `nil`, `undefined`.
     public typealias HostFunction = ([String]) -> String?
 
     private let machine: JavaScriptVirtualMachine
     private let context: JSGlobalContextRef
     private let hostClass: JSClassRef
-    /// Seconds of CPU time that scripts in this context have taken.
+    /// The CPU time of scripts in this context, in seconds.
     public private(set) var cpuTime = 0.0
-    /// Seconds of CPU time after which a script is ended.
+    /// The CPU time after which a script is ended, in seconds.
     public var cpuLimit = Double.infinity
 
     public init(_ machine: JavaScriptVirtualMachine) throws(JavaScriptError) {
@@ -28,7 +29,7 @@ public final class JavaScriptContext {
             if let raw = JSObjectGetPrivate(object) { Unmanaged<Box>.fromOpaque(raw).release() }
         }
         guard let hostClass = JSClassCreate(&definition), let context = JSGlobalContextCreateInGroup(machine.group, nil)
-        else { throw JavaScriptError(code: .engine, message: "JavaScriptCore gives no context") }
+        else { throw JavaScriptError(code: .engine, message: "JavaScriptCore can't create a context") }
         self.machine = machine
         self.context = context
         self.hostClass = hostClass
@@ -39,13 +40,13 @@ public final class JavaScriptContext {
         JSClassRelease(hostClass)
     }
 
-    /// Owned by the JavaScript object; its finalizer releases it.
+    /// Owned by the JavaScript object, whose finalizer releases it.
     private final class Box {
         let function: HostFunction
         init(_ function: @escaping HostFunction) { self.function = function }
     }
 
-    /// Makes a global function of the host's.
+    /// Defines a global function that calls the host.
     public func define(_ name: String, _ function: @escaping HostFunction) {
         let object = JSObjectMake(context, hostClass, Unmanaged.passRetained(Box(function)).toOpaque())
         JavaScriptText.withString(name) {
@@ -54,7 +55,7 @@ public final class JavaScriptContext {
     }
 
     /// Runs a script.
-    /// - Parameter name: what errors call the source.
+    /// - Parameter name: the name of the source in errors.
     public func evaluate(_ source: String, name: String) throws(JavaScriptError) {
         try enter(name) { exception in
             JavaScriptText.withString(source) { script in
@@ -63,15 +64,16 @@ public final class JavaScriptContext {
         }
     }
 
-    /// Compiles the body of a function and keeps the function, unrun, in a global object's property.
+    /// Compiles the body of a function, and stores the function in a global object's property without running it.
     /// - Parameters:
     ///   - parameter: the function's one parameter.
     ///   - table: the name of a global object.
-    /// - Throws: code `syntax`, with the line, when the source is no JavaScript.
+    /// - Throws: code `syntax`, with the line, when the source isn't valid JavaScript.
     public func compile(
         _ body: String, name: String, parameter: String, into table: String
     ) throws(JavaScriptError) {
-        // All on the body's first line, so that lines are its own. (JSObjectMakeFunction puts two lines before it.)
+        // The wrapper is on the body's first line, so that line numbers are those of the body. (JSObjectMakeFunction inserts two
+        // lines before it.)
         let script = "(function (\(parameter)) {\(body)\n})"
         var exception: JSValueRef?
         let function = JavaScriptText.withString(script) { script in
@@ -89,7 +91,7 @@ public final class JavaScriptContext {
         }
     }
 
-    /// Calls a global function with strings, and what its microtasks lead to.
+    /// Calls a global function with strings, and runs the resulting microtasks.
     public func call(_ function: String, _ arguments: [String]) throws(JavaScriptError) {
         try enter(function) { exception in
             guard let value = property(function, of: JSContextGetGlobalObject(context)), JSValueIsObject(context, value)

@@ -1,22 +1,22 @@
-/// Why JavaScript did not come to its end.
+/// Why a script did not complete.
 public struct JavaScriptError: Error, Sendable, Equatable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// The script threw.
         case exception
-        /// The source is no JavaScript.
+        /// The source isn't valid JavaScript.
         case syntax
-        /// It used up its CPU time.
+        /// It exceeded its CPU time.
         case cpuLimit
-        /// The process grew beyond its memory limit.
+        /// The process exceeded its memory limit.
         case memoryLimit
         /// The engine could not be started.
         case engine
     }
 
     public var code: Code
-    /// `TypeError: undefined is not an object`.
+    /// The error's text, such as `TypeError: undefined is not an object`.
     public var message: String
-    /// The source's name and line (from 1), when the engine knows them.
+    /// The source's name and the line in it (from 1), when the engine knows them.
     public var source: String?
     public var line: Int?
     public var stack: String?

@@ -1,8 +1,8 @@
 import CJavaScriptCore
 
-/// Strings to and from the engine, as UTF-16 and so with any character in them; lone surrogates become U+FFFD.
+/// Converts strings for the engine, as UTF-16 and so with all characters; lone surrogates become U+FFFD.
 enum JavaScriptText {
-    /// Lends the engine a string for the time of the call.
+    /// Passes a string of the engine to `body`; it is valid only during the call.
     static func withString<R>(_ text: String, _ body: (JSStringRef) -> R) -> R {
         let characters = Array(text.utf16)
         let string: JSStringRef = JSStringCreateWithCharacters(characters, characters.count)
@@ -16,7 +16,7 @@ enum JavaScriptText {
         return String(decoding: UnsafeBufferPointer(start: characters, count: count), as: UTF16.self)
     }
 
-    /// A value as JavaScript's own `String(value)` gives it; `nil` when that throws.
+    /// A value's text, as JavaScript's own `String(value)` returns it; `nil` when that throws.
     static func text(_ value: JSValueRef?, in context: JSContextRef) -> String? {
         guard let value, let string = JSValueToStringCopy(context, value, nil) else { return nil }
         defer { JSStringRelease(string) }

@@ -1,18 +1,19 @@
 import CJavaScriptCore
 import Glibc
 
-/// One JavaScriptCore heap. Confined to the thread that made it, as are its contexts: the host process has one thread for them.
+/// One JavaScriptCore heap. It and its contexts are confined to the thread that created it: the host process has one thread for
+/// them.
 ///
-/// After a script was ended by a limit the machine is used up (the memory doesn't come back, and the next entry may still throw):
-/// end the process.
+/// After a script was ended by a limit, the machine can't be used any more (its memory isn't released, and the next entry may still
+/// throw): end the process.
 public final class JavaScriptVirtualMachine {
     let group: JSContextGroupRef
     let watchdog: Watchdog
 
-    /// - Parameter memoryLimit: bytes of resident memory of this process beyond which a script is ended.
+    /// - Parameter memoryLimit: the resident memory of this process, in bytes, beyond which a script is ended.
     public init(memoryLimit: Int = .max) {
-        // The default, signal-based traps miss loops in native code: a script over its limit ran for up to 10 s. Read at the
-        // first use of the engine.
+        // The default signal-based traps don't interrupt loops in native code: a script beyond its limit ran for up to 10 s. The
+        // variable is read at the first use of the engine.
         setenv("JSC_usePollingTraps", "true", 1)
         group = JSContextGroupCreate()
         watchdog = Watchdog(group: group, memoryLimit: memoryLimit)

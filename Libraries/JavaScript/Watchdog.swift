@@ -1,14 +1,14 @@
 import CJavaScriptCore
 import Glibc
 
-/// Ends a script that uses too much CPU time or memory. Asked by the engine every few milliseconds of a script's CPU time.
+/// Ends a script that uses too much CPU time or memory. The engine calls it every few milliseconds of a script's CPU time.
 ///
 /// The engine's own limit counts from each entry into the virtual machine, and every continuation of a promise is an entry, so a
 /// call's CPU time is summed here.
 final class Watchdog {
     enum Verdict { case cpu, memory }
 
-    /// Seconds of CPU time between two looks.
+    /// The CPU time between two checks, in seconds.
     private static let interval = 0.01
     private let group: JSContextGroupRef
     private let memoryLimit: Int
@@ -21,8 +21,8 @@ final class Watchdog {
     }
 
     /// Runs one entry into the virtual machine.
-    /// - Parameter budget: seconds of CPU time that it may take.
-    /// - Returns: what the body gives, and the seconds that it took.
+    /// - Parameter budget: the CPU time that it may take, in seconds.
+    /// - Returns: the result of the body, and its CPU time in seconds.
     func watch<R>(budget: Double, _ body: () -> R) -> (R, Double) {
         let start = Self.threadTime()
         deadline = start + budget
@@ -44,7 +44,7 @@ final class Watchdog {
     private func mustEnd() -> Bool {
         if Self.threadTime() > deadline { verdict = .cpu }
         if Self.residentBytes() > memoryLimit { verdict = .memory }
-        // The engine doesn't ask again after a `false` (seen with 2.50.6) unless the limit is set anew.
+        // After a `false`, the engine calls again only if the limit is set again (observed with 2.50.6).
         if verdict == nil { arm() }
         return verdict != nil
     }
@@ -55,10 +55,10 @@ final class Watchdog {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
-    /// Opened once and read again and again: a process that is confined can't open files.
+    /// Opened once and read repeatedly, because a confined process can't open files.
     private static let memoryFile = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
 
-    /// The process's resident memory; the engine has no limit of its own that holds.
+    /// The process's resident memory in bytes; the engine has no effective limit of its own.
     static func residentBytes() -> Int {
         guard memoryFile >= 0 else { return 0 }
         return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 128) { buffer in

@@ -1,8 +1,8 @@
 import ChildProcesses
 import Glibc
 
-/// librdkafka's mock cluster in a process of its own: a broker for development that keeps its events in memory, has no admin
-/// API, and forgets everything when it ends.
+/// librdkafka's mock cluster in a process of its own: a broker for development that keeps its events in memory, has no admin API,
+/// and loses all data when it ends.
 public actor EmbeddedBrokerEngine: Engine {
     public nonisolated let name = "embedded broker"
     public nonisolated let port: Int

@@ -1,20 +1,20 @@
 import ChildProcesses
 
-/// A server that this process starts, watches and stops: Postgres, Redis or a Kafka broker, in a private data directory and on a
-/// private port. Nothing of the machine's own servers is touched.
+/// A server that this process starts, monitors and stops: Postgres, Redis or a Kafka broker, in a private data directory and on a
+/// private port. It doesn't affect the machine's own servers.
 public protocol Engine: Actor {
-    /// What people call it: `postgres`, `redis`, `kafka`.
+    /// The engine's name in messages: `postgres`, `redis`, `kafka`.
     nonisolated var name: String { get }
     /// The file that the server's output is appended to.
     nonisolated var logFile: String { get }
     nonisolated var port: Int { get }
 
     /// Prepares the data directory when it is new, starts the server, and waits until it answers.
-    /// - Throws: `EngineError` that names the engine, what failed, and the end of its log.
+    /// - Throws: `EngineError` with the engine, the failure, and the end of its log.
     func start() async throws(EngineError)
-    /// An orderly stop.
+    /// Stops the server cleanly.
     func stop() async
-    /// Sends a signal to the server's main process, for tests that break it.
+    /// Sends a signal to the server's main process, for tests that make it fail.
     func signal(_ number: Int32)
     /// Waits for the end of the server's main process.
     func waitForExit() async

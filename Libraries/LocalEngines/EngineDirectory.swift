@@ -2,7 +2,7 @@ import ChildProcesses
 import Foundation
 import Glibc
 
-/// Where one engine keeps its data, as whom it runs, and how its process is started.
+/// The data directory of one engine, the account that it runs as, and the start of its process.
 struct EngineDirectory: Sendable {
     let engine: String
     let path: String
@@ -25,14 +25,14 @@ struct EngineDirectory: Sendable {
         }
         if let owner = user.account { chown(path, owner.user, owner.group) }
         chmod(path, 0o700)
-        // Opened by this process for the child, so it must be writable by us and readable by people.
+        // This process opens it for the child, so it must be writable by this process, and readable by users.
         close(open(logFile, O_CREAT | O_WRONLY | O_CLOEXEC, 0o644))
     }
 
-    /// Starts the server as the engines' user, its output in the log file.
+    /// Starts the server as the engines' user, with its output in the log file.
     /// - Parameters:
-    ///   - asPresentUser: for programs that the engines' user may have no right to read.
-    ///   - deathSignal: what makes it end when this process has been killed.
+    ///   - asPresentUser: whether to run as the present user, for programs that the engines' user may not be able to read.
+    ///   - deathSignal: the signal that it gets when this process has been killed.
     func spawn(
         _ executable: String, _ arguments: [String], environment: [String: String] = [:], asPresentUser: Bool = false,
         deathSignal: Int32 = SIGKILL
@@ -51,9 +51,9 @@ struct EngineDirectory: Sendable {
         return child
     }
 
-    /// A run that was killed leaves its server behind: it is stopped, since the data can have only one.
+    /// Stops a server that is left over from a killed run, since only one server can use the data.
     ///
-    /// The server is known by its working directory, so that a process that has the old number by now is left alone.
+    /// The server is identified by its working directory, so that an unrelated process that has reused its pid isn't stopped.
     func stopLeftover(_ signal: Int32) async throws(EngineError) {
         guard let data = FileManager.default.contents(atPath: path + "/pid"),
             let pid = pid_t(String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines))
@@ -63,7 +63,7 @@ struct EngineDirectory: Sendable {
             place.hasPrefix(path)
         {
             kill(pid, ContinuousClock.now > end ? SIGKILL : signal)
-            // It isn't our child, so its end has no event to wait for.
+            // It isn't a child of this process, so its end has to be polled.
             try? await Task.sleep(for: .milliseconds(200))
         }
     }
@@ -113,7 +113,7 @@ struct EngineDirectory: Sendable {
                 throw EngineError(
                     engine: engine, message: "does not answer after \(deadline); the end of \(logFile):\n\(logTail())")
             }
-            // An engine's readiness has no event to wait for: it is asked for.
+            // No event signals that an engine is ready, so it is polled.
             try? await Task.sleep(for: .milliseconds(50))
         }
     }

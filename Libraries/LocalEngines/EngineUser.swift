@@ -2,7 +2,7 @@ import ChildProcesses
 import Glibc
 
 /// The account that engines run as. Postgres refuses to run as root, so root starts all engines as `partita` when that account
-/// exists (`Deploy/up` creates it), else as `postgres`; anybody else runs them as himself.
+/// exists (`Deploy/up` creates it), else as `postgres`. Any other user runs them as itself.
 struct EngineUser: Sendable {
     /// `nil` when the engines run as the present user.
     let account: ChildProcess.Account?
@@ -19,7 +19,7 @@ struct EngineUser: Sendable {
         return present
     }
 
-    /// Whether the account may read a file, for software that may lie in somebody's home.
+    /// Whether the account may read a file, for software that may be in a user's home directory.
     func canRead(_ path: String) async -> Bool {
         await (try? CapturedRun.run("test", ["-r", path], account: account))?.status.isSuccess ?? false
     }

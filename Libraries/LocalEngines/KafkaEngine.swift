@@ -85,7 +85,7 @@ public actor KafkaEngine: Engine {
         """
     }
 
-    /// A random cluster id: 16 bytes in unpadded base64url, beginning with a letter: a dash would be taken for an option.
+    /// A random cluster id: 16 bytes in unpadded base64url. It begins with a letter, because a dash would be parsed as an option.
     static func clusterID() -> String {
         var bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
         bytes[0] &= 0x7f

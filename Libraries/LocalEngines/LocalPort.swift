@@ -1,16 +1,16 @@
 import EventLoop
 import Foundation
 
-/// Ports of this machine.
+/// TCP ports of this machine.
 public enum LocalPort {
-    /// Which ports this process was given already: two who start engines at once must not get the same.
+    /// The ports that were already returned in this process, so that concurrent callers don't get the same ones.
     private static let given = Locked<Set<Int>>([])
 
-    /// The first of `count` consecutive ports that nobody listens on now: for tests and for defaults.
+    /// The first of `count` consecutive ports on which no server listens; for tests and for defaults.
     ///
-    /// None that the kernel hands out by itself. Those it also gives to outgoing connections, and then a server that was killed
-    /// can't come back: even to a client that only wants to know whether the server is back.
-    /// - Throws: when none was found in a hundred tries.
+    /// They are outside of the range from which the kernel assigns ports to outgoing connections. If an outgoing connection got the
+    /// port of a killed server, even that of a client that probes for it, the server couldn't be restarted.
+    /// - Throws: when none was found in a hundred attempts.
     public static func free(_ count: Int = 1) throws(EngineError) -> Int {
         let range = ownRange
         for _ in 0..<100 {
@@ -24,22 +24,22 @@ public enum LocalPort {
             }
             if isOurs { return ports }
         }
-        throw EngineError(engine: "port", message: "\(count) free ports beside each other weren't found in \(range)")
+        throw EngineError(engine: "port", message: "\(count) consecutive free ports weren't found in \(range)")
     }
 
-    /// Whether somebody listens on the port.
+    /// Whether a server listens on the port.
     public static func isTaken(_ port: Int) -> Bool { TCPProbe.accepts(port: port) }
 
-    /// Somebody else who answers on the port would be taken for what is to be started there.
-    /// - Parameter user: who wants to listen there.
+    /// Checks that no server listens on the port; it would be mistaken for the engine that is to be started there.
+    /// - Parameter user: the name of the engine that will listen there.
     /// - Throws: `EngineError` that names the port.
     public static func requireFree(_ port: Int, for user: String) throws(EngineError) {
         guard isTaken(port) else { return }
         throw EngineError(
-            engine: user, message: "port \(port) is in use; stop what listens there, or choose others with --port")
+            engine: user, message: "port \(port) is in use; stop the program there, or choose others with --port")
     }
 
-    /// What neither needs rights nor is the kernel's to hand out, by `ip_local_port_range` (ip(7)).
+    /// The ports that need no privileges and that the kernel doesn't assign itself, according to `ip_local_port_range` (ip(7)).
     private static let ownRange: Range<Int> = {
         let usual = 32_768...60_999
         let file = try? String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)

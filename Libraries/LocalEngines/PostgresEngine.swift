@@ -12,7 +12,7 @@ public actor PostgresEngine: Engine {
 
     /// - Parameters:
     ///   - root: the directory that holds the engines' directories.
-    ///   - isDurable: `false` switches fsync off: for tests that break no machine, only processes.
+    ///   - isDurable: `false` switches fsync off, for tests in which only processes fail, not the machine.
     public init(root: String, port: Int, isDurable: Bool = true) {
         directory = EngineDirectory(engine: "postgres", root: root)
         self.port = port
@@ -54,7 +54,7 @@ public actor PostgresEngine: Engine {
         child = nil
     }
 
-    /// Open transactions roll back, nothing waits for clients.
+    /// Rolls back open transactions, and doesn't wait for clients.
     private static let fastShutdown = SIGINT
 
     public func signal(_ number: Int32) { child?.signal(number) }

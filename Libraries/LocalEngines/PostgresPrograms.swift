@@ -1,10 +1,10 @@
 import ChildProcesses
 import Foundation
 
-/// Where the programs are that come with Postgres.
+/// Finds the programs of Postgres.
 public enum PostgresPrograms {
-    /// The directory that has a program: Debian keeps those of the server out of `PATH`, in a directory by version, of which the
-    /// newest is taken.
+    /// The directory that contains a program. Debian keeps those of the server outside of `PATH`, in a directory per version, of
+    /// which the newest is used.
     /// - Throws: `EngineError` that names the package to install.
     public static func directory(of program: String) throws(EngineError) -> String {
         let root = "/usr/lib/postgresql"

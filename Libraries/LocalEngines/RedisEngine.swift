@@ -1,7 +1,7 @@
 import ChildProcesses
 import Glibc
 
-/// A private Redis server. It keeps nothing on the disk: what Partita keeps in Redis (leases, slow-down counters) is rebuilt.
+/// A private Redis server. It stores nothing on the disk: Partita's data in Redis (leases, throttle counters) is rebuilt.
 public actor RedisEngine: Engine {
     public nonisolated let name = "redis"
     public nonisolated let port: Int
@@ -24,8 +24,8 @@ public actor RedisEngine: Engine {
             "redis-server",
             [
                 "--port", "\(port)", "--bind", "127.0.0.1", "--dir", directory.path, "--save", "", "--appendonly", "no",
-                // Nothing waits for Redis to remove what has expired by itself: who reads it gets nothing at once, and deadlines are
-                // looked for. Ten looks a second are most of what a server costs that has nothing to do.
+                // Redis needn't remove expired keys in the background soon: reads don't return them, and deadlines are polled. The
+                // default of ten runs a second causes most of the CPU use of an idle server.
                 "--daemonize", "no", "--hz", "1",
             ])
         self.child = child

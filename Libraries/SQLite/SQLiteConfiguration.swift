@@ -1,20 +1,20 @@
 /// How a database file is opened.
 public struct SQLiteConfiguration: Sendable {
-    /// What a commit waits for.
+    /// The durability of a commit.
     public enum Synchronous: String, Sendable {
-        /// A crash of the machine may lose the last commits, and never damages the file.
+        /// A crash of the machine may lose the last commits, but never damages the file.
         case normal = "NORMAL"
-        /// A commit is on the disk.
+        /// A commit is written to the disk.
         case full = "FULL"
     }
 
-    /// A file, made if it isn't there, or `:memory:`.
+    /// The path of the file, which is created if it doesn't exist, or `:memory:`.
     public var path: String
     public var synchronous = Synchronous.full
     /// How long a statement waits for other connections to the file.
     public var busyTimeout = Duration.seconds(5)
     public var isReadOnly = false
-    /// Prepared statements that are kept.
+    /// The maximum number of cached prepared statements.
     public var statementCacheSize = 128
 
     public init(path: String) { self.path = path }

@@ -6,9 +6,9 @@ import Dispatch
     private import CSQLite
 #endif
 
-/// A database file, in WAL mode with foreign keys on; a queue of its own runs all that touches it.
+/// A database file, in WAL mode with foreign keys on. All accesses run on a queue of its own.
 ///
-/// What belongs together goes in one `transaction`, whose body is synchronous: nothing comes between its statements.
+/// Use one `transaction` for statements that belong together: its body is synchronous, so no other statement runs between them.
 public actor SQLiteDatabase {
     private let executor: DatabaseExecutor
     private let handle: SQLiteHandle
@@ -20,7 +20,7 @@ public actor SQLiteDatabase {
         self.handle = handle
     }
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     public static func open(_ configuration: SQLiteConfiguration) async throws -> SQLiteDatabase {
         let executor = DatabaseExecutor(label: "sqlite")
         let handle = try await withCheckedThrowingContinuation { continuation in
@@ -29,12 +29,13 @@ public actor SQLiteDatabase {
         return SQLiteDatabase(executor: executor, handle: handle)
     }
 
-    /// Opens the file, or makes it, with the default configuration.
+    /// Opens the file, or creates it, with the default configuration.
     public static func open(path: String) async throws -> SQLiteDatabase {
         try await open(SQLiteConfiguration(path: path))
     }
 
-    /// Closes the file; every later call throws ``SQLiteError/Code/closed``. Without it the file is closed with the last reference.
+    /// Closes the file; every later call throws ``SQLiteError/Code/closed``. Without it, the file is closed with the last
+    /// reference.
     public func close() { handle.close() }
 
     // MARK: Statements
@@ -49,7 +50,7 @@ public actor SQLiteDatabase {
         return rows
     }
 
-    /// Runs one statement and hands each row on as it is read; stops when `body` throws.
+    /// Runs one statement and passes each row to `body`; stops when `body` throws.
     public func forEach(_ sql: String, _ parameters: [SQLiteValue] = [], _ body: (SQLiteRow) throws -> Void) throws {
         try handle.withStatement(sql, parameters) { statement in
             let columns = statement.columns
@@ -94,7 +95,7 @@ public actor SQLiteDatabase {
             try execute(isOuter ? "COMMIT" : "RELEASE inner_transaction")
             return result
         } catch {
-            // A full disk and some other failures have rolled back already.
+            // A full disk and some other failures roll back automatically.
             if !handle.isAutocommit {
                 if isOuter {
                     try execute("ROLLBACK")
@@ -107,9 +108,10 @@ public actor SQLiteDatabase {
         }
     }
 
-    /// Brings the schema to the newest version: `migrations[n]` leads from version `n` to `n + 1`, which is kept in the file.
+    /// Migrates the schema to the newest version: `migrations[n]` leads from version `n` to `n + 1`. The version is stored in the
+    /// file.
     ///
-    /// Throws ``SQLiteError/Code/schema`` where the file is newer than the program.
+    /// Throws ``SQLiteError/Code/schema`` if the file is newer than the program.
     public func migrate(_ migrations: [String]) throws {
         try transaction { database in
             let version = try database.query("PRAGMA user_version").first?.decode(0, as: Int.self) ?? 0
@@ -122,7 +124,7 @@ public actor SQLiteDatabase {
     }
 }
 
-/// A serial queue as an executor: SQLite waits for the disk, which Swift's own threads must not.
+/// A serial queue as an executor, because SQLite waits for the disk, which must not block Swift's own threads.
 final class DatabaseExecutor: SerialExecutor {
     let queue: DispatchQueue
 

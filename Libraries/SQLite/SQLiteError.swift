@@ -1,14 +1,14 @@
-/// What SQLite refused, or what a row didn't hold.
+/// An error of SQLite, or of decoding a row.
 ///
-/// `description` is safe to log; the library's text and the statement, which may quote data, are in `debugDescription`.
+/// `description` is safe to log. The library's text and the statement, which may contain data, are in `debugDescription`.
 public struct SQLiteError: Error, Sendable, Hashable {
-    /// Kinds of failure. A struct, so that a new kind breaks no `switch`.
+    /// The kinds of failure. Not an enumeration, so that a new kind doesn't break a `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Base: String { case engine, busy, constraint, corrupt, full, closed, parameters, decoding, schema }
         private let base: Base
         private init(_ base: Base) { self.base = base }
 
-        /// Any result that has no kind of its own here; `result` has the number.
+        /// Any result without a kind of its own; `result` has the number.
         public static let engine = Code(.engine)
         /// Another connection held the lock longer than the busy timeout.
         public static let busy = Code(.busy)
@@ -20,9 +20,9 @@ public struct SQLiteError: Error, Sendable, Hashable {
         public static let full = Code(.full)
         /// The database was closed.
         public static let closed = Code(.closed)
-        /// The number of values isn't the number of parameters.
+        /// The number of values differs from the number of parameters.
         public static let parameters = Code(.parameters)
-        /// A column is missing, null, or not of the type that was asked for.
+        /// A column is missing, null, or not of the requested type.
         public static let decoding = Code(.decoding)
         /// The file was written by a newer version of the program.
         public static let schema = Code(.schema)
@@ -31,9 +31,9 @@ public struct SQLiteError: Error, Sendable, Hashable {
     }
 
     public var code: Code
-    /// SQLite's extended result code; 0 where the failure is ours.
+    /// SQLite's extended result code; 0 if the error isn't SQLite's.
     public var result: Int32
-    /// The library's text, or ours. May quote data.
+    /// The text of SQLite or of this module. It may contain data.
     public var message: String
     public var sql: String?
 
@@ -44,7 +44,7 @@ public struct SQLiteError: Error, Sendable, Hashable {
         self.sql = sql
     }
 
-    /// Whether the same transaction, begun again, may succeed.
+    /// Whether the same transaction may succeed when it is retried.
     public var isRetriable: Bool { code == .busy }
 }
 

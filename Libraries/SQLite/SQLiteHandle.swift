@@ -6,7 +6,8 @@ import Texts
     private import CSQLite
 #endif
 
-/// The connection and its prepared statements. Used on its database's queue only; freed with the last reference, when nobody can use it.
+/// The connection and its prepared statements. Used only on its database's queue, except for the deallocation with the last
+/// reference.
 final class SQLiteHandle: @unchecked Sendable {
     private var connection: OpaquePointer?
     private var statements: [ExactText: SQLiteStatement] = [:]
@@ -15,7 +16,7 @@ final class SQLiteHandle: @unchecked Sendable {
     init(_ configuration: SQLiteConfiguration) throws(SQLiteError) {
         cacheSize = configuration.statementCacheSize
         let access = configuration.isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        // One queue uses it: no mutex of its own.
+        // Only one queue uses it, so it needs no mutex of its own.
         let result = sqlite3_open_v2(configuration.path, &connection, access | SQLITE_OPEN_NOMUTEX, nil)
         guard result == SQLITE_OK else {
             let error = Self.error(connection, result, sql: nil)
@@ -38,7 +39,7 @@ final class SQLiteHandle: @unchecked Sendable {
     func close() {
         for statement in statements.values { statement.finalize() }
         statements = [:]
-        // With a statement still running it would refuse; this one waits for it.
+        // Unlike sqlite3_close, which fails while a statement is running, this waits for it.
         sqlite3_close_v2(connection)
         connection = nil
     }
@@ -53,7 +54,7 @@ final class SQLiteHandle: @unchecked Sendable {
         if result != SQLITE_OK { throw Self.error(connection, result, sql: sql) }
     }
 
-    /// Lends the prepared statement with its parameters bound; afterwards it is reset and cleared.
+    /// Passes the prepared statement with its bound parameters to `body`; afterwards it is reset and cleared.
     func withStatement<R>(_ sql: String, _ parameters: [SQLiteValue], _ body: (SQLiteStatement) throws -> R) throws -> R
     {
         let statement = try statement(sql)
@@ -76,7 +77,7 @@ final class SQLiteHandle: @unchecked Sendable {
         guard result == SQLITE_OK else { throw Self.error(connection, result, sql: sql) }
         guard let pointer else { throw SQLiteError(.engine, "the statement is empty", sql: sql) }
         let statement = SQLiteStatement(pointer, connection: connection, sql: sql)
-        // One that is in use by a caller of this caller isn't replaced.
+        // A cached statement that is in use by an outer call isn't replaced.
         if cached == nil, cacheSize > 0 {
             if statements.count >= cacheSize { evict() }
             statements[sql] = statement
@@ -105,12 +106,12 @@ final class SQLiteHandle: @unchecked Sendable {
     }
 }
 
-/// A prepared statement. Used on its database's queue only.
+/// A prepared statement. Used only on its database's queue.
 final class SQLiteStatement {
     private var pointer: OpaquePointer?
     private let connection: OpaquePointer?
     private let sql: String
-    /// It is running: a nested call of the same SQL needs one of its own.
+    /// Whether it is in use; a nested call of the same SQL then needs a statement of its own.
     var isLent = false
 
     init(_ pointer: OpaquePointer, connection: OpaquePointer?, sql: String) {
@@ -125,7 +126,7 @@ final class SQLiteStatement {
     }
 
     func reset() {
-        sqlite3_reset(pointer)  // repeats the error of the last step, which was thrown already
+        sqlite3_reset(pointer)  // returns the error of the last step, which was already thrown
         sqlite3_clear_bindings(pointer)
     }
 
@@ -141,7 +142,7 @@ final class SQLiteStatement {
                 .parameters, "\(parameters.count) values for \(sqlite3_bind_parameter_count(pointer)) parameters",
                 sql: sql)
         }
-        // SQLITE_TRANSIENT: SQLite makes its own copy.
+        // SQLITE_TRANSIENT: SQLite makes a copy.
         let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         for (index, parameter) in zip(Int32(1)..., parameters) {
             let result =
@@ -166,7 +167,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// `false`: there is no further row.
+    /// Reads the next row; returns `false` if there is none.
     func step() throws(SQLiteError) -> Bool {
         guard pointer != nil else { throw SQLiteError(.closed, "the database was closed") }
         switch sqlite3_step(pointer) {

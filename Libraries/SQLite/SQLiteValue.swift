@@ -24,9 +24,9 @@ extension SQLiteValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, 
     public init(nilLiteral: ()) { self = .null }
 }
 
-/// What a column can be decoded to. Nothing is converted but integers to `Double`.
+/// A type that a column can be decoded to. The only conversion is from integers to `Double`.
 public protocol SQLiteDecodable {
-    /// `nil`: the value isn't a `Self`.
+    /// Decodes a value; `nil` if it isn't a `Self`.
     init?(sqlite value: SQLiteValue)
 }
 

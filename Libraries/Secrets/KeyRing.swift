@@ -1,15 +1,15 @@
 import Foundation
 
-/// The keys that secrets are encrypted with where they are stored: the first for what is written from now on, all of them for what is
-/// there already.
+/// The keys with which stored secrets are encrypted: the first one encrypts, and all of them decrypt.
 ///
-/// A key is made of a secret that the administrator configures. What is encrypted names its key by an id, so that a key can be replaced:
-/// the new one is put in front, what is stored is written anew (`isCurrent`), and when nothing names the old one any more, it is taken out.
+/// A key is derived from a secret that the administrator configures. A ciphertext contains the id of its key, so that a key can be
+/// replaced: the new one is added in front, stored secrets are encrypted again (`isCurrent`), and when none uses the old key any
+/// more, it is removed.
 public struct KeyRing: Sendable {
     private struct Key {
         let id: String
         let bytes: [UInt8]
-        /// As version 1 derived it, which served signing keys only.
+        /// The key as derived by version 1, which was used only for signing keys.
         let formerBytes: [UInt8]
 
         init(_ secret: String) {
@@ -26,10 +26,10 @@ public struct KeyRing: Sendable {
     private static let formerMark = "secretbox.v1:"
     private let keys: [Key]
 
-    /// No key: nothing can be encrypted, and of what is stored only plain text can be read.
+    /// A ring without keys: it can't encrypt, and can read only secrets that are stored in plain text.
     public static let empty = KeyRing([])
 
-    /// - Parameter secrets: the current one first; empty ones and repetitions don't count.
+    /// - Parameter secrets: the current one first; empty ones and duplicates are ignored.
     public init(_ secrets: [String]) {
         var seen: Set<[UInt8]> = []
         keys = secrets.filter { !$0.isEmpty && seen.insert(Array($0.utf8)).inserted }.map { Key($0) }
@@ -37,7 +37,7 @@ public struct KeyRing: Sendable {
 
     public var isEmpty: Bool { keys.isEmpty }
 
-    /// The ids of the keys, the current one first: eight hexadecimal digits, which tell nothing about a key.
+    /// The ids of the keys, the current one first: eight hexadecimal digits, which reveal nothing about a key.
     public var ids: [String] { keys.map(\.id) }
 
     /// Encrypts with the current key.
@@ -47,8 +47,9 @@ public struct KeyRing: Sendable {
         return "\(Self.mark)\(key.id):" + Data(SecretBox.seal(Array(text.utf8), key: key.bytes)).base64EncodedString()
     }
 
-    /// - Parameter stored: what `seal` gave, at any time; or plain text, as it was stored before there was a key.
-    /// - Throws: `KeyRingError` with `keyUnknown` when it was encrypted with a key that isn't here, `damaged` when it was changed.
+    /// - Parameter stored: a result of `seal`, also of an older version; or plain text, as stored before there was a key.
+    /// - Throws: `KeyRingError` with `keyUnknown` when it was encrypted with a key that isn't in the ring, `damaged` when it was
+    ///   altered.
     public func open(_ stored: String) throws(KeyRingError) -> String {
         switch KeyUse(stored) {
         case .plain: return stored
@@ -70,11 +71,11 @@ public struct KeyRing: Sendable {
         }
     }
 
-    /// Whether something is stored as `seal` would store it now.
+    /// Whether a stored secret is encrypted with the current key.
     public func isCurrent(_ stored: String) -> Bool { keys.first.map { KeyUse(stored) == .key($0.id) } ?? false }
 
-    /// What keeps this ring from reading what is stored, and what to do; `nil` when it can read all of it.
-    /// - Parameter uses: what is stored, and how many of it.
+    /// Why this ring can't read all stored secrets, and what to do; `nil` when it can.
+    /// - Parameter uses: the numbers of stored secrets by how they are encrypted.
     public func problem(with uses: [KeyUse: Int]) -> String? {
         let count = uses.values.reduce(0, +)
         guard count > 0 else { return nil }
@@ -83,7 +84,7 @@ public struct KeyRing: Sendable {
         }
         for case (.key(let id), let count) in uses where !ids.contains(id) {
             return
-                "\(count) stored secrets are encrypted with the key \(id), which isn't among these (\(ids.joined(separator: ", "))): put it behind the current one"
+                "\(count) stored secrets are encrypted with the key \(id), which isn't among these (\(ids.joined(separator: ", "))): add it after the current one"
         }
         return nil
     }
@@ -96,15 +97,15 @@ public struct KeyRing: Sendable {
     }
 
     private static func text(_ bytes: [UInt8]) throws(KeyRingError) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw KeyRingError(.damaged, "it is no text") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw KeyRingError(.damaged, "it isn't text") }
         return text
     }
 
-    /// How something is stored, as its beginning says.
+    /// How a secret is stored, according to its prefix.
     public enum KeyUse: Hashable, Sendable {
         /// Not encrypted.
         case plain
-        /// Encrypted by version 1, which named no key.
+        /// Encrypted by version 1, which doesn't name the key.
         case unnamed
         /// Encrypted with the key of this id.
         case key(String)
@@ -121,7 +122,7 @@ public struct KeyRing: Sendable {
     }
 }
 
-/// Why a secret can't be kept or read.
+/// Why a secret can't be encrypted or read.
 public struct KeyRingError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Hashable, Sendable {

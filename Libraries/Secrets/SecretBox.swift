@@ -2,11 +2,11 @@ private import Csodium
 
 /// Authenticated encryption with a key (XSalsa20-Poly1305).
 ///
-/// `sodium_init` is idempotent and safe to call from several threads, and must come first.
+/// `sodium_init`, which is idempotent and thread-safe, must be called first.
 enum SecretBox {
     private static let ready: Bool = sodium_init() >= 0
 
-    /// 32 bytes of BLAKE2b: a key.
+    /// The BLAKE2b hash of a text, 32 bytes, which are used as a key.
     static func digest(_ text: String) -> [UInt8] {
         precondition(ready, "libsodium can't be used")
         var digest = [UInt8](repeating: 0, count: crypto_secretbox_keybytes())
@@ -15,7 +15,7 @@ enum SecretBox {
         return digest
     }
 
-    /// Nonce and ciphertext.
+    /// Encrypts bytes; returns the nonce and the ciphertext.
     static func seal(_ bytes: [UInt8], key: [UInt8]) -> [UInt8] {
         precondition(ready && key.count == crypto_secretbox_keybytes(), "a key of secretbox has 32 bytes")
         var nonce = [UInt8](repeating: 0, count: crypto_secretbox_noncebytes())
@@ -25,7 +25,7 @@ enum SecretBox {
         return nonce + sealed
     }
 
-    /// - Returns: `nil` when the key is another one or the bytes were changed.
+    /// - Returns: `nil` when the key is wrong or the bytes were altered.
     static func open(_ sealed: [UInt8], key: [UInt8]) -> [UInt8]? {
         let nonceCount = crypto_secretbox_noncebytes()
         let macCount = crypto_secretbox_macbytes()

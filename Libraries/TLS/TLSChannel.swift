@@ -1,25 +1,25 @@
 import Cssl
 import Glibc
 
-/// The TLS of one client's connection, between a socket and who reads and writes it. Loop only.
+/// The TLS layer of one client connection, between a socket and its reader and writer. Loop only.
 ///
-/// OpenSSL works on memory, and the descriptor is read and written here: so nothing raises SIGPIPE, and what is called looks like
-/// `recv` and `sendmsg`, `errno` included.
+/// OpenSSL works on memory buffers, and this class reads and writes the descriptor. So no SIGPIPE is raised, and its methods behave
+/// like `recv` and `sendmsg`, including `errno`.
 package final class TLSChannel {
-    /// How much is encrypted before the kernel has taken it, and how much is read at once. Of so much ciphertext, and a record that
-    /// began before, the plain text fits in any buffer that `receive` is given.
+    /// The maximum number of bytes that are encrypted before the kernel has accepted them, and that are read at once. The plain
+    /// text of this much ciphertext, and of a record that began before, fits in any buffer that `receive` gets.
     package static let lot = 16 << 10
 
     private let ssl: OpaquePointer
-    /// Both belong to `ssl`.
+    /// `ssl` owns both.
     private let input: OpaquePointer
     private let output: OpaquePointer
-    /// Encrypted, and not with the kernel.
+    /// Encrypted bytes that the kernel hasn't accepted.
     private var unsent: [UInt8] = []
 
     /// - Parameters:
-    ///   - host: whom the certificate must name.
-    ///   - protocols: what may be spoken inside, for a server that speaks several (RFC 7301).
+    ///   - host: the host that the certificate must name.
+    ///   - protocols: the protocols to offer to a server that supports several (ALPN, RFC 7301).
     package init(_ context: TLSContext, host: String, protocols: [String] = []) throws(TLSError) {
         ssl = try context.connection(to: host, protocols: protocols)
         guard let input = BIO_new(BIO_s_mem()) else {
@@ -37,20 +37,20 @@ package final class TLSChannel {
 
     deinit { SSL_free(ssl) }
 
-    /// Whether something waits until the descriptor can be written.
+    /// Whether encrypted bytes wait until the descriptor is writable.
     package var hasUnsent: Bool { !unsent.isEmpty }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake.
     ///
-    /// - Returns: whether it is done; if not, it goes on when the descriptor is ready.
-    /// - Throws: `untrusted` for a certificate that isn't good for the host, `cannotConnect`.
+    /// - Returns: whether it is complete; if not, call it again when the descriptor is ready.
+    /// - Throws: `untrusted` for a certificate that isn't valid for the host; `cannotConnect`.
     package func handshake(over descriptor: Int32) throws(TLSError) -> Bool {
         while true {
             ERR_clear_error()
             let status = SSL_do_handshake(ssl)
             let isWaiting = status != 1 && SSL_get_error(ssl, status) == SSL_ERROR_WANT_READ
             let failure = status == 1 || isWaiting ? nil : self.failure
-            // Also the alert that tells the server what was wrong.
+            // This also sends the alert that informs the server of a failure.
             if !flush(to: descriptor), errno != EAGAIN, failure == nil { throw Self.lost(errno) }
             if let failure { throw failure }
             if status == 1 { return true }
@@ -67,7 +67,7 @@ package final class TLSChannel {
         let verdict = SSL_get_verify_result(ssl)
         guard verdict == X509_V_OK else {
             let reason = X509_verify_cert_error_string(verdict).map { String(cString: $0) } ?? "\(verdict)"
-            return TLSError(.untrusted, "the server's certificate isn't good: \(reason)")
+            return TLSError(.untrusted, "the server's certificate isn't valid: \(reason)")
         }
         return TLSError(.cannotConnect, "TLS: \(TLSContext.lastError)")
     }
@@ -76,9 +76,9 @@ package final class TLSChannel {
         TLSError(.cannotConnect, String(cString: strerror(code)))
     }
 
-    /// As `recv`. Afterwards nothing that has come is left here, so the descriptor's readiness tells when there is more.
+    /// Behaves like `recv`. Afterwards no received data is left here, so the descriptor's readiness signals further data.
     ///
-    /// - Parameter buffer: of three times `lot` or more.
+    /// - Parameter buffer: must have at least three times `lot` bytes.
     package func receive(from descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
         var total = 0
         while true {
@@ -101,7 +101,7 @@ package final class TLSChannel {
         }
     }
 
-    /// Takes ciphertext from the kernel.
+    /// Reads ciphertext from the kernel.
     private func fetch(from descriptor: Int32) -> Int {
         withUnsafeTemporaryAllocation(byteCount: Self.lot, alignment: 16) { buffer in
             var count = 0
@@ -111,7 +111,7 @@ package final class TLSChannel {
         }
     }
 
-    /// As `sendmsg`: how many bytes were taken. What is taken is with the kernel when `flush` says so.
+    /// Behaves like `sendmsg`, and returns the number of accepted bytes. The kernel has accepted them when `flush` returns `true`.
     package func send(_ pieces: UnsafeMutableBufferPointer<iovec>, to descriptor: Int32) -> Int {
         guard flush(to: descriptor) else { return -1 }
         var taken = 0
@@ -126,11 +126,11 @@ package final class TLSChannel {
             taken += Int(count)
             if Int(count) < piece.iov_len { break }
         }
-        _ = flush(to: descriptor)  // what it couldn't do, the next call finds
+        _ = flush(to: descriptor)  // the next call reports a failure
         return taken
     }
 
-    /// Hands to the kernel what is encrypted; `errno` says why not.
+    /// Writes the encrypted bytes to the kernel; `errno` has the reason when it returns `false`.
     package func flush(to descriptor: Int32) -> Bool {
         collect()
         while !unsent.isEmpty {

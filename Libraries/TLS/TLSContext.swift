@@ -1,17 +1,17 @@
 import Cssl
 import EventLoop
 
-/// What the TLS of clients has in common: whom they trust.
+/// The common TLS settings of clients with the same trusted authorities.
 ///
-/// `@unchecked Sendable`: OpenSSL counts an `SSL_CTX`'s references atomically and lets any threads make connections of it at once, as long
-/// as nobody changes it (openssl-threads(7)); nobody does after `init`.
+/// `@unchecked Sendable`: OpenSSL counts an `SSL_CTX`'s references atomically and lets several threads create connections from it
+/// concurrently as long as it isn't changed (openssl-threads(7)), and it isn't changed after `init`.
 package final class TLSContext: @unchecked Sendable {
-    /// One for each trust: reading the system's authorities takes milliseconds.
+    /// One context per trust, because reading the system's authorities takes milliseconds.
     private static let made = Locked<[TLSTrust: TLSContext]>([:])
 
     private let pointer: OpaquePointer
 
-    /// The context of a trust; its files are read once.
+    /// The context for a trust, whose files are read only once.
     package static func of(_ trust: TLSTrust) async throws -> TLSContext {
         if let context = made.withLock({ $0[trust] }) { return context }
         let context = try await withCheckedThrowingContinuation { continuation in
@@ -52,7 +52,7 @@ package final class TLSContext: @unchecked Sendable {
 
     deinit { SSL_CTX_free(pointer) }
 
-    /// A connection's state, which checks that the server's certificate is for this host.
+    /// Creates the state of a connection, which checks that the server's certificate is for this host.
     func connection(to host: String, protocols: [String]) throws(TLSError) -> OpaquePointer {
         guard let ssl = SSL_new(pointer) else { throw TLSError(.outOfResources, Self.lastError) }
         let isAddress = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1
@@ -67,7 +67,7 @@ package final class TLSContext: @unchecked Sendable {
         return ssl
     }
 
-    /// What OpenSSL's last call on this thread complained about.
+    /// The error of OpenSSL's last call on this thread.
     static var lastError: String {
         let code = ERR_get_error()
         ERR_clear_error()

@@ -1,12 +1,12 @@
 import Texts
 
-/// Whom a client trusts, and what it shows of itself: files in PEM.
+/// The authorities that a client trusts, and its own certificate, as PEM files.
 package struct TLSTrust: Hashable, Sendable {
-    /// The authorities; without it, the system's.
+    /// The file of trusted authorities; `nil` for the system's.
     package let authorities: ExactText?
-    /// The client's certificate, followed by those that lead to its authority.
+    /// The file of the client's certificate, followed by its chain.
     package let certificate: ExactText?
-    /// The certificate's key.
+    /// The file of the certificate's key.
     package let key: ExactText?
 
     package init(authorities: String? = nil, certificate: String? = nil, key: String? = nil) {

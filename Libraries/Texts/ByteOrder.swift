@@ -4,14 +4,15 @@
     public import Glibc
 #endif
 
-/// Strings as BSON compares them: by their UTF-8 bytes. Swift's own operators compare by canonical equivalence, under which
-/// two different keys of one document could be equal.
+/// Comparison of strings in the manner of BSON: by their UTF-8 bytes. Swift's own operators compare by canonical equivalence, under
+/// which two different keys of one document could be equal.
 extension String {
     /// Whether both have the same bytes.
     @inlinable
     public func hasSameBytes(as other: String) -> Bool {
         let left = utf8, right = other.utf8
-        // Different in length, or under canonical equivalence, means different bytes: the common and the quickest answers.
+        // Texts of different length, or that aren't canonically equivalent, have different bytes; these are the common and fastest
+        // cases.
         guard left.count == right.count, self == other else { return false }
         let areSame = left.withContiguousStorageIfAvailable { left in
             right.withContiguousStorageIfAvailable { right in
@@ -19,34 +20,34 @@ extension String {
                 return memcmp(a, b, left.count) == 0
             }
         }
-        // A string that Foundation lends keeps its bytes elsewhere.
+        // A string that is bridged from Foundation may not have contiguous storage.
         return (areSame ?? nil) ?? left.elementsEqual(right)
     }
 }
 
 extension StringProtocol {
-    /// Whether the bytes of a text are the first of this one's. `hasPrefix` compares characters: a combining mark after the prefix
-    /// makes its last character another one.
+    /// Whether this text begins with the bytes of another one. `hasPrefix` compares characters: a combining mark after the prefix
+    /// changes its last character.
     @inlinable
     public func startsWithBytes(of prefix: some StringProtocol) -> Bool { utf8.starts(with: prefix.utf8) }
 
-    /// The parts between the bytes of an ASCII character, empty ones too. `split` cuts at characters: a combining mark after a dot makes
-    /// the dot another one.
+    /// The parts between the bytes of an ASCII character, including empty ones. `split` compares characters: a combining mark after
+    /// a dot forms a different character with it.
     public func splitAtBytes(_ separator: Unicode.Scalar, maxSplits: Int = .max) -> [String] {
         utf8.split(separator: UInt8(ascii: separator), maxSplits: maxSplits, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
     }
 }
 
-/// Comparison by bytes.
+/// Ordering by bytes.
 public enum ByteOrder {
-    /// Negative, zero or positive as `a` sorts before, like or after `b` by UTF-8 bytes; a prefix sorts first.
+    /// Negative, zero or positive if `a` sorts before, equal to or after `b` by UTF-8 bytes; a prefix sorts first.
     public static func compare(_ a: String, _ b: String) -> Int {
         var a = a, b = b
         return a.withUTF8 { a in b.withUTF8 { b in compare(UnsafeRawBufferPointer(a), UnsafeRawBufferPointer(b)) } }
     }
 
-    /// As for strings.
+    /// The same for bytes.
     public static func compare(_ a: [UInt8], _ b: [UInt8]) -> Int {
         a.withUnsafeBytes { a in b.withUnsafeBytes { b in compare(a, b) } }
     }

@@ -1,4 +1,4 @@
-// Collections of exact texts are asked with plain strings.
+// Access to collections of exact texts with plain strings.
 
 extension Dictionary where Key == ExactText {
     /// The value of a text.
@@ -8,14 +8,14 @@ extension Dictionary where Key == ExactText {
         _modify { yield &self[ExactText(wrappedValue: text)] }
     }
 
-    /// The value of a text, or the one that is given.
+    /// The value of a text, or the given default.
     @inlinable
     public subscript(text: String, default value: @autoclosure () -> Value) -> Value {
         get { self[ExactText(wrappedValue: text), default: value()] }
         _modify { yield &self[ExactText(wrappedValue: text), default: value()] }
     }
 
-    /// Takes a text and its value out.
+    /// Removes a text, and returns its value.
     @discardableResult @inlinable
     public mutating func removeValue(forText text: String) -> Value? {
         removeValue(forKey: ExactText(wrappedValue: text))
@@ -23,11 +23,11 @@ extension Dictionary where Key == ExactText {
 }
 
 extension Set<ExactText> {
-    /// The texts, each once.
+    /// Creates a set of the texts.
     @inlinable
     public init(texts: some Sequence<String>) { self.init(texts.lazy.map { ExactText(wrappedValue: $0) }) }
 
-    /// Whether a text is among them.
+    /// Whether the set contains a text.
     @inlinable
     public func contains(_ text: String) -> Bool { contains(ExactText(wrappedValue: text)) }
 
@@ -36,11 +36,11 @@ extension Set<ExactText> {
     @discardableResult @inlinable
     public mutating func insert(_ text: String) -> Bool { insert(ExactText(wrappedValue: text)).inserted }
 
-    /// Takes a text out.
+    /// Removes a text.
     @inlinable
     public mutating func remove(_ text: String) { remove(ExactText(wrappedValue: text)) }
 
-    /// The strings, in no order.
+    /// The strings, in no particular order.
     @inlinable
     public var texts: [String] { map(\.wrappedValue) }
 
@@ -50,7 +50,7 @@ extension Set<ExactText> {
 }
 
 extension Sequence<String> {
-    /// Whether one of these has the same bytes.
+    /// Whether one of the strings has the same bytes.
     @inlinable
     public func containsExactly(_ text: String) -> Bool { contains { $0.hasSameBytes(as: text) } }
 }

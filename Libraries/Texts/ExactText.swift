@@ -1,11 +1,11 @@
-/// A text that is equal to another one only if all bytes are, as Postgres, Kafka and BSON compare.
+/// A text that equals another one only if all bytes are equal, as in Postgres, Kafka and BSON.
 ///
-/// Swift's own `==` and `hash` of strings follow canonical equivalence: `caf\u{e9}` equals `cafe\u{301}`, and whoever keys a
-/// dictionary by a name, an id or a partition that came from outside gives one user what is another's. So what came from
-/// outside is a key, an element of a set or a side of a comparison as this type only. In a structure the attribute is enough:
-/// `@ExactText var user: String` makes the equality and the hash that the compiler derives compare bytes.
+/// Swift's own `==` and `hash` of strings use canonical equivalence: `caf\u{e9}` equals `cafe\u{301}`. So a dictionary whose keys
+/// are names, ids or partitions from outside could give one user the data of another. Use texts from outside only as this type in
+/// keys, sets and comparisons. In a structure the attribute suffices: `@ExactText var user: String` makes the derived equality and
+/// hash compare bytes.
 ///
-/// It wraps the string and nothing else: to make one allocates nothing.
+/// It only wraps the string, so creating one needs no allocation.
 @propertyWrapper
 public struct ExactText: Hashable, Sendable {
     /// The string.
@@ -20,7 +20,7 @@ public struct ExactText: Hashable, Sendable {
     /// The string.
     @inlinable public var text: String { wrappedValue }
 
-    /// Equality of bytes.
+    /// Compares the bytes.
     @inlinable public static func == (a: ExactText, b: ExactText) -> Bool {
         a.wrappedValue.hasSameBytes(as: b.wrappedValue)
     }
@@ -32,13 +32,13 @@ public struct ExactText: Hashable, Sendable {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))
         }
         if isHashed == nil { Array(wrappedValue.utf8).withUnsafeBytes { hasher.combine(bytes: $0) } }
-        // So that two texts in a row are not one text.
+        // A terminator, so that two consecutive texts hash differently from their concatenation.
         hasher.combine(0xFF as UInt8)
     }
 }
 
 extension ExactText: Comparable {
-    /// The order of bytes.
+    /// Orders by bytes.
     public static func < (a: ExactText, b: ExactText) -> Bool { ByteOrder.compare(a.wrappedValue, b.wrappedValue) < 0 }
 }
 

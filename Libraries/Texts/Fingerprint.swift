@@ -6,7 +6,7 @@ public struct Fingerprint: Sendable {
 
     public init() {}
 
-    /// The hash of these bytes.
+    /// Creates the hash of these bytes.
     public init(_ bytes: some Sequence<UInt8>) { add(bytes) }
 
     /// Hashes more bytes.
@@ -22,14 +22,14 @@ public struct Fingerprint: Sendable {
     }
 }
 
-/// As ``Fingerprint``, of 32 bits: numbers that Postgres computes as well, and shards.
+/// The same as ``Fingerprint`` with 32 bits, for numbers that Postgres computes as well, and for shards.
 public struct Fingerprint32: Sendable {
     /// The hash of all bytes so far.
     public private(set) var value: UInt32 = 0x811C_9DC5
 
     public init() {}
 
-    /// The hash of a text's UTF-8 bytes.
+    /// Creates the hash of a text's UTF-8 bytes.
     public init(_ text: String) { add(text) }
 
     /// Hashes one more byte.

@@ -1,8 +1,8 @@
-/// JSON pointers (RFC 6901), and the line of a text where one leads.
+/// JSON pointers (RFC 6901), and the line in a text to which one points.
 package enum JSONPointer {
     package static func escape(_ key: String) -> String {
         guard key.utf8.contains(where: { $0 == UInt8(ascii: "~") || $0 == UInt8(ascii: "/") }) else { return key }
-        // By scalars: a character may be a slash with an accent on it.
+        // By scalars, because a character may be a slash with a combining mark.
         return key.unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {
             case "~": result += "~0"
@@ -37,7 +37,8 @@ package enum JSONPointer {
         text.utf8.prefix(max(0, offset)).reduce(1) { $0 + ($1 == UInt8(ascii: "\n") ? 1 : 0) }
     }
 
-    /// The line (from 1) on which the value of a pointer begins, as near as the text leads to it; the text is valid JSON.
+    /// The line (from 1) on which the value of a pointer begins, or that of its nearest existing ancestor. The text must be valid
+    /// JSON.
     package static func line(of pointer: String, in text: String) -> Int {
         var finder = JSONPlaceFinder(text: text)
         let tokens = pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(unescape)
@@ -45,7 +46,7 @@ package enum JSONPointer {
     }
 }
 
-/// Walks through valid JSON text to the place of a pointer, without building anything.
+/// Scans valid JSON text for the position of a pointer, without building values.
 private struct JSONPlaceFinder {
     private let bytes: [UInt8]
     private var position = 0
@@ -63,7 +64,7 @@ private struct JSONPlaceFinder {
         return min(position, bytes.count)
     }
 
-    /// Moves to the value of a key. When it isn't there, the position stays at the object.
+    /// Moves to the value of a key. If the key doesn't exist, the position stays at the object.
     private mutating func enterObject(_ key: String) -> Bool {
         let start = position
         position += 1
@@ -76,7 +77,7 @@ private struct JSONPlaceFinder {
             position += 1  // colon
             skipSpace()
             if name.hasSameBytes(as: key) {
-                // The line of the key, which is where a reader looks.
+                // If the value is on a later line, use the line of the key, which is where a reader looks.
                 if line(keyStart) != line(position) { position = keyStart }
                 return true
             }

@@ -1,6 +1,6 @@
 extension String {
-    /// Whether a name was perhaps meant to be another one: one letter too many, too few or wrong, two that are swapped, or another case or
-    /// other `_`. Names of fewer than three letters are like no other.
+    /// Whether a name may be a misspelling of another one: one letter too many, too few or wrong, two swapped letters, or a
+    /// difference in case or `_`. Names of fewer than three letters match only if they differ in case or `_`.
     public func isAlmost(_ other: String) -> Bool {
         let (a, b) = (Self.folded(self), Self.folded(other))
         if a == b { return true }

@@ -1,26 +1,27 @@
-/// Limits and times of a WebSocket. One value is shared by all sockets that are made with it.
+/// The limits and timeouts of a WebSocket.
 public struct WebSocketConfiguration: Sendable {
-    /// The largest message taken, in bytes, after inflating. A larger one ends the socket with 1009. Default: 1 MiB.
+    /// The maximum size of a received message, in bytes, after inflating. A larger one ends the socket with 1009. Default: 1 MiB.
     public var maxMessageBytes = 1 << 20
-    /// Above this many bytes not yet taken by the kernel the socket is reset: a last bound, the owner's own window
-    /// comes first (``WebSocket/queuedBytes``). Default: 16 MiB.
+    /// The number of queued bytes beyond which the socket is reset. This is a last resort: the owner's own window should be smaller
+    /// (``WebSocket/queuedBytes``). Default: 16 MiB.
     public var maxQueuedBytes = 16 << 20
-    /// A ping is sent when nothing came from the peer for this long; nil for never. Default: 30 s.
+    /// A ping is sent when no data came from the peer for this long; `nil` for never. Default: 30 s.
     public var pingInterval: Duration? = .seconds(30)
-    /// The peer counts as quiet (``WebSocket/onQuiet``) when nothing comes for this long after a ping; nil for never. Default: nil.
+    /// The peer counts as quiet (``WebSocket/onQuiet``) when no data comes for this long after a ping; `nil` for never. Default:
+    /// `nil`.
     public var quietTimeout: Duration?
-    /// The connection counts as lost when nothing comes for this long after a ping. Default: 10 s.
+    /// The connection counts as lost when no data comes for this long after a ping. Default: 10 s.
     public var pongTimeout: Duration = .seconds(10)
-    /// How long the peer may take to answer our close frame. Default: 5 s.
+    /// How long the peer may take to answer this side's close frame. Default: 5 s.
     public var closeTimeout: Duration = .seconds(5)
-    /// Negotiate permessage-deflate where the peer offers it. Default: true.
+    /// Whether permessage-deflate is negotiated if the peer offers it. Default: true.
     public var allowsCompression = true
 
-    /// The defaults named at each property.
+    /// Creates a configuration with the defaults that the properties describe.
     public init() {}
 }
 
-/// The configuration as the session needs it, boxed once and shared.
+/// The configuration in the form that a session needs, allocated once and shared.
 final class SessionSettings: Sendable {
     let maxMessageBytes: Int
     let maxQueuedBytes: Int

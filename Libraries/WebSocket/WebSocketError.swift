@@ -1,6 +1,6 @@
 import TLS
 
-/// What can go wrong while a WebSocket is being opened.
+/// An error while a WebSocket is being opened.
 ///
 /// An open WebSocket reports its end through ``WebSocket/onClose``, never through an error.
 public struct WebSocketError: Error, Sendable, CustomStringConvertible {
@@ -18,15 +18,15 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         public static let unresolvedHost = Code(kind: .unresolvedHost)
         /// No address of the host accepted the connection, or it was lost before the upgrade.
         public static let cannotConnect = Code(kind: .cannotConnect)
-        /// The server's certificate isn't trusted, or is another host's.
+        /// The server's certificate isn't trusted, or belongs to a different host.
         public static let untrusted = Code(kind: .untrusted)
-        /// The connect timeout ran out.
+        /// The connect timeout expired.
         public static let timedOut = Code(kind: .timedOut)
         /// The server answered with a status other than 101; see ``WebSocketError/status`` and ``WebSocketError/body``.
         public static let refused = Code(kind: .refused)
-        /// The server's answer breaks the protocol.
+        /// The server's response violates the protocol.
         public static let invalidHandshake = Code(kind: .invalidHandshake)
-        /// The system gave no descriptor or memory.
+        /// The system is out of descriptors or memory.
         public static let outOfResources = Code(kind: .outOfResources)
         /// The task that was connecting was cancelled.
         public static let cancelled = Code(kind: .cancelled)
@@ -36,9 +36,9 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public let code: Code
-    /// For people who read logs; not stable.
+    /// The message for logs; not stable.
     public let message: String
-    /// The HTTP status of a refusal, otherwise nil.
+    /// The HTTP status of a refusal, otherwise `nil`.
     public let status: Int?
     /// The beginning of a refusal's body, at most 16 KiB; empty otherwise.
     public let body: [UInt8]

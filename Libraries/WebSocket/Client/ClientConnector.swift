@@ -2,10 +2,10 @@ import EventLoop
 import Glibc
 import TLS
 
-/// One attempt of a client: tries the addresses in turn, begins TLS where it is asked for, sends the request, reads the answer's
-/// head and hands the descriptor to a WebSocket.
+/// One connection attempt of a client: it tries the addresses in order, starts TLS if requested, sends the request, reads the head
+/// of the response and passes the descriptor to a WebSocket.
 ///
-/// `@unchecked Sendable`: after `init` it is used on its loop only.
+/// `@unchecked Sendable`: after `init` it is used only on its loop.
 final class ClientConnector: @unchecked Sendable {
     private let loop: EventLoop
     private let request: UpgradeRequest
@@ -37,7 +37,7 @@ final class ClientConnector: @unchecked Sendable {
     }
 
     func start(timeout: UInt64, _ continuation: CheckedContinuation<WebSocket, any Error>) {
-        // Cancelled before it began.
+        // It was cancelled before it started.
         if let failure { return continuation.resume(throwing: failure) }
         self.continuation = continuation
         timer = LoopTimer(loop) { [self] in fail(WebSocketError(.timedOut, "no answer in \(timeout) ms")) }
@@ -45,7 +45,7 @@ final class ClientConnector: @unchecked Sendable {
         connectNext(WebSocketError(.unresolvedHost, "no address"))
     }
 
-    /// Ends the attempt; the first outcome counts.
+    /// Ends the attempt with an error; only the first outcome has an effect.
     func fail(_ error: WebSocketError) {
         if failure == nil { failure = error }
         guard let continuation else { return }
@@ -103,7 +103,7 @@ final class ClientConnector: @unchecked Sendable {
         if !outgoing.isEmpty || tls?.hasUnsent == true { write() } else if interest.contains(.read) { read() }
     }
 
-    /// Whether the request can be sent: at once, or when TLS has begun.
+    /// Whether the request can be sent: immediately, or after the TLS handshake.
     private func isReadyToTalk() throws(TLSError) -> Bool {
         if isSecured { return true }
         if let trust {
@@ -111,7 +111,7 @@ final class ClientConnector: @unchecked Sendable {
             if let tls {
                 channel = tls
             } else {
-                // A proxy that speaks HTTP/2 as well would choose it.
+                // A proxy that supports HTTP/2 as well would choose it otherwise.
                 channel = try TLSChannel(trust, host: request.url.host, protocols: ["http/1.1"])
             }
             tls = channel
@@ -174,7 +174,7 @@ final class ClientConnector: @unchecked Sendable {
         try finish(answer.agreement(with: request), early: Array(incoming[length...]))
     }
 
-    /// Waits for the body, so that the caller gets the reason, as far as it has a length.
+    /// Waits for the body if its length is known, so that the caller gets the reason.
     private func refused(_ answer: UpgradeAnswer, body: ArraySlice<UInt8>, _ hasEnded: Bool) throws(WebSocketError) {
         let length = answer.value("content-length").flatMap { Int($0) }
         let wanted = min(length ?? UpgradeAnswer.maxHeadBytes, UpgradeAnswer.maxHeadBytes)

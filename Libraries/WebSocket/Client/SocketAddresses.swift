@@ -8,10 +8,10 @@ struct SocketAddress: Sendable {
     let bytes: [UInt8]
 }
 
-/// Name resolution that blocks neither a loop nor the cooperative pool.
+/// Resolves names without blocking a loop or the cooperative pool.
 enum SocketAddresses {
-    /// - Throws: ``WebSocketError`` `unresolvedHost`, `timedOut` or `cancelled`. getaddrinfo can't be interrupted: what
-    ///   it finds after that is dropped.
+    /// - Throws: ``WebSocketError`` `unresolvedHost`, `timedOut` or `cancelled`. getaddrinfo can't be interrupted, so a later
+    ///   result is dropped.
     static func resolve(_ host: String, port: UInt16, timeout: Duration) async throws -> [SocketAddress] {
         if let numeric = try? lookUp(host, port: port, flags: AI_NUMERICHOST) { return numeric }
         let pending = Locked<CheckedContinuation<[SocketAddress], any Error>?>(nil)

@@ -1,8 +1,8 @@
-/// The head of a server's answer to an ``UpgradeRequest``, and what it means. Strict: anything unusual is refused.
+/// The parsed head of a server's response to an ``UpgradeRequest``. Parsing is strict: anything unusual is refused.
 struct UpgradeAnswer {
     static let maxHeadBytes = 16 << 10
 
-    /// What was agreed on.
+    /// The negotiated parameters.
     struct Agreement: Equatable {
         var subprotocol: String?
         var isCompressed: Bool
@@ -11,19 +11,19 @@ struct UpgradeAnswer {
     let status: Int
     private let fields: [(name: String, value: String)]
 
-    /// The number of bytes of the head with its blank line; nil when it isn't complete.
+    /// The number of bytes of the head including its blank line; `nil` when it isn't complete.
     static func headLength(_ bytes: [UInt8]) -> Int? {
         let end: [UInt8] = [13, 10, 13, 10]
         guard bytes.count >= 4 else { return nil }
         return (0...(bytes.count - 4)).first { bytes[$0..<($0 + 4)].elementsEqual(end) }.map { $0 + 4 }
     }
 
-    /// - Parameter head: with its blank line.
+    /// - Parameter head: the head, including its blank line.
     init(head: some Sequence<UInt8>) throws(WebSocketError) {
         guard let text = String(validating: Array(head), as: UTF8.self) else {
             throw WebSocketError(.invalidHandshake, "the answer's head isn't UTF-8")
         }
-        // By bytes: for Swift "\r\n" is one character.
+        // Split by bytes, because "\r\n" is a single character in Swift.
         let lines = text.utf8.split(separator: 13, omittingEmptySubsequences: false).map { line in
             Substring(line.first == 10 ? line.dropFirst() : line)
         }
@@ -44,7 +44,7 @@ struct UpgradeAnswer {
         self.fields = fields
     }
 
-    /// All values of a header, joined by commas; nil when there is none.
+    /// All values of a header, joined by commas; `nil` when there is none.
     func value(_ name: String) -> String? {
         let values = fields.filter { $0.name == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ", ")
@@ -56,7 +56,7 @@ struct UpgradeAnswer {
             let connection = value("connection"), WebSocketHandshake.contains(connection, "upgrade")
         else { throw WebSocketError(.invalidHandshake, "101 without an upgrade to websocket") }
         guard value("sec-websocket-accept") == WebSocketHandshake.accept(for: request.key) else {
-            throw WebSocketError(.invalidHandshake, "Sec-WebSocket-Accept doesn't fit the key")
+            throw WebSocketError(.invalidHandshake, "Sec-WebSocket-Accept doesn't match the key")
         }
         let subprotocol = value("sec-websocket-protocol")
         if let subprotocol, !request.subprotocols.contains(subprotocol) {

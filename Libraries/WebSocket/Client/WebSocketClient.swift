@@ -3,18 +3,18 @@ import TLS
 
 /// Opens WebSockets as a client, over plain TCP (`ws://`) or TLS (`wss://`, 1.2 or newer).
 public enum WebSocketClient {
-    /// Connects, upgrades and returns the open socket, which lives on `loop`.
+    /// Connects, upgrades and returns the open socket, which runs on `loop`.
     ///
     /// - Parameters:
     ///   - url: `ws://host[:port][/path][?query]`, or the same with `wss://`.
-    ///   - headers: besides those of the handshake, for example `Authorization`.
-    ///   - subprotocol: the one to ask for; a server may answer without it, see ``WebSocket/subprotocol``.
-    ///   - configuration: limits and times; a client usually leaves pings to the server.
+    ///   - headers: additional headers of the request, for example `Authorization`.
+    ///   - subprotocol: the subprotocol to offer; a server may not accept it, see ``WebSocket/subprotocol``.
+    ///   - configuration: limits and timeouts; usually pings are left to the server.
     ///   - certificateAuthorityFile: a file of certificates to trust instead of the system's, for `wss://`.
-    ///   - timeout: for all of it: name, connection, TLS and upgrade.
+    ///   - timeout: the time limit for name resolution, connection, TLS and upgrade together.
     ///   - open: sets the callbacks; runs on `loop` before the first message is read.
-    /// - Throws: ``WebSocketError``. A server that answers with another status than 101 throws `refused` with the
-    ///   status and the beginning of the body. Cancelling the task throws `cancelled` and leaves no connection.
+    /// - Throws: ``WebSocketError``. If a server answers with another status than 101, throws `refused` with the status and the
+    ///   beginning of the body. Cancelling the task throws `cancelled` and closes the connection.
     public static func connect(
         _ url: String, headers: [(String, String)] = [], subprotocol: String? = nil,
         configuration: WebSocketConfiguration = WebSocketConfiguration(), certificateAuthorityFile: String? = nil,

@@ -1,13 +1,13 @@
 /// The parts of a `ws://` or `wss://` URL that a client needs.
 struct WebSocketURL: Equatable {
-    /// `wss://`.
+    /// Whether the scheme is `wss://`.
     let isSecure: Bool
-    /// Without brackets where it is an IPv6 address.
+    /// The host; an IPv6 address is without brackets.
     let host: String
     let port: UInt16
-    /// Path and query, as the request line has them.
+    /// Path and query in the form of the request line.
     let target: String
-    /// The `Host` header.
+    /// The value of the `Host` header.
     let authority: String
 
     init(_ text: String) throws(WebSocketError) {

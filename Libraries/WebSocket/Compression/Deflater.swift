@@ -1,10 +1,10 @@
 import Czlib
 import EventLoop
 
-/// Makes permessage-deflate payloads (RFC 7692, section 7.2.1): raw deflate, sync flushed, without the last four bytes.
-/// Nothing is kept from one message to the next, so a payload can be shared by all receivers.
+/// Makes permessage-deflate payloads (RFC 7692, section 7.2.1): raw deflate, sync flushed, without the last four bytes. No state is
+/// kept between messages, so all receivers can share a payload.
 ///
-/// `@unchecked Sendable`: it is in one pair of hands at a time, see ``withShared(_:)``.
+/// `@unchecked Sendable`: only one caller uses it at a time, see ``withShared(_:)``.
 final class Deflater: @unchecked Sendable {
     private static let idle = Locked<[Deflater]>([])
     private let stream: UnsafeMutablePointer<z_stream>
@@ -26,14 +26,14 @@ final class Deflater: @unchecked Sendable {
         output.deallocate()
     }
 
-    /// Lends a deflater; nil when zlib gets no memory, and the message then goes uncompressed.
+    /// Lends a deflater to `body`; `nil` when zlib can't allocate memory, in which case the message is sent uncompressed.
     static func withShared<R>(_ body: (Deflater) -> R?) -> R? {
         guard let deflater = idle.withLock({ $0.popLast() }) ?? Deflater() else { return nil }
         defer { idle.withLock { if $0.count < 4 { $0.append(deflater) } } }
         return body(deflater)
     }
 
-    /// The bytes are valid during `body` only.
+    /// Deflates the input and passes the result to `body`; its bytes are valid only during the call.
     func deflate<R>(_ input: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> R) -> R? {
         guard input.count < Int(UInt32.max) / 2 else { return nil }
         deflateReset(stream)
@@ -49,7 +49,7 @@ final class Deflater: @unchecked Sendable {
         stream.pointee.avail_out = UInt32(output.count)
         guard Czlib.deflate(stream, Z_SYNC_FLUSH) == Z_OK, stream.pointee.avail_in == 0 else { return nil }
         let count = output.count - Int(stream.pointee.avail_out)
-        // A sync flush ends in 00 00 ff ff, which the receiver adds again.
+        // A sync flush ends with 00 00 ff ff, which is omitted and which the receiver adds again.
         guard stream.pointee.avail_out > 0, count >= 4 else { return nil }
         return body(UnsafeRawBufferPointer(rebasing: output[..<(count - 4)]))
     }

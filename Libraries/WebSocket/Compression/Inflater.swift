@@ -1,11 +1,11 @@
 import Czlib
 
-/// Inflates permessage-deflate payloads, each on its own. Loop only: one serves all sockets of a loop.
+/// Inflates permessage-deflate payloads, each independently. Loop only: one inflater serves all sockets of a loop.
 final class Inflater {
     enum Failure: Error {
-        /// Not deflate data, or cut off.
+        /// The data isn't deflate data, or is truncated.
         case corrupt
-        /// It would be larger than the limit.
+        /// The message would exceed the limit.
         case tooBig
         case outOfMemory
     }
@@ -27,7 +27,7 @@ final class Inflater {
         output.deallocate()
     }
 
-    /// The bytes are valid during `body` only.
+    /// Inflates the input and passes the result to `body`; its bytes are valid only during the call.
     func inflate(_ input: UnsafeRawBufferPointer, limit: Int, _ body: (UnsafeRawBufferPointer) -> Void) throws(Failure)
     {
         guard inflateReset(stream) == Z_OK else { throw .outOfMemory }
@@ -41,7 +41,7 @@ final class Inflater {
             do throws(Failure) { try feed(tail, limit: limit, &count) } catch { failure = error }
         }
         if let failure { throw failure }
-        // zlib sets this bit right after a block: a message that is cut off ends inside one.
+        // zlib sets this bit right after a block; a truncated message ends inside one.
         guard hasEnded || stream.pointee.data_type & 128 != 0 else { throw .corrupt }
         body(UnsafeRawBufferPointer(rebasing: output[..<count]))
     }
@@ -70,7 +70,7 @@ final class Inflater {
         }
     }
 
-    /// One byte above the limit is enough to see that it is passed.
+    /// One byte more than the limit suffices to detect that it is exceeded.
     private func grow(keeping count: Int, limit: Int) {
         let larger = UnsafeMutableRawBufferPointer.allocate(
             byteCount: max(min(output.count * 4, limit + 1), output.count + 1), alignment: 16)

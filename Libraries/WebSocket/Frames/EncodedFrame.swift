@@ -1,6 +1,6 @@
 /// The bytes of one frame, header included.
 ///
-/// `@unchecked Sendable`: written only in `init`, before anyone else can see it.
+/// `@unchecked Sendable`: written only in `init`, before it is shared.
 final class EncodedFrame: @unchecked Sendable {
     private let storage: UnsafeMutableRawBufferPointer
     private let headerCount: Int
@@ -8,7 +8,7 @@ final class EncodedFrame: @unchecked Sendable {
     /// - Parameters:
     ///   - opcode: the four bits of the opcode; the frame is final.
     ///   - isCompressed: sets RSV1.
-    ///   - mask: a client's masking key; nil for a server's frame.
+    ///   - mask: a client's masking key; `nil` for a server's frame.
     init(opcode: UInt8, _ payload: UnsafeRawBufferPointer, isCompressed: Bool = false, mask: UInt32? = nil) {
         let length = payload.count
         headerCount = (length < 126 ? 2 : length < 65536 ? 4 : 10) + (mask == nil ? 0 : 4)
@@ -24,10 +24,10 @@ final class EncodedFrame: @unchecked Sendable {
 
     deinit { storage.deallocate() }
 
-    /// What goes on the wire. Valid as long as the frame is.
+    /// The bytes to send. Valid as long as the frame exists.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(storage) }
 
-    /// What follows the header; masked if the frame is. Valid as long as the frame is.
+    /// The bytes after the header, masked if the frame is. Valid as long as the frame exists.
     var payload: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: storage[headerCount...]) }
 
     var count: Int { storage.count }

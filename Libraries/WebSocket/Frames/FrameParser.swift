@@ -1,12 +1,12 @@
 import Cwslay
 
-/// wslay's reading half: splits bytes into frames, refuses lengths that aren't in their shortest form and control
-/// frames that are fragmented or too long, and unmasks. Its context is 4 KiB, so a parser is lent to a socket only
-/// while a frame is incomplete.
+/// The receiving part of wslay: it splits bytes into frames, refuses lengths that aren't in their shortest form and control frames
+/// that are fragmented or too long, and unmasks payloads. Its context takes 4 KiB, so a parser is lent to a socket only while a
+/// frame is incomplete.
 final class FrameParser {
     private var context: wslay_frame_context_ptr?
     private var input = UnsafeRawBufferPointer(start: nil, count: 0)
-    /// Bytes that wslay has taken and that weren't yet part of a piece.
+    /// The number of bytes that wslay has taken but not yet returned in a piece.
     private var buffered = 0
     private var remaining: UInt64 = 0
     private var isInsideFrame = false
@@ -26,19 +26,19 @@ final class FrameParser {
         if let context { wslay_frame_context_free(context) }
     }
 
-    /// Nothing of a frame is held here, so another socket may use the parser.
+    /// Whether it holds no part of a frame, so that another socket may use the parser.
     var isAtBoundary: Bool { !isInsideFrame && buffered == 0 && input.isEmpty }
 
-    /// Input that wslay hasn't taken yet.
+    /// The input that wslay hasn't taken yet.
     var rest: UnsafeRawBufferPointer { input }
 
-    /// The bytes must stay valid until ``next()`` has returned nil or ``detachInput()`` is called.
+    /// Sets the input, which must stay valid until ``next()`` has returned `nil` or ``detachInput()`` is called.
     func feed(_ bytes: UnsafeRawBufferPointer) { input = bytes }
 
-    /// Forgets what wslay hasn't taken yet; the caller has saved ``rest``.
+    /// Drops the input that wslay hasn't taken yet; the caller must have saved ``rest``.
     func detachInput() { input = UnsafeRawBufferPointer(start: nil, count: 0) }
 
-    /// The next piece; nil when more input is needed. After an error the parser must not be used again.
+    /// The next piece; `nil` when more input is needed. After an error the parser must not be used again.
     func next() throws(Violation) -> FramePiece? {
         var frame = wslay_frame_iocb()
         let count = wslay_frame_recv(context, &frame)

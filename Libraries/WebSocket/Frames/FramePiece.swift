@@ -1,10 +1,10 @@
-/// A part of a frame's payload as it comes off the wire, unmasked.
+/// A received part of a frame's payload, unmasked.
 struct FramePiece {
-    /// The first piece of its frame: the header's rules are to be checked.
+    /// Whether it is the first piece of its frame, so that the header's rules must be checked.
     var isFirst: Bool
-    /// The last piece of its frame.
+    /// Whether it is the last piece of its frame.
     var isLast: Bool
-    /// FIN: the frame is the last of its message.
+    /// FIN: whether the frame is the last of its message.
     var isFinal: Bool
     /// RSV1, RSV2, RSV3 in the bits 4, 2, 1.
     var reserved: UInt8
@@ -12,11 +12,11 @@ struct FramePiece {
     /// The payload length of the whole frame.
     var length: UInt64
     var isMasked: Bool
-    /// Valid until the parser is asked for the next piece.
+    /// The unmasked bytes, valid until the next call of the parser.
     var bytes: UnsafeRawBufferPointer
 }
 
-/// What a peer did wrong, and the close code that answers it.
+/// A peer's violation of the protocol, with the close code to answer with.
 struct Violation: Error, Equatable {
     var code: WebSocketCloseCode
     var reason: String

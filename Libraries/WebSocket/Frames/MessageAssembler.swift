@@ -1,6 +1,6 @@
-/// The rules of RFC 6455, sections 5 and 7, over frame pieces: puts messages together and finds violations. No IO.
+/// Implements the rules of RFC 6455, sections 5 and 7, for frame pieces: it assembles messages and detects violations. Does no IO.
 struct MessageAssembler {
-    /// What a piece completed.
+    /// The event that a piece completed.
     enum Event: Equatable {
         case message(WebSocketFrame.Opcode, isCompressed: Bool, Content)
         case ping
@@ -8,41 +8,42 @@ struct MessageAssembler {
         case close(WebSocketCloseCode?, reason: String)
     }
 
-    /// Where the completed payload is.
+    /// The location of the completed payload.
     enum Content: Equatable {
-        /// It is the piece itself.
+        /// The piece itself.
         case piece
-        /// It was put together: ``MessageAssembler/takeBuffer()``.
+        /// The assembled message: ``MessageAssembler/takeBuffer()``.
         case buffer
     }
 
     private let isServer: Bool
     private let allowsCompression: Bool
-    /// The largest message that is taken from now on.
+    /// The maximum size of messages from now on, in bytes.
     var maxMessageBytes: Int
     private var opcode: WebSocketFrame.Opcode?
     private var isCompressed = false
     private var buffer: [UInt8] = []
-    /// Bytes of a message that hasn't come to its end.
+    /// The number of buffered bytes of an incomplete message.
     var pendingBytes: Int { buffer.count }
     private var text = UTF8Validator()
     /// The payload of the present control frame, at most 125 bytes.
     private(set) var control: [UInt8] = []
 
-    /// - Parameter isServer: a server takes masked frames only, a client unmasked ones only.
+    /// - Parameter isServer: a server accepts only masked frames, a client only unmasked ones.
     init(isServer: Bool, allowsCompression: Bool, maxMessageBytes: Int) {
         self.isServer = isServer
         self.allowsCompression = allowsCompression
         self.maxMessageBytes = maxMessageBytes
     }
 
-    /// Takes the next piece; what it completes, if anything.
+    /// Adds the next piece.
+    /// - Returns: the event that it completes, if any.
     mutating func add(_ piece: FramePiece) throws(Violation) -> Event? {
         if piece.isFirst { try checkHeader(piece) }
         return piece.opcode >= 8 ? try addControl(piece) : try addData(piece)
     }
 
-    /// The message that was put together; the buffer is given up.
+    /// Returns the assembled message, and clears the buffer.
     mutating func takeBuffer() -> [UInt8] {
         defer { buffer = [] }
         return buffer

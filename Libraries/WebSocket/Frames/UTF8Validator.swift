@@ -1,14 +1,14 @@
-/// Checks UTF-8 that comes in pieces (RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF).
+/// Validates UTF-8 in pieces (RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF).
 struct UTF8Validator {
     /// How many continuation bytes the present character still needs, and the range of the next one.
     private var needed: UInt8 = 0
     private var lower: UInt8 = 0x80
     private var upper: UInt8 = 0xBF
 
-    /// No character is cut off.
+    /// Whether the bytes so far end with a complete character.
     var isComplete: Bool { needed == 0 }
 
-    /// False at the first byte that can't be.
+    /// Validates further bytes; returns `false` if one is invalid.
     mutating func accept(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var index = 0
         while index < bytes.count {

@@ -1,10 +1,10 @@
 import EventLoop
 
-/// A message that is framed once and shared by every receiver.
+/// A message that is encoded once and shared by all receivers.
 ///
-/// A server's frame is unmasked, so the same bytes serve all sockets; what is queued is a reference. If the frame is
-/// compressible, its permessage-deflate form is made once, when the first socket that negotiated the extension needs
-/// it. (A client's frames are masked with a key of their own, so each send copies.)
+/// A server's frame is unmasked, so all sockets can use the same bytes, and queue only a reference. If the frame is compressible,
+/// its permessage-deflate form is made once, when the first socket that negotiated the extension needs it. (A client's frames are
+/// each masked with a different key, so each send makes a copy.)
 public final class WebSocketFrame: Sendable {
     /// The kind of a message.
     public enum Opcode: UInt8, Sendable {
@@ -17,7 +17,7 @@ public final class WebSocketFrame: Sendable {
     private enum Compressed {
         case notMade
         case made(EncodedFrame)
-        /// Deflating it made it no smaller.
+        /// Deflating doesn't make it smaller.
         case useless
     }
 
@@ -28,23 +28,23 @@ public final class WebSocketFrame: Sendable {
 
     /// - Parameters:
     ///   - opcode: the kind; a text must be UTF-8, which isn't checked.
-    ///   - payload: copied.
-    ///   - isCompressible: worth deflating for the sockets that negotiated it. Batches and initial syncs are; a short
-    ///     message costs more than it saves. Payloads under 128 bytes never are.
+    ///   - payload: the bytes, which are copied.
+    ///   - isCompressible: whether to deflate it for the sockets that negotiated compression. That is worthwhile for batches and
+    ///     initial syncs; for a short message it costs more than it saves. Payloads under 128 bytes are never deflated.
     public init(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer, isCompressible: Bool = false) {
         self.opcode = opcode
         plain = EncodedFrame(opcode: opcode.rawValue, payload)
         compressed = isCompressible && payload.count >= 128 ? Locked(.notMade) : nil
     }
 
-    /// A message from bytes, copied; see ``init(_:_:isCompressible:)``.
+    /// Creates a message from bytes, which are copied; see ``init(_:_:isCompressible:)``.
     public init(_ opcode: Opcode, _ payload: [UInt8], isCompressible: Bool = false) {
         self.opcode = opcode
         plain = payload.withUnsafeBytes { EncodedFrame(opcode: opcode.rawValue, $0) }
         compressed = isCompressible && payload.count >= 128 ? Locked(.notMade) : nil
     }
 
-    /// A text message.
+    /// Creates a text message.
     public convenience init(text: String, isCompressible: Bool = false) {
         self.init(.text, Array(text.utf8), isCompressible: isCompressible)
     }
@@ -52,7 +52,7 @@ public final class WebSocketFrame: Sendable {
     /// The number of bytes of the message before any compression.
     public var payloadCount: Int { plain.payload.count }
 
-    /// What goes on the wire to a socket of a server.
+    /// The frame that a server's socket sends.
     func encoding(compressed isNegotiated: Bool) -> EncodedFrame {
         guard isNegotiated, let compressed else { return plain }
         return compressed.withLock { state in

@@ -1,21 +1,21 @@
-/// The negotiation of permessage-deflate (RFC 7692, section 7.1), always without context takeover on both sides, so
-/// that a compressed frame can be shared and an idle socket holds no zlib state.
+/// The negotiation of permessage-deflate (RFC 7692, section 7.1), always without context takeover on both sides, so that a
+/// compressed frame can be shared, and an idle socket needs no zlib state.
 package enum CompressionAgreement {
-    /// What a client offers.
+    /// A client's offer.
     static let offer = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
-    /// What a server answers.
+    /// A server's answer.
     package static let answer = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
 
-    /// Whether one of the offers of a `Sec-WebSocket-Extensions` header can be taken with ``answer``.
+    /// Whether one of the offers in a `Sec-WebSocket-Extensions` header can be accepted with ``answer``.
     package static func isOffered(in header: String) -> Bool {
         WebSocketHandshake.list(header).contains { offer in
             guard let parameters = parameters(of: offer) else { return false }
             return parameters.allSatisfy { name, value in
                 switch name {
                 case "server_no_context_takeover", "client_no_context_takeover": value == nil
-                // A smaller window of ours would need frames of its own; 15 is what they have.
+                // A smaller window of the server would need separate frames; the shared ones use 15.
                 case "server_max_window_bits": value == "15"
-                // Only a permission for us to ask for a smaller window.
+                // This only permits the server to request a smaller window of the client.
                 case "client_max_window_bits": value == nil || isWindow(value)
                 default: false
                 }
@@ -23,7 +23,7 @@ package enum CompressionAgreement {
         }
     }
 
-    /// Whether a server's answer to ``offer`` agrees to it. Nil when it agrees to something that wasn't offered.
+    /// Whether a server's answer accepts ``offer``; `nil` when it accepts something that wasn't offered.
     static func isAccepted(in header: String) -> Bool? {
         let answers = WebSocketHandshake.list(header)
         guard !answers.isEmpty else { return false }
@@ -43,7 +43,7 @@ package enum CompressionAgreement {
         return (8...15).contains(bits)
     }
 
-    /// Nil when it is another extension, or a parameter comes twice.
+    /// The parameters of the extension; `nil` when it is a different one, or a parameter occurs twice.
     private static func parameters(of extension: String) -> [(name: String, value: String?)]? {
         let parts = `extension`.split(separator: ";").map { WebSocketHandshake.trim($0) }
         guard parts.first?.lowercased() == "permessage-deflate" else { return nil }

@@ -3,13 +3,13 @@ import Glibc
 import TLS
 
 extension WebSocket {
-    /// A server's side: takes over a socket whose client has been answered with 101. Loop only.
+    /// Takes over a server's socket after the 101 response. Loop only.
     ///
-    /// The descriptor belongs to the WebSocket from here on, also when this throws.
+    /// The WebSocket owns the descriptor from here on, even if this throws.
     ///
     /// - Parameters:
-    ///   - early: bytes that came after the request's head.
-    ///   - open: sets the callbacks; runs before the first byte is read.
+    ///   - early: bytes that were received after the request's head.
+    ///   - open: sets the callbacks; called before the first byte is read.
     package static func accept(
         on loop: EventLoop, descriptor: Int32, early: [UInt8], configuration: AcceptedSettings, subprotocol: String?,
         isCompressed: Bool, open: (WebSocket) -> Void
@@ -42,7 +42,7 @@ extension WebSocket {
     }
 }
 
-/// A ``WebSocketConfiguration`` made ready once for all sockets of a route.
+/// A ``WebSocketConfiguration`` in its internal form, which is made once for all sockets of a route.
 package struct AcceptedSettings: Sendable {
     let settings: SessionSettings
     /// See ``WebSocketConfiguration/allowsCompression``.

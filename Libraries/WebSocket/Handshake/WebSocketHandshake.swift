@@ -10,7 +10,7 @@ package enum WebSocketHandshake {
         return base64(digest)
     }
 
-    /// Sixteen bytes in base64: 22 characters and two signs of padding.
+    /// Whether a key is sixteen bytes in base64: 22 characters and two padding characters.
     package static func isValidKey(_ key: String) -> Bool {
         let bytes = Array(key.utf8)
         guard bytes.count == 24, bytes[22] == UInt8(ascii: "="), bytes[23] == UInt8(ascii: "=") else { return false }
@@ -24,7 +24,7 @@ package enum WebSocketHandshake {
         }
     }
 
-    /// A key for a client's request.
+    /// Generates a key for a client's request.
     static func makeKey() -> String { base64((0..<16).map { _ in .random(in: .min ... .max) }) }
 
     /// The members of a comma-separated header value, without empty ones.
@@ -32,12 +32,12 @@ package enum WebSocketHandshake {
         value.split(separator: ",").map { trim($0) }.filter { !$0.isEmpty }
     }
 
-    /// Whether a comma-separated header value has a member, whatever its case.
+    /// Whether a comma-separated header value has a member, compared case-insensitively.
     package static func contains(_ value: String, _ token: String) -> Bool {
         list(value).contains { $0.lowercased() == token }
     }
 
-    /// Without blanks at either end.
+    /// The text without blanks at its ends.
     static func trim(_ text: some StringProtocol) -> String {
         let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
         guard let first = text.firstIndex(where: { !isBlank($0) }), let last = text.lastIndex(where: { !isBlank($0) })

@@ -1,9 +1,8 @@
 import EventLoop
 
-/// Deadlines of many sockets behind one timer. Loop only.
+/// The deadlines of many sockets, with a single timer. Loop only.
 ///
-/// A socket stands in one bucket at most; moving a deadline is a swap-remove and an append. Deadlines are late by up to
-/// one slot.
+/// A socket is in at most one bucket; moving a deadline is a swap-remove and an append. Deadlines fire up to one slot late.
 final class DeadlineWheel {
     /// Milliseconds in one slot.
     private static let slot: UInt64 = 50
@@ -21,7 +20,7 @@ final class DeadlineWheel {
 
     init(_ loop: EventLoop) { self.loop = loop }
 
-    /// Calls `deadlinePassed()` of the socket `delay` milliseconds from now, instead of any earlier appointment.
+    /// Calls `deadlinePassed()` of the socket `delay` milliseconds from now, instead of at its earlier deadline.
     func schedule(_ socket: WebSocket, after delay: UInt64) {
         let index = (loop.now + delay) / Self.slot + 1
         if let bucket = socket.deadline.bucket, bucket.index == index { return }
@@ -32,7 +31,7 @@ final class DeadlineWheel {
         arm(for: index)
     }
 
-    /// Forgets the socket's deadline.
+    /// Removes the socket's deadline.
     func cancel(_ socket: WebSocket) {
         guard let bucket = socket.deadline.bucket else { return }
         let position = socket.deadline.position
@@ -62,7 +61,7 @@ final class DeadlineWheel {
         timer?.start(ms: due > now ? due - now : 0)
     }
 
-    /// No handle stays open on the loop without a socket that needs it.
+    /// Closes the timer, so that no handle stays open on the loop without a socket that needs it.
     private func disarm() {
         timer?.close()
         timer = nil

@@ -1,9 +1,9 @@
 import EventLoop
 
-/// What the sockets of one loop share, so that an idle socket holds none of it. Loop only, except ``acquire(for:)`` and
-/// ``release()``, which only count.
+/// The resources that the sockets of one loop share, so that an idle socket needs none of its own. Loop only, except
+/// ``acquire(for:)`` and ``release()``, which only count.
 ///
-/// `@unchecked Sendable`: the registry passes it between threads, its contents are touched on its loop.
+/// `@unchecked Sendable`: the registry passes it between threads, but its contents are used only on its loop.
 final class LoopResources: @unchecked Sendable {
     private static let registry = Locked<[ObjectIdentifier: (resources: LoopResources, users: Int)]>([:])
     private static let keptParsers = 8
@@ -21,7 +21,7 @@ final class LoopResources: @unchecked Sendable {
 
     deinit { readBuffer.deallocate() }
 
-    /// The loop's resources, made for its first socket.
+    /// The loop's resources, which are created for its first socket.
     static func acquire(for loop: EventLoop) -> LoopResources {
         registry.withLock { entries in
             let key = ObjectIdentifier(loop)
@@ -32,7 +32,7 @@ final class LoopResources: @unchecked Sendable {
         }
     }
 
-    /// Called once for each ``acquire(for:)``, on the loop.
+    /// Must be called once for each ``acquire(for:)``, on the loop.
     func release() {
         LoopResources.registry.withLock { entries in
             guard var entry = entries[key] else { return }
@@ -41,15 +41,15 @@ final class LoopResources: @unchecked Sendable {
         }
     }
 
-    /// A parser at a frame boundary; nil when there is no memory.
+    /// Lends a parser at a frame boundary; `nil` when memory can't be allocated.
     func lendParser() -> FrameParser? { parsers.popLast() ?? FrameParser() }
 
-    /// Takes back a parser that is at a boundary.
+    /// Returns a parser, which must be at a frame boundary.
     func giveBack(_ parser: FrameParser) {
         if parsers.count < Self.keptParsers { parsers.append(parser) }
     }
 
-    /// The loop's inflater; nil when there is no memory.
+    /// The loop's inflater; `nil` when memory can't be allocated.
     func sharedInflater() -> Inflater? {
         if inflater == nil { inflater = Inflater() }
         return inflater

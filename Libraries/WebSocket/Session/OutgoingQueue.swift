@@ -1,15 +1,15 @@
 import Glibc
 import TLS
 
-/// Frames that the kernel hasn't taken yet, and how they are handed to it.
+/// The frames that the kernel hasn't accepted yet; writes them to the kernel.
 struct OutgoingQueue {
-    /// What ended a write.
+    /// The result of a write.
     enum Outcome: Equatable {
-        /// Everything is with the kernel.
+        /// The kernel has accepted all bytes.
         case drained
-        /// The kernel takes no more at present.
+        /// The kernel currently accepts no more bytes.
         case blocked
-        /// The connection is broken; the errno.
+        /// The connection is broken, with this errno.
         case failed(Int32)
     }
 
@@ -17,7 +17,7 @@ struct OutgoingQueue {
     private var frames: [EncodedFrame] = []
     private var head = 0
     private var headOffset = 0
-    /// Bytes that the kernel hasn't taken.
+    /// The number of bytes that the kernel hasn't accepted.
     private(set) var bytes = 0
 
     var isEmpty: Bool { bytes == 0 }
@@ -29,7 +29,7 @@ struct OutgoingQueue {
 
     mutating func removeAll() { self = OutgoingQueue() }
 
-    /// Writes until all is taken or the kernel takes no more.
+    /// Writes until the queue is empty or the kernel accepts no more.
     mutating func write(to descriptor: Int32, through tls: TLSChannel?) -> Outcome {
         while head < frames.count {
             let sent = sendSome(to: descriptor, tls)
@@ -42,7 +42,7 @@ struct OutgoingQueue {
                 return .failed(errno)
             }
         }
-        // Encrypted, but perhaps not with the kernel.
+        // All bytes are encrypted, but the kernel may not have accepted all of them.
         if let tls, !tls.flush(to: descriptor) { return errno == EAGAIN ? .blocked : .failed(errno) }
         return .drained
     }
@@ -85,7 +85,7 @@ struct OutgoingQueue {
         }
     }
 
-    /// Frames that are sent are given up even while the queue never empties.
+    /// Releases sent frames, even if the queue never becomes empty.
     private mutating func compact() {
         guard head >= 64, head * 2 >= frames.count else { return }
         frames.removeFirst(head)

@@ -2,8 +2,8 @@ import EventLoop
 import Glibc
 
 extension WebSocket {
-    /// How long a peer may take to end its side after the close frames, milliseconds. Closing at once could reset the
-    /// connection and lose our close frame.
+    /// How long a peer may take to close its side after the close frames, in milliseconds. Closing immediately could reset the
+    /// connection and lose this side's close frame.
     private static let lingerTime: UInt64 = 2000
 
     func peerClosed(_ code: WebSocketCloseCode?, _ reason: String) {
@@ -19,7 +19,7 @@ extension WebSocket {
         linger(WebSocketClosure(violation.code, violation.reason))
     }
 
-    /// A watcher on a socket that nobody reads would spin, so input is read and dropped until the peer's end.
+    /// Input is read and dropped until the peer's end of stream, because a watcher on a socket with unread input would spin.
     private func linger(_ closure: WebSocketClosure) {
         guard state == .open || state == .closing else { return }
         state = .lingering
@@ -33,7 +33,7 @@ extension WebSocket {
 
     func discard() {
         let buffer = resources.readBuffer
-        // A peer that never stops sending must not hold the loop.
+        // The number of reads is bounded, so that a peer that never stops sending doesn't block the loop.
         for _ in 0..<16 {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 || count < 0 && errno == EINTR { continue }
@@ -54,7 +54,7 @@ extension WebSocket {
 
     private func checkPeer() {
         guard let interval = settings.pingInterval else { return }
-        // Pongs of a paused socket lie unread, so nothing can be said about its peer.
+        // Pongs of a paused socket aren't read, so the peer's state is unknown.
         if isReadingPaused { return schedulePing() }
         if let pingedAt { return awaitPong(since: loop.now - pingedAt) }
         let silence = loop.now - lastReceived
@@ -87,7 +87,7 @@ extension WebSocket {
         if let interval = settings.pingInterval { resources.deadlines.schedule(self, after: interval) }
     }
 
-    /// Of the message that hasn't come to its end nothing more is wanted.
+    /// Drops the incomplete message.
     private func dropUnfinished() {
         _ = assembler.takeBuffer()
         if let (budget, sender) = budget { budget.giveBack(accounted, of: sender) }
@@ -109,7 +109,7 @@ extension WebSocket {
         guard state != .closed else { return }
         state = .closed
         resources.deadlines.cancel(self)
-        // Before the descriptor: its number may be somebody else's at once.
+        // Close the watcher before the descriptor, because the descriptor's number may be reused immediately.
         watcher?.close()
         watcher = nil
         if resets {

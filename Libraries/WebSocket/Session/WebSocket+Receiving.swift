@@ -2,8 +2,8 @@ import EventLoop
 import Glibc
 
 extension WebSocket {
-    /// Stops reading; messages that the kernel holds wait there, and TCP slows the peer down. A message that is being
-    /// handled may be the last. While paused, a lost connection isn't noticed.
+    /// Stops reading: received messages wait in the kernel, and TCP's flow control slows down the peer. A message that is being
+    /// handled may be the last one. While reading is paused, a lost connection isn't noticed.
     public func pauseReading() {
         loop.assertInLoop()
         guard state == .open, !isReadingPaused else { return }
@@ -11,7 +11,7 @@ extension WebSocket {
         watch()
     }
 
-    /// Reads again. What had been read already is delivered in a later turn of the loop.
+    /// Resumes reading. Messages that had already been read are delivered in a later turn of the loop.
     public func resumeReading() {
         loop.assertInLoop()
         guard state != .closed, isReadingPaused else { return }
@@ -28,7 +28,8 @@ extension WebSocket {
 
     func ready(_ interest: FDWatcher.Interest) {
         if interest.contains(.write), isBlocked {
-            // The peer has taken some of what lay before it. A ping waits behind all of that, so its answer says nothing yet.
+            // The peer has received some of the queued bytes, so it is alive. A ping waits behind all of them, so its missing
+            // answer means nothing yet.
             heard()
             flush()
         }
@@ -41,7 +42,7 @@ extension WebSocket {
     }
 
     private func read() {
-        // What was read before comes first; it is parsed in this turn already.
+        // Earlier unread bytes are parsed first, in this turn.
         guard unread.isEmpty else { return }
         let buffer = resources.readBuffer
         let count =
@@ -99,12 +100,12 @@ extension WebSocket {
         }
     }
 
-    /// Takes from the budget what the unfinished message has, or gives back what it had.
+    /// Takes the bytes of the incomplete message from the budget, or returns those of earlier ones.
     private func account() throws(Violation) {
         guard let (budget, sender) = budget else { return }
         let bytes = max(0, assembler.pendingBytes - InflightBudget.uncounted)
         if bytes > accounted, budget.take(bytes - accounted, of: sender) != nil {
-            throw Violation(.tryAgainLater, "too much is on its way")
+            throw Violation(.tryAgainLater, "too many bytes are in flight")
         }
         if bytes < accounted { budget.giveBack(accounted - bytes, of: sender) }
         accounted = bytes

@@ -2,23 +2,21 @@ public import EventLoop
 import Glibc
 import TLS
 
-/// An open WebSocket on its event loop, of a server or of a client.
+/// An open WebSocket of a server or a client, on its event loop.
 ///
-/// Everything here must be used on ``loop``, usually from an actor that lives there; debug builds check it. wslay
-/// splits and unmasks the frames, this class keeps the protocol's rules and answers control frames. What a turn of the
-/// loop sends leaves in one system call at its end. The loop owns an open socket: dropping the last reference doesn't
-/// close it.
+/// All members must be used on ``loop``, usually from an actor on it; debug builds check this. wslay splits and unmasks the frames;
+/// this class enforces the protocol's rules and answers control frames. All frames of one turn of the loop are sent in one system
+/// call at its end. The loop owns an open socket: releasing the last reference doesn't close it.
 ///
-/// An idle socket holds no buffers: the parser, the read buffer and zlib's state belong to the loop.
+/// An idle socket has no buffers: the parser, the read buffer and zlib's state belong to the loop.
 ///
-/// `@unchecked Sendable`: confined to its loop, so it may be passed through code that runs elsewhere, but not used
-/// there.
+/// `@unchecked Sendable`: it is confined to its loop. Code that runs elsewhere may pass it on, but not use it.
 public final class WebSocket: TickFlushable, @unchecked Sendable {
     enum State {
         case open
-        /// Our close frame is queued or sent, the peer's hasn't come.
+        /// This side's close frame is queued or sent, the peer's hasn't been received.
         case closing
-        /// Both know. What is queued is sent, then FIN; input is discarded until the peer's end.
+        /// Both sides know of the end. Queued frames are sent, then FIN; input is discarded until the peer's end of stream.
         case lingering
         case closed
     }
@@ -27,35 +25,35 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
         case server, client
     }
 
-    /// The loop on which the socket lives.
+    /// The loop of the socket.
     public let loop: EventLoop
-    /// The subprotocol that was agreed on.
+    /// The negotiated subprotocol.
     public let subprotocol: String?
-    /// Whether permessage-deflate was agreed on.
+    /// Whether permessage-deflate was negotiated.
     public let isCompressed: Bool
 
     let role: Role
     let settings: SessionSettings
     let resources: LoopResources
     var descriptor: Int32
-    /// Of a client over `wss://`.
+    /// The TLS channel of a client over `wss://`.
     let tls: TLSChannel?
     var watcher: FDWatcher?
     var state = State.open
 
     var parser: FrameParser?
     var assembler: MessageAssembler
-    /// What unfinished messages are taken from, and on whose account.
+    /// The budget for incomplete messages, and the sender to which they are charged.
     var budget: (InflightBudget, sender: UInt64)?
-    /// Bytes that were taken from it.
+    /// The number of bytes that were taken from the budget.
     var accounted = 0
-    /// Bytes read and not parsed: early data, or what lay in the buffer when reading was paused.
+    /// Bytes that were read but not parsed: early data, or the rest of the buffer when reading was paused.
     var unread: [UInt8]
     var isReadingPaused = true
     var isParsing = false
     var isContinuationQueued = false
     var lastReceived: UInt64 = 0
-    /// When the ping was sent whose answer is due.
+    /// When the unanswered ping was sent; `nil` when there is none.
     var pingedAt: UInt64?
     var isQuiet = false
 
@@ -63,31 +61,33 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     var isDirty = false
     var isBlocked = false
     var selfReference: WebSocket?
-    /// Where the socket stands in the loop's deadlines.
+    /// The socket's position in the loop's deadlines.
     var deadline: (bucket: DeadlineWheel.Bucket?, position: Int) = (nil, 0)
 
-    /// A message. The bytes are valid during the call only; a text is UTF-8. Not called after ``close(_:reason:)``.
+    /// Called with each message. The bytes are valid only during the call; a text is valid UTF-8. Not called after
+    /// ``close(_:reason:)``.
     public var onMessage: ((WebSocketFrame.Opcode, UnsafeRawBufferPointer) -> Void)?
-    /// Called when the peer has broken the protocol, with the code of the close frame that follows: what is sent now goes
-    /// before it.
+    /// Called when the peer has violated the protocol, with the code of the close frame that follows. Messages that are sent in the
+    /// callback precede it.
     public var onViolation: ((WebSocketCloseCode) -> Void)?
-    /// Asked just before something is handed to the kernel: whether it may be. If not, the connection is reset, and nothing
-    /// of what is queued is sent.
+    /// Called just before queued frames are written to the kernel. If it returns `false`, the connection is reset, and no queued
+    /// frame is sent.
     public var mayFlush: (() -> Bool)?
-    /// Called with `true` when the peer has become quiet (``WebSocketConfiguration/quietTimeout``), with `false` when it is heard again.
+    /// Called with `true` when the peer has become quiet (``WebSocketConfiguration/quietTimeout``), with `false` when data arrives
+    /// from it again.
     public var onQuiet: ((Bool) -> Void)?
-    /// Called once, when the peer closed, the connection was lost, or the peer answered our close (or took too long
-    /// to). The callbacks are dropped after it.
+    /// Called once, when the peer has closed, the connection was lost, or the peer has answered this side's close frame (or took
+    /// too long). The callbacks are released afterwards.
     public var onClose: ((WebSocketClosure) -> Void)?
-    /// Called whenever everything that was queued is with the kernel, at the end of a turn of the loop or later.
+    /// Called whenever the kernel has accepted all queued bytes, at the end of a turn of the loop or later.
     public var onDrain: (() -> Void)?
-    /// Called when the descriptor is closed: after ``onClose``, by up to two seconds.
+    /// Called when the descriptor is closed, up to two seconds after ``onClose``.
     package var onEnd: ((WebSocket) -> Void)?
 
-    /// Takes over a connected socket; reads nothing before ``start()``.
+    /// Takes over a connected socket. It reads nothing before ``start()``.
     ///
     /// - Parameters:
-    ///   - early: bytes that came with the handshake.
+    ///   - early: bytes that were received with the handshake.
     init(
         _ loop: EventLoop, descriptor: Int32, tls: TLSChannel?, role: Role, settings: SessionSettings,
         subprotocol: String?, isCompressed: Bool, early: [UInt8]
@@ -117,27 +117,27 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     /// Whether messages can be sent and received.
     public var isOpen: Bool { state == .open }
 
-    /// What this side closed it with, also where the peer never answered; `nil` where this side didn't.
+    /// The code with which this side closed the socket, even if the peer never answered; `nil` if it didn't.
     public private(set) var ownCloseCode: WebSocketCloseCode?
 
-    /// Bytes that are queued and that the kernel hasn't taken. The owner bounds it: above its window it stops sending,
-    /// and goes on at ``onDrain``.
+    /// The number of queued bytes that the kernel hasn't accepted. The owner must bound it: beyond its window it stops sending, and
+    /// continues at ``onDrain``.
     public var queuedBytes: Int { queue.bytes }
 
-    /// The largest message that is taken; for a peer that may do more once it is known who it is.
+    /// The maximum size of a message. It can be raised once a peer is authenticated.
     public var maxMessageBytes: Int { assembler.maxMessageBytes }
 
-    /// Takes larger messages from now on.
+    /// Accepts larger messages from now on.
     /// - Parameters:
-    ///   - budget: what such messages take together while they are on their way; a socket for which nothing is left ends with 1013.
-    ///   - sender: on whose account.
+    ///   - budget: the common budget for incomplete messages; a socket that gets no bytes from it ends with 1013.
+    ///   - sender: the sender to which they are charged.
     package func allow(messagesOf bytes: Int, from budget: InflightBudget, of sender: UInt64) {
         loop.assertInLoop()
         assembler.maxMessageBytes = bytes
         self.budget = (budget, sender)
     }
 
-    /// Begins to read. Called after the callbacks are set.
+    /// Starts reading. Called after the callbacks are set.
     func start() {
         guard state != .closed else { return }
         selfReference = self
@@ -148,7 +148,7 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
 
     // MARK: Sending
 
-    /// Queues a message; it leaves at the end of the loop's turn. Nothing happens when the socket isn't open.
+    /// Queues a message, which is sent at the end of the loop's turn. Does nothing when the socket isn't open.
     public func send(_ frame: WebSocketFrame) {
         loop.assertInLoop()
         guard state == .open else { return }
@@ -162,22 +162,22 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
         }
     }
 
-    /// Queues a text message. For many receivers make one ``WebSocketFrame``.
+    /// Queues a text message. For many receivers, create one ``WebSocketFrame``.
     public func send(text: String) { send(WebSocketFrame(text: text)) }
 
-    /// Sends a ping now, besides those of the ping interval.
+    /// Sends a ping, in addition to those of the ping interval.
     public func ping() {
         loop.assertInLoop()
         guard state == .open else { return }
         sendControl(9, [])
     }
 
-    /// Begins the closing handshake: what is queued is sent, then the close frame. The peer's answer, or the close
-    /// timeout, ends it.
+    /// Starts the closing handshake: queued messages are sent, then the close frame. The peer's answer, or the close timeout, ends
+    /// it.
     ///
     /// - Parameters:
-    ///   - code: one that may be sent; others count as ``WebSocketCloseCode/normal``.
-    ///   - reason: for the peer's logs; cut at 123 bytes of UTF-8.
+    ///   - code: the close code; if it may not be sent, ``WebSocketCloseCode/normal`` is used.
+    ///   - reason: the reason for the peer's logs; truncated to 123 bytes of UTF-8.
     public func close(_ code: WebSocketCloseCode = .normal, reason: String = "") {
         loop.assertInLoop()
         guard state == .open else { return }
@@ -185,11 +185,11 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
         ownCloseCode = code
         sendClose(code.isSendable ? code : .normal, reason)
         resources.deadlines.schedule(self, after: settings.closeTimeout)
-        // The peer's answer must be read even if the owner had paused.
+        // The peer's answer must be read even if the owner has paused reading.
         resumeReading()
     }
 
-    /// Resets the connection now: nothing that is queued, here or in the kernel, reaches the peer any more.
+    /// Resets the connection immediately: bytes that are queued here or in the kernel don't reach the peer any more.
     public func terminate() {
         loop.assertInLoop()
         end(WebSocketClosure(.abnormal, "terminated"), resets: true)
@@ -220,7 +220,7 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
         loop.markDirty(self)
     }
 
-    /// Called by the loop at the end of a turn in which something was sent.
+    /// Called by the loop at the end of a turn in which frames were queued.
     public func flushTick() {
         isDirty = false
         flush()
@@ -229,7 +229,7 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     func flush() {
         guard state != .closed else { return }
         if let mayFlush, !queue.isEmpty, !mayFlush() {
-            return end(WebSocketClosure(.abnormal, "what is queued may not be sent any more"), resets: true)
+            return end(WebSocketClosure(.abnormal, "the queued frames may not be sent any more"), resets: true)
         }
         switch queue.write(to: descriptor, through: tls) {
         case .drained:
