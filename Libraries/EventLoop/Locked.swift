@@ -1,6 +1,6 @@
 import Glibc
 
-/// A value behind a lock.
+/// A value that is protected by a lock.
 ///
 /// It uses `pthread_mutex`, because ThreadSanitizer doesn't understand `Synchronization.Mutex` and reports false races.
 ///
@@ -9,7 +9,7 @@ public final class Locked<Value>: @unchecked Sendable {
     @usableFromInline let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     @usableFromInline var value: Value
 
-    /// Puts a value behind a lock.
+    /// Protects a value with a lock.
     public init(_ value: Value) {
         self.value = value
         pthread_mutex_init(mutex, nil)

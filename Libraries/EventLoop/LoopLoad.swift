@@ -6,7 +6,7 @@ public struct LoopLoad: Sendable, Equatable {
     /// The total time that the loop has worked. Its increase per second is the loop's utilisation.
     public var busy: Duration
     /// The longest time, within the last 10 to 20 seconds, that the loop worked without polling its sockets, and so the longest
-    /// time that incoming data had to wait. The current turn counts.
+    /// time that incoming data had to wait. The current turn is included.
     public var lag: Duration
 }
 

@@ -9,7 +9,7 @@ public protocol EventBacklog<Payload>: Sendable {
     associatedtype Payload: EventPayload
 
     /// Returns whether the event is deferred; if so, the backlog has noted it.
-    /// - Parameter isOverBudget: whether the event's share exceeds its part of what may wait in this process.
+    /// - Parameter isOverBudget: whether the event's share exceeds its budget of events that wait in this process.
     func takes(_ event: ReceivedEvent<Payload>, isOverBudget: Bool) -> Bool
 
     /// Called when partitions of the topic were assigned or revoked.

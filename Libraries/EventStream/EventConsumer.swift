@@ -9,10 +9,11 @@ import Metrics
 /// effects of everything before them.
 ///
 /// **At least once.** An event is delivered again after a crash between its effect and its offset's commit, so handlers claim it in
-/// the transaction of the effect (`HandledEvents`). **Bounded.** What waits in this process is limited per Kafka partition by
-/// pausing the partition. **A failure stays in its lane**: the event is retried with growing delays while other lanes go on, until
-/// the handler decides to skip or dead-letter it. Its Kafka partition keeps its offset in the meantime, and is paused once the limit
-/// is reached; with an `EventBacklog`, offsets advance instead, and events of shares that exceed their budget are left to it.
+/// the transaction of the effect (`HandledEvents`). **Bounded.** The number of events that wait in this process is limited per
+/// Kafka partition, by pausing the partition. **A failure stays in its lane**: the event is retried with growing delays while other
+/// lanes go on, until the handler decides to skip or dead-letter it. Its Kafka partition keeps its offset in the meantime, and is
+/// paused once the limit is reached; with an `EventBacklog`, offsets advance instead, and events of shares that exceed their budget
+/// are left to it.
 ///
 /// At a graceful shutdown it stops reading, lets running handlers finish, commits, and leaves the group.
 public actor EventConsumer<Handler: EventHandler>: Service {

@@ -37,8 +37,8 @@ public final class EventTail<Payload: EventPayload>: Service {
     /// Whether the position from which it reads is fixed.
     public var isPositioned: Bool { positioned.isReached }
 
-    /// Returns when the position from which it reads is fixed: everything that the brokers store afterwards will be handled. What was
-    /// committed before can then be read from Postgres, without a gap between the two.
+    /// Returns when the position from which it reads is fixed: everything that the brokers store afterwards will be handled.
+    /// Earlier changes can then be read from Postgres, without a gap between the two.
     /// - Throws: `CancellationError`.
     public func waitUntilPositioned() async throws { try await positioned.wait() }
 

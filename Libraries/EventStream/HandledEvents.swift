@@ -1,8 +1,8 @@
 public import DocumentModel
 import Postgres
 
-/// Records in Postgres what a consumer has handled: what it writes for an event commits together with the event's claim, so that a
-/// redelivery changes nothing.
+/// Records in Postgres which events a consumer has handled: its writes for an event commit together with the event's claim, so that
+/// a redelivery changes nothing.
 ///
 /// Claim just before the commit, after the documents' and partitions' locks: the claim of a revision locks one row per consumer and
 /// partition until the transaction ends. When none of the claimed revisions is new, they were handled before: roll back.
@@ -38,7 +38,7 @@ public struct HandledEvents: Sendable {
     /// The consumer's name, which must not change between releases.
     public let consumer: String
 
-    /// Creates access to what the consumer with this name has handled.
+    /// Creates access to the records of the consumer with this name.
     public init(consumer: String) { self.consumer = consumer }
 
     // MARK: Revisions

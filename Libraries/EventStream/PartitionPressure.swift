@@ -1,8 +1,8 @@
 /// Decides when a member's Kafka partitions hold so much that reading has to stop, and which of them to pause. Pure.
 ///
-/// Pausing discards what the client fetched ahead and costs half a second, so reading only waits for a partition whose handlers keep
-/// up. A partition that stays full is paused, so that the others can be read. If events can be deferred, those of shares that
-/// exceed their budget are deferred first, and the partition is paused only if it still reaches twice the limit.
+/// Pausing discards the messages that the client fetched ahead and costs half a second, so reading only waits for a partition whose
+/// handlers keep up. A partition that stays full is paused, so that the others can be read. If events can be deferred, those of
+/// shares that exceed their budget are deferred first, and the partition is paused only if it still reaches twice the limit.
 struct PartitionPressure {
     /// The events of a partition in this process: their numbers, and their size in bytes.
     struct Load: Equatable {

@@ -84,11 +84,11 @@ extension MediaJob: EventPayload {
     }
 }
 
-/// The topic `media-events`: what media offload has done.
+/// The topic `media-events`: the completed actions of media offload.
 ///
 /// Written by media offload for external consumers (indexing, moderation). No service of Partita reads it.
 public struct MediaEvent: Sendable {
-    /// What was done.
+    /// The kind of action.
     public enum Kind: String, CaseIterable, Sendable { case offloaded, removed }
 
     @ExactText public var app: String

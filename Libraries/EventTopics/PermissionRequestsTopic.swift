@@ -13,7 +13,7 @@ public struct PermissionRequest: Sendable {
     /// The user's attributes from the access token (`id`, `type`, `data`, `identities`): `%%user` in rules, `context.user` in
     /// functions.
     public var claims: Document
-    /// The instance that asks.
+    /// The instance that makes the request.
     public var requester: String
     /// The time of the request, in milliseconds since 1970.
     public var time: Int64

@@ -1,6 +1,6 @@
 /// The contract of one topic, apart from its payload's type.
 public struct TopicContract: Hashable, Sendable {
-    /// What the broker may forget.
+    /// Which messages the broker may delete.
     public enum Cleanup: Hashable, Sendable {
         /// It deletes messages that are older than this.
         case delete(after: Duration)
@@ -24,7 +24,7 @@ public struct TopicContract: Hashable, Sendable {
     public let summary: String
     /// The number of partitions with which it is created; fixed for a pool, since keys would move otherwise.
     public let partitions: Int
-    /// What the broker may forget.
+    /// Which messages the broker may delete.
     public let cleanup: Cleanup
     /// The pattern of its keys, with placeholders: `{app}/{partition}`.
     public let key: String

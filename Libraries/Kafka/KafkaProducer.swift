@@ -88,7 +88,7 @@ public actor KafkaProducer: LoopActor, Service {
     /// Sends messages, and returns when all are acknowledged or have failed.
     ///
     /// Messages for the same partition keep their order, within a batch and with batches sent before. One message's failure does
-    /// not stop the others: look at the outcome, or ask it to `requireAll()`.
+    /// not stop the others: check the outcome, or call its `requireAll()`.
     /// - Throws: `configuration` when the client can't be started, `closed` after `close()`.
     public func sendBatch(_ records: [KafkaRecord]) async throws(KafkaError) -> KafkaBatchOutcome {
         guard records.count < 1 << Self.indexBits else {

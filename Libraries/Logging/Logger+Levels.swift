@@ -3,17 +3,17 @@ extension Logger {
     public enum Level: String, Sendable, CaseIterable, Comparable {
         /// Follows one request step by step.
         case trace
-        /// Helps while looking for a fault.
+        /// Information for finding a fault.
         case debug
-        /// Worth knowing, needs nobody.
+        /// Useful information that requires no action.
         case info
         /// A normal but rare condition: start, stop, a change of leadership.
         case notice
-        /// Degraded, and recovering by itself.
+        /// A degradation from which the process recovers by itself.
         case warning
         /// Work was lost or refused that should not have been.
         case error
-        /// The process cannot go on.
+        /// The process can't continue.
         case critical
 
         @usableFromInline
@@ -34,7 +34,7 @@ extension Logger {
         public static func < (left: Level, right: Level) -> Bool { left.severity < right.severity }
     }
 
-    /// Follows one request step by step.
+    /// Logs a single step of a request.
     @inlinable
     public func trace(
         _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
@@ -43,7 +43,7 @@ extension Logger {
         log(level: .trace, message(), metadata: metadata(), file: file, function: function, line: line)
     }
 
-    /// Helps while looking for a fault.
+    /// Logs information for finding a fault.
     @inlinable
     public func debug(
         _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
@@ -52,7 +52,7 @@ extension Logger {
         log(level: .debug, message(), metadata: metadata(), file: file, function: function, line: line)
     }
 
-    /// Worth knowing, needs nobody.
+    /// Logs useful information that requires no action.
     @inlinable
     public func info(
         _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
@@ -70,7 +70,7 @@ extension Logger {
         log(level: .notice, message(), metadata: metadata(), file: file, function: function, line: line)
     }
 
-    /// Degraded, and recovering by itself.
+    /// Logs a degradation from which the process recovers by itself.
     @inlinable
     public func warning(
         _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
@@ -79,7 +79,7 @@ extension Logger {
         log(level: .warning, message(), metadata: metadata(), file: file, function: function, line: line)
     }
 
-    /// Work was lost or refused that should not have been. One line per failure, where it is handled.
+    /// Logs that work was lost or refused that should not have been. Log one line per failure, where it is handled.
     @inlinable
     public func error(
         _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,
@@ -88,7 +88,7 @@ extension Logger {
         log(level: .error, message(), metadata: metadata(), file: file, function: function, line: line)
     }
 
-    /// The process cannot go on.
+    /// Logs that the process can't continue.
     @inlinable
     public func critical(
         _ message: @autoclosure () -> Message, metadata: @autoclosure () -> Metadata? = nil, file: String = #fileID,

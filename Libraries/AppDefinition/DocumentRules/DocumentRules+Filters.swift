@@ -20,7 +20,7 @@ extension DocumentRules {
     /// The filters that apply to a request, with their expansions resolved.
     ///
     /// A filter that needs a value which the request doesn't have matches no document.
-    /// - Throws: what calling a function throws.
+    /// - Throws: the errors of calling a function.
     public func restriction(of request: RuleRequest) async throws -> Restriction {
         var restriction = Restriction()
         for filter in filters where try await request.holds(filter.applyWhen, in: request.context) {

@@ -7,7 +7,7 @@ extension DocumentRules {
     ///   - paths: the fields that the query names which found the document. A document in which the request may not read one of
     ///     these fields isn't visible, because the query's match would reveal the field's value.
     ///   - isSearch: whether it was found by `$search`.
-    /// - Throws: what calling a function throws.
+    /// - Throws: the errors of calling a function.
     public func visible(
         _ document: Document, to request: RuleRequest, naming paths: NamedPaths = .none, isSearch: Bool = false
     ) async throws -> Document? {

@@ -10,7 +10,7 @@ extension DocumentRules {
     /// - Parameters:
     ///   - before: `nil` for an insert.
     ///   - after: `nil` for a delete.
-    /// - Throws: what calling a function throws.
+    /// - Throws: the errors of calling a function.
     public func refusal(before: Document?, after: Document?, to request: RuleRequest) async throws -> RuleRefusal? {
         let write = DocumentWrite(before: before, after: after)
         guard let present = before ?? after else { return nil }

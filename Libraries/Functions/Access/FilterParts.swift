@@ -16,7 +16,7 @@ struct FilterParts {
         take(filter)
         stored = Self.all(storedClauses)
         rest = Self.all(otherClauses)
-        // Only the store can search text. A user who does needs the right to read the whole document.
+        // Only the store can search text. A user who searches text needs the right to read the whole document.
         paths = stored.isEmpty ? .none : NamedPaths(filter: stored)
     }
 

@@ -20,7 +20,7 @@ struct ProjectionChain {
         self.filter = isPositional ? try filter.map { try Filter($0) } : nil
     }
 
-    /// Whether it leaves documents as they are.
+    /// Whether it doesn't change documents.
     var isEmpty: Bool { projections.isEmpty }
 
     func apply(to document: Document) throws -> Document {

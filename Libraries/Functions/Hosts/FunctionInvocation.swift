@@ -1,7 +1,7 @@
 import DocumentModel
 import FunctionProtocol
 
-/// One run of a function, with what the parent does for it.
+/// One run of a function, with the parent's handlers for its effects and its console.
 public struct FunctionInvocation: Sendable {
     /// How much a run may use.
     public struct Limits: Sendable {

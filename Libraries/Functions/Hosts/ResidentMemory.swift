@@ -2,7 +2,7 @@ import Glibc
 
 /// The resident memory of another process.
 enum ResidentMemory {
-    /// Bytes; `nil` when there is no such process.
+    /// The size in bytes; `nil` when there is no such process.
     static func bytes(of process: pid_t) -> Int? {
         let file = open("/proc/\(process)/statm", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

@@ -1,4 +1,4 @@
-/// Something that can be configured: its name, what it means, its default and range.
+/// A configuration key: its name, meaning, default and range.
 ///
 /// A key is declared once as a constant, listed among the service's keys, and used to read its value:
 ///

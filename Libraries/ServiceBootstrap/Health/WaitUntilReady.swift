@@ -10,7 +10,7 @@ extension Readiness {
     ///   - retries: How long to wait between attempts.
     ///   - logger: Gets a warning on the first failure and whenever the reason changes.
     ///   - body: One attempt.
-    /// - Returns: What the attempt that succeeded returned.
+    /// - Returns: The result of the successful attempt.
     /// - Throws: `CancellationError` when the task is cancelled or a graceful shutdown begins. Never an error of `body`.
     public func waitUntilReady<Result: Sendable>(
         _ name: String, retries: RetrySchedule = RetrySchedule(first: .milliseconds(100), limit: .seconds(5)),
