@@ -180,6 +180,13 @@ extension DocumentCollection {
         let natural = try naturalRead(
             found, of: filter, in: table, hint: options.hint, order: options.natural)
         let columns = found.score.map { "t.body, \($0)" } ?? "t.body"
+        if options.sort == nil, filter.nearness == nil, options.skip == 0, options.limit == 1,
+            let rows = try await natural.only(columns, { try await query($0, within: limit) })
+        {
+            let document = try rows.first.flatMap { try output.document(of: $0) }
+            if let document { _ = try await body(output.projected(document), 0) }
+            return
+        }
         // A result that Postgres itself limits to a small number needs no cursor.
         if options.sort == nil, filter.nearness == nil, condition.isExact, let wanted = options.limit, wanted <= 256 {
             let rows = try await query(

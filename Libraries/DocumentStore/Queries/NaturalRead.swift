@@ -82,6 +82,21 @@ struct NaturalRead: Sendable {
     /// A place before all documents.
     var start: Int64 { order == .forward ? .min : .max }
 
+    /// All documents of the condition, if it is certain that there is one at most.
+    ///
+    /// A condition that an index serves usually has one. Then the order doesn't matter, and this plain statement takes less than half the
+    /// time of one with an order.
+    /// - Parameter run: Runs a statement.
+    /// - Returns: `nil` if there are several, or no index serves the condition.
+    func only(
+        _ columns: String, _ run: (PostgresStatement) async throws -> PostgresRows
+    ) async throws -> PostgresRows? {
+        guard reach == .index else { return nil }
+        let any = "select \(columns), t.natural_order as place from \(table) t where (\(condition)) limit 2"
+        let rows = try await run(PostgresStatement(any, parameters))
+        return rows.count < 2 ? rows : nil
+    }
+
     /// The statement.
     ///
     /// - Parameters:

@@ -16,11 +16,13 @@ struct UnlockedUpdate {
     func run(_ update: Update, operation: ChangeEvent.OperationType) async throws -> DocumentSession.Updated? {
         // With an inexact condition, many candidates may have to be examined.
         guard target.condition.isExact else { return nil }
-        let first = target.natural.statement(DocumentRow.columns, limit: 1)
         let found = DocumentSession.Updated(before: nil, after: nil, isModified: false)
-        guard let row = try await store.client.query(first).first else {
-            return found
-        }
+        let only = try await target.natural.only(DocumentRow.columns) { try await store.client.query($0) }
+        let rows =
+            if let only { only } else {
+                try await store.client.query(target.natural.statement(DocumentRow.columns, limit: 1))
+            }
+        guard let row = rows.first else { return found }
         let id = try row.decode(0, as: String.self)
         guard let read = try DocumentRow(row) else { return found }
         let now = store.clock.now()
