@@ -5,7 +5,7 @@ enum Registry {
     static let benchmarks: [Benchmark] = [
         // Before others have left memory to be used again.
         webSocketIdleBytes,
-        commitToDevice, ackedWrites, fanOut,
+        commitToDevice, ackedWrites, fanOut, firstSync, largeFirstSync,
         httpRequests, clientRequests, pipelinedInserts, redisGets, kafkaProduced, kafkaConsumed,
         loopHops, loopEvents, logLines, metricRecords, groupShutdowns,
         jsonParse, jsonPrint,
