@@ -361,9 +361,9 @@ let testTargets: [Target] = [
     tests(
         "Integration", "SyncGatewayIntegrationTests",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "ChildProcesses", "DocumentModel", "DocumentStore",
-            "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants", "Kafka", "Lifecycle",
-            "Logging",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
+            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants", "Kafka",
+            "Lifecycle", "Logging",
             "Metrics", "Postgres", "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
             "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",
         ]),

@@ -17,6 +17,8 @@ public struct MemoryStore: Sendable {
         public internal(set) var head: Revision
         public internal(set) var documents: [DocumentKey: StoredDocument] = [:]
         public internal(set) var tombstones: [DocumentKey: Tombstone] = [:]
+        /// Deletions up to it have left no tombstone.
+        public internal(set) var tombstoneHorizon = EpochHistory.beginning
     }
 
     /// What one commit changed in a partition.
@@ -52,6 +54,17 @@ public struct MemoryStore: Sendable {
         for partition in partitions.keys {
             partitions[partition]?.head.epoch = next
         }
+    }
+
+    /// Drops the tombstones of a partition, as a store does with those that are old.
+    /// - Returns: Whether there was one.
+    public mutating func dropTombstones(of partition: Partition) -> Bool {
+        var contents = self[partition]
+        guard let last = contents.tombstones.values.map(\.revision).max() else { return false }
+        contents.tombstones = [:]
+        contents.tombstoneHorizon = max(contents.tombstoneHorizon, last)
+        partitions[partition] = contents
+        return true
     }
 
     // MARK: Writes

@@ -16,7 +16,7 @@ public struct HistoryRetention: Sendable {
         public var days: Int
         /// The number of days after which changes are dropped, even if a consumer is behind.
         public var limit: Int
-        /// The number of days that tombstones are kept; a device that was offline for longer compares ids.
+        /// The number of days that tombstones are kept; a device that was offline for longer is served from the start.
         public var tombstoneDays: Int
 
         public init(days: Int = 7, limit: Int = 30, tombstoneDays: Int = 180) {

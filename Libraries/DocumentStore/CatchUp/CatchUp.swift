@@ -26,8 +26,10 @@ public struct CatchUp: Sendable {
     public var to: Revision
     /// The partition's head in the snapshot that was read.
     public var head: Revision
-    /// The number of changes that were left in that snapshot, including the entries.
-    public var remaining: Int
+    /// The number of changes that were left in that snapshot, including the entries; `nil` when they weren't counted.
+    public var remaining: Int?
+    /// The partition's deletions up to this revision have left no tombstone.
+    public var tombstoneHorizon: Revision
     /// The version of the device's last changeset in that snapshot; 0 when there is none.
     public var lastVersion: Int64
 

@@ -22,20 +22,21 @@ extension DocumentStore {
     /// - Parameters:
     ///   - from: A checkpoint that ``epochHistory(of:app:)`` resumed.
     ///   - user: The user of `device`, whose last changeset's version is read.
+    ///   - counts: Whether to count what remains, for showing progress: once per catch-up, since it takes time in proportion.
     public func catchUp(
         app: String, partition: Partition, from: Revision, user: String, device: String,
-        limits: CatchUpLimits = CatchUpLimits()
+        counts: Bool = true, limits: CatchUpLimits = CatchUpLimits()
     ) async throws -> CatchUp {
         let storage = try storage(of: app)
         let tables = try await tables.all(of: app).filter { storage.syncs($0.namespace) }
         let rows = try await client.query(
-            CatchUpSQL.read(tables),
+            CatchUpSQL.read(tables, counts: counts),
             [
                 .text(app), .text(partition.text), .int(Int64(from.epoch)), .int(from.number), .text(user),
-                .text(device), .int(Int64(limits.entries)), .int(Int64(limits.bytes)), .text(storage.syncDatabase),
+                .text(device), .int(Int64(limits.entries + 1)), .int(Int64(limits.bytes)), .text(storage.syncDatabase),
                 .textArray(tables.map(\.namespace.collection)),
             ])
-        return try CatchUp(rows, from: from)
+        return try CatchUp(rows, from: from, isCounted: counts, limit: limits.entries)
     }
 
     /// The revisions of former epochs that the partition's history still has, against which a checkpoint is checked.
@@ -46,6 +47,7 @@ extension DocumentStore {
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no epoch") }
         let (current, epoch, head, epochs, ends, anew, all) = try row.decode(
             (Int32, Int32?, Int64?, [Int32], [Int64], Int32, [Int32]).self)
+        let horizon = Revision(epoch: try row.decode(7), number: try row.decode(8))
         var lastKept: [Int32: Int64] = [:]
         let known = Dictionary(zip(epochs, ends), uniquingKeysWith: { $1 })
         var last: Int64 = 0
@@ -56,7 +58,7 @@ extension DocumentStore {
             lastKept[former] = former < anew ? 0 : last
         }
         return (
-            EpochHistory(current: current, lastKept: lastKept),
+            EpochHistory(current: current, lastKept: lastKept, tombstoneHorizon: horizon),
             Revision(epoch: max(epoch ?? current, anew), number: head ?? 0)
         )
     }
@@ -79,104 +81,81 @@ extension DocumentStore {
         guard let row = rows.first else { throw DocumentStoreError(.corruptRow, "no answer") }
         return try row.decode(0)
     }
-
-    /// Whether the tombstones of all documents that were deleted after a checkpoint still exist. If not, a device compares
-    /// ``documentIds(app:partition:after:limit:)`` with what it has.
-    public func hasTombstones(since checkpoint: Revision, in partition: Partition, app: String) async throws -> Bool {
-        let rows = try await client.query(
-            """
-            select 1 from partita.tombstone_horizons
-            where app = $1 and partition = $2 and (epoch, revision) > ($3::int, $4::bigint)
-            """,
-            [.text(app), .text(partition.text), .int(Int64(checkpoint.epoch)), .int(checkpoint.number)])
-        return rows.isEmpty
-    }
-
-    /// The `_id`s of the documents in a partition, a page of them after `after`: a device whose checkpoint is older than the
-    /// tombstones compares them with its own.
-    public func documentIds(
-        app: String, partition: Partition, after: DocumentKey? = nil, limit: Int = 10_000
-    ) async throws -> [DocumentKey] {
-        let storage = try storage(of: app)
-        var keys: [DocumentKey] = []
-        for table in try await tables.all(of: app)
-        where storage.syncs(table.namespace) && keys.count < limit {
-            let collection = table.namespace.collection
-            if let after, ExactText(collection) < ExactText(after.collection) { continue }
-            let isFirst = after.map { ExactText($0.collection) == ExactText(collection) } ?? false
-            let rows = try await client.query(
-                "select _id from \(table.name) where partition = $1 and _id > $2 order by _id limit $3",
-                [
-                    .text(partition.text), .text(isFirst ? after?.idText ?? "" : ""), .int(Int64(limit - keys.count)),
-                ])
-            keys += try rows.map { DocumentKey(collection: collection, idText: try $0.decode(0)) }
-        }
-        return keys
-    }
 }
 
 extension CatchUp {
     /// The first row describes the snapshot; the others are entries.
-    fileprivate init(_ rows: PostgresRows, from: Revision) throws {
+    fileprivate init(_ rows: PostgresRows, from: Revision, isCounted: Bool, limit: Int) throws {
         guard let first = rows.first else { throw DocumentStoreError(.corruptRow, "a catch-up returned no rows") }
         self.from = from
         head = max(Revision(epoch: try first.decode(1), number: try first.decode(2)), from)
-        remaining = try first.decode(3)
+        remaining = isCounted ? try first.decode(3) : nil
         lastVersion = try first.decode(4)
         epoch = try first.decode(10)
-        entries = try rows.dropFirst().map { row in
-            Entry(
-                collection: try row.decode(5), idText: try row.decode(6),
-                revision: Revision(epoch: try row.decode(1), number: try row.decode(2)),
-                incarnation: Revision(epoch: try row.decode(7), number: try row.decode(8)),
-                body: try row.withBytes(9) { $0.map(Array.init) })
+        tombstoneHorizon = Revision(epoch: try first.decode(7), number: try first.decode(8))
+        // One row more than the limit was read, to see whether something is left; rows beyond the limit of bytes have no body.
+        var isComplete = true
+        entries = []
+        for row in rows.dropFirst() {
+            guard entries.count < limit, try row.decode(11, as: Bool.self) else {
+                isComplete = false
+                break
+            }
+            entries.append(
+                Entry(
+                    collection: try row.decode(5), idText: try row.decode(6),
+                    revision: Revision(epoch: try row.decode(1), number: try row.decode(2)),
+                    incarnation: Revision(epoch: try row.decode(7), number: try row.decode(8)),
+                    body: try row.withBytes(9) { $0.map(Array.init) }))
         }
-        to = entries.count == remaining ? head : entries.last?.revision ?? from
+        to = isComplete ? head : entries.last?.revision ?? from
     }
 }
 
 /// The statements of a catch-up.
 private enum CatchUpSQL {
-    /// `$1` app, `$2` partition, `$3`, `$4` checkpoint, `$5` user, `$6` device, `$7` entries, `$8` bytes, `$9` database, `$10` the
-    /// tables' collections. One statement is one snapshot. Bodies are fetched only for the rows that remain after the cut.
-    static func read(_ tables: [CollectionTable]) -> String {
+    /// `$1` app, `$2` partition, `$3`, `$4` checkpoint, `$5` user, `$6` device, `$7` rows, `$8` bytes, `$9` database, `$10` the
+    /// tables' collections. One statement is one snapshot. Bodies are decompressed only for the rows that remain after the cut by
+    /// bytes.
+    ///
+    /// - Parameter counts: Whether all remaining changes are counted, which takes time in proportion to their number.
+    static func read(_ tables: [CollectionTable], counts: Bool) -> String {
         let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
         let buried = "app = $1 and database = $9 and collection = any ($10::text[]) and \(since)"
         let sources = tables.enumerated().map { place, table in
             """
-            (select \(place) as place, ($10::text[])[\(place + 1)] as collection, _id, epoch, revision, incarnation_epoch,
-                incarnation, pg_column_size(body) as size
+            (select ($10::text[])[\(place + 1)] as collection, _id, epoch, revision, incarnation_epoch,
+                incarnation, pg_column_size(body) as size, body
             from \(table.name) where \(since) order by epoch, revision limit $7)
             """
         }
         let tombstones = """
-            (select -1 as place, collection, _id, epoch, revision, incarnation_epoch, incarnation, 64 as size
+            (select collection, _id, epoch, revision, incarnation_epoch, incarnation, 64 as size, null::json as body
             from partita.tombstones
             where \(buried) order by epoch, revision limit $7)
             """
-        let counts =
+        let counted =
             tables.map { "(select count(*) from \($0.name) where \(since))" }
             + ["(select count(*) from partita.tombstones where \(buried))"]
-        let bodies = tables.enumerated().map { place, table in
-            "when \(place) then (select t.body::text from \(table.name) t where t._id = e._id)"
-        }
         return """
             with met as (
-                select *, sum(size) over (order by epoch, revision) - size as ahead
+                select *, sum(size) over (order by epoch, revision) - size < $8 as fits
                 from (\(([tombstones] + sources).joined(separator: " union all "))) m
                 order by epoch, revision limit $7
             )
             select 0 as entry, greatest(p.epoch, p.anew, 1) as epoch, coalesce(p.head, 0) as revision,
-                \(counts.joined(separator: " + ")) as remaining,
+                \(counts ? counted.joined(separator: " + ") : "0") as remaining,
                 coalesce((select last_version from partita.uploads u where u.app = $1 and u.device = $6
                     and u.partition = $2 and u.user_id = $5), 0) as last_version,
-                null::text as collection, null::text as _id, null::int as incarnation_epoch,
-                null::bigint as incarnation, null::text as body, partita.current_epoch() as present
-            from (select) one left join partita.partitions p on p.app = $1 and p.partition = $2
+                null::text as collection, null::text as _id, coalesce(h.epoch, 0) as incarnation_epoch,
+                coalesce(h.revision, 0) as incarnation, null::text as body, partita.current_epoch() as present, true as fits
+            from (select) one
+            left join partita.partitions p on p.app = $1 and p.partition = $2
+            left join partita.tombstone_horizons h on h.app = $1 and h.partition = $2
             union all
             select 1, e.epoch, e.revision, 0, 0, e.collection, e._id, e.incarnation_epoch, e.incarnation,
-                case e.place when -1 then null \(bodies.joined(separator: " ")) end, 0
-            from met e where e.ahead < $8
+                case when e.fits then e.body::text end, 0, e.fits
+            from met e
             order by entry, epoch, revision
             """
     }
@@ -185,10 +164,12 @@ private enum CatchUpSQL {
         select partita.current_epoch(), p.epoch, p.head,
             coalesce(array_agg(e.epoch order by e.epoch) filter (where e.epoch is not null), '{}'),
             coalesce(array_agg(e.head order by e.epoch) filter (where e.epoch is not null), '{}'),
-            coalesce(p.anew, 0), array(select epoch from partita.epochs order by epoch)
+            coalesce(p.anew, 0), array(select epoch from partita.epochs order by epoch),
+            coalesce(h.epoch, 0), coalesce(h.revision, 0)
         from (select) one
         left join partita.partitions p on p.app = $1 and p.partition = $2
         left join partita.epoch_ends e on e.app = $1 and e.partition = $2
-        group by p.epoch, p.head, p.anew
+        left join partita.tombstone_horizons h on h.app = $1 and h.partition = $2
+        group by p.epoch, p.head, p.anew, h.epoch, h.revision
         """
 }

@@ -10,9 +10,15 @@ public struct EpochHistory: Hashable, Sendable {
     /// existed: the numbers of epochs have gaps, so that two restores of one backup don't begin the same one.
     public var lastKept: [Int32: Int64]
 
-    public init(current: Int32, lastKept: [Int32: Int64] = [:]) {
+    /// The partition's deletions up to this revision have left no tombstone any more.
+    public var tombstoneHorizon: Revision
+
+    public init(
+        current: Int32, lastKept: [Int32: Int64] = [:], tombstoneHorizon: Revision = EpochHistory.beginning
+    ) {
         self.current = current
         self.lastKept = lastKept
+        self.tombstoneHorizon = tombstoneHorizon
     }
 
     /// The position before every revision of every epoch. A document that wasn't written since a restore has a revision of a former
@@ -20,8 +26,8 @@ public struct EpochHistory: Hashable, Sendable {
     public static let beginning = Revision(epoch: 0, number: 0)
 
     /// The revision from which a device has to be served: its checkpoint, or the ``beginning`` when the checkpoint isn't part of
-    /// the history, or has number 0, which means "nothing" in every epoch. A catch-up that begins at number 0 replaces all that the
-    /// device has of the partition; its own writes stay.
+    /// the history, has number 0, which means "nothing" in every epoch, or is older than the tombstones: the device would keep what
+    /// was deleted since. A catch-up that begins at number 0 replaces all that the device has of the partition; its own writes stay.
     ///
     /// - Parameter head: The partition's head.
     public func resumePoint(for checkpoint: Revision, head: Revision) -> Revision {
@@ -36,6 +42,6 @@ public struct EpochHistory: Hashable, Sendable {
         } else {
             isKnown = false
         }
-        return isKnown ? checkpoint : Self.beginning
+        return isKnown && checkpoint >= tombstoneHorizon ? checkpoint : Self.beginning
     }
 }

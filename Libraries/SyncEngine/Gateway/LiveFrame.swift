@@ -30,8 +30,8 @@ public struct CatchUpChunk<Payload: Sendable>: Sendable {
     public var head: Revision
     /// How many changes it contains.
     public var count: Int
-    /// How many changes remained in that snapshot, these included.
-    public var remaining: Int
+    /// How many changes remained in that snapshot, including these; `nil` when they weren't counted.
+    public var remaining: Int?
     /// The device's last committed version in that snapshot; 0 when there is none.
     public var lastVersion: Int64
     /// The size of the frame in a socket's queue, in bytes.
@@ -40,7 +40,7 @@ public struct CatchUpChunk<Payload: Sendable>: Sendable {
     public var payload: Payload
 
     public init(
-        from: Revision, to: Revision, head: Revision, count: Int, remaining: Int, lastVersion: Int64, byteCount: Int,
+        from: Revision, to: Revision, head: Revision, count: Int, remaining: Int?, lastVersion: Int64, byteCount: Int,
         payload: Payload
     ) {
         self.from = from

@@ -28,7 +28,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         /// Receive the partition's live frames, then call `attached` once the feed's position is known.
         case attach
         /// Read what changed after the revision, in one snapshot and cut by size, then call `chunkRead`.
-        case readChunk(after: Revision)
+        case readChunk(after: Revision, counts: Bool)
         /// Send a chunk of a catch-up.
         case sendChunk(CatchUpChunk<Payload>, CatchUpProgress)
         /// Send a live frame.
@@ -148,7 +148,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
             isAnnounced = true
             actions.append(.sendSubscribed(access: access, head: chunk.head, lastVersion: chunk.lastVersion))
         }
-        catchUp.total = max(catchUp.total, catchUp.done + chunk.remaining)
+        catchUp.total = max(catchUp.total, catchUp.done + (chunk.remaining ?? chunk.count))
         catchUp.done += chunk.count
         actions.append(.sendChunk(chunk, CatchUpProgress(done: catchUp.done, total: catchUp.total)))
         cursor = chunk.to
@@ -156,7 +156,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         if chunk.isFinal { return actions + goLive(queued: queued) }
         catchUp.isReading = queued <= window
         state = .catchingUp(catchUp)
-        if catchUp.isReading { actions.append(.readChunk(after: cursor)) }
+        if catchUp.isReading { actions.append(.readChunk(after: cursor, counts: false)) }
         return actions
     }
 
@@ -189,7 +189,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         case .catchingUp(var catchUp) where !catchUp.isReading:
             catchUp.isReading = true
             state = .catchingUp(catchUp)
-            return [.readChunk(after: cursor)]
+            return [.readChunk(after: cursor, counts: false)]
         default: return []
         }
     }
@@ -222,7 +222,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
             return []
         }
         state = .catchingUp(CatchUp())
-        return [.readChunk(after: cursor)]
+        return [.readChunk(after: cursor, counts: true)]
     }
 
     private mutating func goLive(queued: Int) -> [Action] {

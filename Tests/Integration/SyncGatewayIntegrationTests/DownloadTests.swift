@@ -1,3 +1,4 @@
+import ChangeStream
 import DocumentModel
 import DocumentStore
 import EventTopics
@@ -46,6 +47,29 @@ import Testing
         let again = try await fixture.device("ann")
         let (_, rest) = try await again.open(partition, checkpoint: Revision(epoch: 1, number: 50))
         #expect(rest.flatMap(\.changes).map(\.revision.number) == Array(51...60))
+    }
+
+    @Test func `a device that is older than the tombstones is served from the start`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.write, to: "ann", in: partition)
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        for number in 1...2 { _ = try await messages.insertOne(message(number, in: partition)) }
+        _ = try await messages.deleteOne(["_id": .string("\(partition.text)/1")])
+        try await fixture.postgres.execute(
+            "update partita.tombstones set deleted_at = now() - interval '1 year' where partition = $1",
+            [.text(partition.text)])
+        try await HistoryRetention(store: fixture.store).sweep()
+
+        let later = try await fixture.device("ann")
+        let (_, chunks) = try await later.open(partition, checkpoint: Revision(epoch: 1, number: 2))
+        #expect(chunks.first?.from.number == 0)
+        #expect(chunks.flatMap(\.changes).map(\.key?.idText) == ["s:\(partition.text)/2"])
+        // One that has seen the deletion goes on from there.
+        let current = try await fixture.device("ann")
+        let (_, rest) = try await current.open(partition, checkpoint: Revision(epoch: 1, number: 3))
+        #expect(rest.flatMap(\.changes).isEmpty)
+        #expect(rest.first?.from == Revision(epoch: 1, number: 3))
     }
 
     @Test func `a revocation sends revoked, and nothing after it`() async throws {

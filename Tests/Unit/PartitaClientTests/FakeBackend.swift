@@ -208,7 +208,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 let access: Access = forbidden.contains(partition) ? .none : .write
                 perform(subscriptions[number]?[partition]?.granted(access) ?? [], partition, number)
             case .attach: perform(subscriptions[number]?[partition]?.attached() ?? [], partition, number)
-            case .readChunk(let after):
+            case .readChunk(let after, _):
                 let from = EpochHistory(current: store.epoch).resumePoint(for: after, head: store[partition].head)
                 let chunk = store.chunk(
                     of: partition, from: from, limit: 10, device: devices[number] ?? "", user: "ada")

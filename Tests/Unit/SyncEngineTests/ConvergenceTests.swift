@@ -49,6 +49,25 @@ struct ConvergenceTests {
         expect(events, [.cloned, .forked, .straying])
     }
 
+    @Test func `devices that are older than the tombstones lose what was deleted, and none of their own writes`() {
+        let events = run(seeds: 200, devices: 3, mishaps: [.tombstonesDropped, .straying]) {
+            checkExactly($0, seed: $1)
+        }
+        expect(events, [.tombstonesDropped, .servedFromStart])
+    }
+
+    @Test func `a server that forgets how old its tombstones are is found out`() {
+        let found = (0..<100 as Range<UInt64>).contains { seed in
+            var world = SimulatedWorld(
+                seed: seed, devices: 3, mishaps: [.tombstonesDropped], forgetsTombstoneHorizon: true)
+            world.run(steps: 250)
+            world.settle()
+            let expected = world.server.documents.mapValues(\.document)
+            return world.devices.contains { $0.view != expected }
+        }
+        #expect(found)
+    }
+
     private func run(
         seeds: UInt64, devices: Int, mishaps: Set<SimulatedWorld.Mishap>, check: (SimulatedWorld, UInt64) -> Void
     ) -> [SimulatedWorld.Event: Int] {

@@ -25,7 +25,7 @@ struct SubscriptionTests {
             case .sendSuspended: "suspended"
             case .sendUnavailable: "unavailable"
             case .attach: "attach"
-            case .readChunk(let after): "read \(after.number)"
+            case .readChunk(let after, let counts): counts ? "count \(after.number)" : "read \(after.number)"
             case .sendChunk(let chunk, let progress): "chunk \(chunk.to.number) \(progress.done)/\(progress.total)"
             case .sendFrame(let to): "frame \(to)"
             case .sendRevoked(let reason): "revoked \(reason)"
@@ -49,7 +49,7 @@ struct SubscriptionTests {
         #expect(texts(machine.received(frame(5, 6), queued: 0)) == [])
         #expect(texts(machine.granted(.read)) == ["attach"])
         #expect(texts(machine.received(frame(6, 7), queued: 0)) == [])
-        #expect(texts(machine.attached()) == ["read 5"])
+        #expect(texts(machine.attached()) == ["count 5"])
     }
 
     @Test func `live frames continue the last chunk without a gap`() {
@@ -74,7 +74,7 @@ struct SubscriptionTests {
 
     @Test func `a gap in the feed is caught up`() {
         var machine = live(at: 5)
-        #expect(texts(machine.received(frame(7, 8), queued: 0)) == ["read 5"])
+        #expect(texts(machine.received(frame(7, 8), queued: 0)) == ["count 5"])
         #expect(texts(machine.chunkRead(chunk(5, 8, head: 8), queued: 0)) == ["chunk 8 3/3"])
         #expect(machine.isLive)
     }
@@ -85,7 +85,7 @@ struct SubscriptionTests {
         _ = machine.granted(.write)
         _ = machine.attached()
         for number in 5..<40 as Range<Int64> { _ = machine.received(frame(number, number + 1), queued: 0) }
-        #expect(texts(machine.chunkRead(chunk(0, 5, head: 5), queued: 0)).last == "read 5")
+        #expect(texts(machine.chunkRead(chunk(0, 5, head: 5), queued: 0)).last == "count 5")
         #expect(texts(machine.chunkRead(chunk(5, 40, head: 40), queued: 0)) == ["chunk 40 35/35"])
         #expect(machine.isLive)
     }
@@ -95,7 +95,7 @@ struct SubscriptionTests {
         #expect(texts(machine.received(frame(5, 6, bytes: 4), queued: 0)) == ["frame 6"])
         #expect(texts(machine.received(frame(6, 7, bytes: 7), queued: 4)) == [])
         #expect(texts(machine.received(frame(7, 8, bytes: 1), queued: 4)) == [])
-        #expect(texts(machine.drained()) == ["read 6"])
+        #expect(texts(machine.drained()) == ["count 6"])
         #expect(texts(machine.chunkRead(chunk(6, 7, head: 8, bytes: 50), queued: 0)) == ["chunk 7 1/2"])
         #expect(texts(machine.drained()) == ["read 7"])
         #expect(texts(machine.drained()) == [])
@@ -138,11 +138,11 @@ struct SubscriptionTests {
         var machine = live(at: 5)
         #expect(texts(machine.suspend()) == ["suspended"])
         #expect(texts(machine.suspend() + machine.received(frame(5, 6), queued: 0) + machine.drained()) == [])
-        #expect(texts(machine.resume()) == ["read 5"])
+        #expect(texts(machine.resume()) == ["count 5"])
         #expect(texts(machine.resume()) == [])
         // What was being read is passed over: it would come a second time.
         #expect(texts(machine.suspend()) == ["suspended"])
-        #expect(texts(machine.resume()) == ["read 5"])
+        #expect(texts(machine.resume()) == ["count 5"])
         #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == [])
         #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == ["chunk 6 1/1"])
     }
@@ -151,7 +151,7 @@ struct SubscriptionTests {
         var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
         #expect(texts(machine.suspend()) == ["suspended"])
         #expect(texts(machine.start() + machine.granted(.read) + machine.attached()) == ["grant?", "attach"])
-        #expect(texts(machine.resume()) == ["read 0"])
+        #expect(texts(machine.resume()) == ["count 0"])
         #expect(texts(machine.suspend() + machine.revoked(reason: "no")) == ["suspended", "detach", "revoked no"])
         #expect(texts(machine.resume()) == [])
     }

@@ -28,6 +28,8 @@ final class PartitionSubscription: @unchecked Sendable {
     /// When the grant expires, in milliseconds since 1970; `nil` when it is valid until it is replaced.
     private var grantExpiry: Int64?
     private var isEnded = false
+    /// The tombstones up to here aren't needed.
+    private var knownHorizon = EpochHistory.beginning
     /// The epoch in which the subscription began.
     private var epoch: Int32 = 0
 
@@ -49,8 +51,10 @@ final class PartitionSubscription: @unchecked Sendable {
             path.epoch.saw(history.current)
             guard !isEnded else { return }
             epoch = history.current
-            var machine = SubscriptionStateMachine<FeedPayload>(
-                checkpoint: history.resumePoint(for: checkpoint, head: head), window: path.window)
+            let resumePoint = history.resumePoint(for: checkpoint, head: head)
+            // A device that is served from the start has nothing that was deleted before.
+            if resumePoint.number == 0 { knownHorizon = history.tombstoneHorizon }
+            var machine = SubscriptionStateMachine<FeedPayload>(checkpoint: resumePoint, window: path.window)
             var actions = machine.start()
             if !path.lease.isValid {
                 path.lease.missed()
@@ -106,7 +110,7 @@ final class PartitionSubscription: @unchecked Sendable {
             case .attach:
                 session.shard.attach(self, to: key)
                 perform(machine?.attached() ?? [])
-            case .readChunk(let revision): readChunk(after: revision)
+            case .readChunk(let revision, let counts): readChunk(after: revision, counts: counts)
             case .sendChunk(let chunk, let progress): send(chunk, progress)
             case .sendFrame(.frame(let frame)): session.send(data: frame)
             case .sendFrame(.chunk): break  // chunks are sent by `sendChunk`
@@ -187,14 +191,18 @@ final class PartitionSubscription: @unchecked Sendable {
 
     // MARK: The catch-up
 
-    private func readChunk(after revision: Revision) {
+    private func readChunk(after revision: Revision, counts: Bool) {
         guard let identity = session.identity else { return }
         run { [self, path, partition] in
             let read = try await path.store.catchUp(
-                app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device)
+                app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device,
+                counts: counts)
             path.epoch.saw(read.epoch)
             // A revision of a former epoch says nothing about where the device stands now.
             guard read.epoch == epoch else { return session.shutDown() }
+            // Tombstones that the device hasn't got were dropped since the subscription began: when it connects again, it is served from
+            // the start.
+            guard read.tombstoneHorizon <= max(revision, knownHorizon) else { return session.shutDown() }
             let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
             let chunk = CatchUpChunk<FeedPayload>(
                 from: read.from, to: read.to, head: read.head, count: read.entries.count, remaining: read.remaining,

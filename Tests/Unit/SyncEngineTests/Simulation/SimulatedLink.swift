@@ -27,6 +27,8 @@ struct SimulatedLink {
     /// What the user may do.
     var access = Access.write
     /// A chunk that has to be read.
+    /// The tombstones up to here aren't needed: the subscription began with the whole state.
+    var knownHorizon = EpochHistory.beginning
     var reading: Revision?
 
     var queued: Int {
@@ -40,7 +42,7 @@ struct SimulatedLink {
             case .attach:
                 feedPosition = feedEnd
                 perform(subscription?.attached() ?? [], feedEnd: feedEnd)
-            case .readChunk(let after): reading = after
+            case .readChunk(let after, _): reading = after
             case .sendSubscribed(let access, _, let lastVersion):
                 down.append(.subscribed(access, lastVersion: lastVersion))
             case .sendChunk(let chunk, let progress):

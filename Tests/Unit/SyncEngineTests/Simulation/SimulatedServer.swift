@@ -19,6 +19,8 @@ struct SimulatedServer {
     /// Live frames that nobody has been given yet.
     var feed: [LiveFrame<Download>] = []
     private(set) var history = EpochHistory(current: 1)
+    /// A planted bug: devices that are older than the tombstones are served as if these were there.
+    var forgetsTombstoneHorizon = false
     /// The devices whose user's right was taken away.
     var forbidden: Set<String> = []
 
@@ -55,10 +57,21 @@ struct SimulatedServer {
 
     // MARK: Reads
 
-    func readChunk(after checkpoint: Revision, limit: Int, device: String) -> CatchUpChunk<Download> {
-        let from = history.resumePoint(for: checkpoint, head: head)
-        return store.chunk(of: Self.partition, from: from, limit: limit, device: device, user: device)
+    /// Where a device is served from that subscribes with this checkpoint.
+    func resumePoint(for checkpoint: Revision) -> Revision {
+        var history = history
+        if !forgetsTombstoneHorizon { history.tombstoneHorizon = tombstoneHorizon }
+        return history.resumePoint(for: checkpoint, head: head)
     }
+
+    var tombstoneHorizon: Revision { store[Self.partition].tombstoneHorizon }
+
+    func readChunk(after checkpoint: Revision, limit: Int, device: String) -> CatchUpChunk<Download> {
+        store.chunk(of: Self.partition, from: checkpoint, limit: limit, device: device, user: device)
+    }
+
+    /// - Returns: Whether there was a tombstone.
+    mutating func dropTombstones() -> Bool { store.dropTombstones(of: Self.partition) }
 
     /// Goes back to an earlier state, as a restore from a backup does, under a new epoch.
     mutating func restore(_ backup: SimulatedServer) {

@@ -27,7 +27,8 @@ struct SimulatedWorld {
     private var strays: [(device: String, changeset: Changeset)] = []
 
     enum Event: CaseIterable {
-        case answeredAgain, disconnected, restored, cloned, rejected, gap, forked, lagged, versionGap, revoked, straying
+        case answeredAgain, disconnected, restored, cloned, rejected, gap, forked, lagged, versionGap, revoked
+        case straying, tombstonesDropped, servedFromStart
     }
 
     /// What may happen beside lost connections and answers.
@@ -42,17 +43,20 @@ struct SimulatedWorld {
         case revocation
         /// What a lost connection brought is committed later.
         case straying
+        /// The server drops the tombstones that it has.
+        case tombstonesDropped
     }
 
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
     static let tally = DocumentKey(collection: "Counter", idText: "s:tally")
 
-    init(seed: UInt64, devices count: Int, mishaps: Set<Mishap>) {
+    init(seed: UInt64, devices count: Int, mishaps: Set<Mishap>, forgetsTombstoneHorizon: Bool = false) {
         generator = SeededGenerator(seed: seed)
         devices = (0..<count).map { SimulatedDevice(id: "device-\($0)") }
         deviceBackups = devices
         links = Array(repeating: nil, count: count)
         self.mishaps = mishaps
+        server.forgetsTombstoneHorizon = forgetsTombstoneHorizon
         // The counter is there before everything, in every backup.
         _ = server.commit(
             Changeset(
@@ -102,6 +106,8 @@ struct SimulatedWorld {
         case 39..<42 where mishaps.contains(.revocation):
             if server.forbidden.contains(devices[index].id) { permit(index) } else { forbid(index) }
         case 42..<46: if !strays.isEmpty { commitStray() }
+        case 46..<48 where mishaps.contains(.tombstonesDropped):
+            if server.dropTombstones() { events[.tombstonesDropped, default: 0] += 1 }
         default: _ = advance(index)
         }
     }
@@ -218,7 +224,12 @@ struct SimulatedWorld {
         guard var link = links[index] else { return }
         switch link.up.removeFirst() {
         case .subscribe(let checkpoint):
-            var subscription = SubscriptionStateMachine<Download>(checkpoint: checkpoint, window: window)
+            let resumePoint = server.resumePoint(for: checkpoint)
+            if resumePoint.number == 0 {
+                link.knownHorizon = server.tombstoneHorizon
+                if checkpoint.number > 0 { events[.servedFromStart, default: 0] += 1 }
+            }
+            var subscription = SubscriptionStateMachine<Download>(checkpoint: resumePoint, window: window)
             let actions = subscription.start()
             link.subscription = subscription
             link.perform(actions, feedEnd: server.feed.count)
@@ -303,6 +314,8 @@ struct SimulatedWorld {
     private mutating func readChunk(_ index: Int) {
         guard var link = links[index], let after = link.reading else { return }
         link.reading = nil
+        let isComplete = server.tombstoneHorizon <= max(after, link.knownHorizon)
+        guard isComplete || server.forgetsTombstoneHorizon else { return disconnect(index) }
         let limit = Int.random(in: 1...4, using: &generator)
         let chunk = server.readChunk(after: after, limit: limit, device: devices[index].id)
         let queued = link.queued
