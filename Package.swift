@@ -362,7 +362,8 @@ let testTargets: [Target] = [
         "Integration", "SyncGatewayIntegrationTests",
         [
             "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "ChildProcesses", "DocumentModel",
-            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants", "Kafka",
+            "DocumentStore", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions", "Grants",
+            "Kafka",
             "Lifecycle", "Logging",
             "Metrics", "Postgres", "Presence", "Redis", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
             "SyncGateway", "SyncProtocol", "TestSupport", "WebSocket",

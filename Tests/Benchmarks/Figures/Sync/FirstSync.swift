@@ -3,9 +3,10 @@ import CBenchmarkReferences
 import DocumentModel
 import DocumentStore
 import EventLoop
-import struct Foundation.UUID
 import Postgres
 import SyncEngine
+
+import struct Foundation.UUID
 
 /// Documents per second that a new device gets of a partition with 20,000, from the subscription to the last document. Against the same
 /// documents in the same order, read by one statement and sent nowhere.
