@@ -227,7 +227,7 @@ public final class OutboxRelay: Service {
     /// Only the relay that leads the first shard does it.
     private func retain() async throws {
         guard ledShards.contains(0) else { return }
-        try await HistoryRetention(store: store, options: options.retention, logger: logger).sweep()
+        try await HistoryRetention(client: store.client, options: options.retention, logger: logger).sweep()
     }
 
     // MARK: Publishing

@@ -1,8 +1,7 @@
 import DocumentModel
-public import DocumentStore
 public import Logging
 import Metrics
-import Postgres
+public import Postgres
 
 /// Drops change rows that are no longer needed, one day's table at a time, and old tombstones and upload outcomes.
 ///
@@ -26,7 +25,7 @@ public struct HistoryRetention: Sendable {
         }
     }
 
-    private let store: DocumentStore
+    private let client: PostgresClient
     private let options: Options
     private let logger: Logger
     private let forced = Counter(
@@ -34,9 +33,9 @@ public struct HistoryRetention: Sendable {
         help: "Days of changes that were dropped although a consumer hadn't handled them.")
 
     public init(
-        store: DocumentStore, options: Options = Options(), logger: Logger = Logger(label: "document-store.history")
+        client: PostgresClient, options: Options = Options(), logger: Logger = Logger(label: "document-store.history")
     ) {
-        self.store = store
+        self.client = client
         self.options = options
         self.logger = logger
     }
@@ -46,7 +45,7 @@ public struct HistoryRetention: Sendable {
     @discardableResult
     public func sweep() async throws -> [String] {
         var dropped: [String] = []
-        for row in try await store.client.query(
+        for row in try await client.query(
             RetentionSQL.due, [.int(Int64(options.days)), .int(Int64(options.limit))])
         {
             let (day, isOverdue) = try row.decode((String, Bool).self)
@@ -62,31 +61,31 @@ public struct HistoryRetention: Sendable {
             dropped.append(day)
         }
         let age = PostgresValue.int(Int64(options.tombstoneDays))
-        try await store.client.execute(RetentionSQL.dropTombstones, [age])
-        try await store.client.execute(RetentionSQL.dropOutcomes, [age])
+        try await client.execute(RetentionSQL.dropTombstones, [age])
+        try await client.execute(RetentionSQL.dropOutcomes, [age])
         return dropped
     }
 
     /// Drops a day's table after detaching it: dropping an attached table would lock all changes.
     private func drop(_ table: String) async throws {
         do {
-            try await store.client.execute("alter table partita.changes detach partition \(table) concurrently")
+            try await client.execute("alter table partita.changes detach partition \(table) concurrently")
         } catch let error as PostgresError where error.sqlstate == "55000" {
             // An earlier attempt was interrupted half-way.
-            try await store.client.execute("alter table partita.changes detach partition \(table) finalize")
+            try await client.execute("alter table partita.changes detach partition \(table) finalize")
         }
-        try await store.client.execute("drop table \(table)")
+        try await client.execute("drop table \(table)")
     }
 
     private func isNeeded(_ day: String) async throws -> Bool {
         let table = "partita.\("changes_\(day)".postgresIdentifier)"
-        let unpublished = try await store.client.query(RetentionSQL.unpublished(table))
+        let unpublished = try await client.query(RetentionSQL.unpublished(table))
         if !unpublished.isEmpty { return true }
-        let consumers = try await store.client.query(
+        let consumers = try await client.query(
             "select to_regclass('partita.handled_events') is not null"
         ).first?.decode(0, as: Bool.self)
         guard consumers == true else { return false }
-        return try await !store.client.query(RetentionSQL.unhandled(table)).isEmpty
+        return try await !client.query(RetentionSQL.unhandled(table)).isEmpty
     }
 }
 

@@ -129,7 +129,7 @@ import Testing
                 "triggers", "--app", "rchat", "--replay", "\(number)", "--data", system.directory,
             ])
             #expect(refused.status == .exited(1))
-            #expect(refused.output.contains("only events of documents can be replayed"), "\(refused.output)")
+            #expect(refused.output.contains("only those can be replayed"), "\(refused.output)")
         }
     }
 }

@@ -28,7 +28,7 @@ struct RetentionTests {
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
             let day = try await age(fixture, days: 10)
-            let retention = HistoryRetention(store: fixture.store, options: .init(days: 7, limit: 20))
+            let retention = HistoryRetention(client: fixture.client, options: .init(days: 7, limit: 20))
             #expect(try await retention.sweep() == [])
             try await fixture.client.execute(
                 "insert into partita.published select app, partition, epoch, head from partita.partitions")
@@ -43,7 +43,7 @@ struct RetentionTests {
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
             let day = try await age(fixture, days: 30)
-            let retention = HistoryRetention(store: fixture.store, options: .init(days: 7, limit: 20))
+            let retention = HistoryRetention(client: fixture.client, options: .init(days: 7, limit: 20))
             #expect(try await retention.sweep() == [day])
         }
     }
@@ -60,7 +60,7 @@ struct RetentionTests {
             }
             #expect(try await resumePoint(2) == Revision(epoch: 1, number: 2))
             try await fixture.client.execute("update partita.tombstones set deleted_at = now() - interval '1 year'")
-            try await HistoryRetention(store: fixture.store).sweep()
+            try await HistoryRetention(client: fixture.client).sweep()
             #expect(try await resumePoint(2) == EpochHistory.beginning)
             #expect(try await resumePoint(3) == Revision(epoch: 1, number: 3))
             let part = try await fixture.store.catchUp(

@@ -108,6 +108,7 @@ struct Decider: Sendable {
             // An answer that stays the same needn't be published, since no gateway waits for it.
             if !asksAnew, let standing, standing.says(verdict), try await grants.confirm(verdict, on: subject, standing)
             {
+                PermissionsMetrics.decisions[standing.access.rawValue].increment()
                 return
             }
             // Another decision may have been committed meanwhile, based on newer documents.

@@ -64,11 +64,11 @@ struct TriggerRunner: Sendable {
                 let error = TriggerFailure.Failure(
                     code: failure.code.rawValue, message: failure.message, function: failure.function,
                     line: failure.line.map { Int32(clamping: $0) })
-                return try await putAside(id, trigger, app, event, error, attempts: attempt)
+                return try await deadLetter(id, trigger, app, event, error, attempts: attempt)
             } catch let divergence as Divergence {
                 let error = TriggerFailure.Failure(
                     code: "not-deterministic", message: divergence.message, function: trigger.functionName)
-                return try await putAside(id, trigger, app, event, error, attempts: attempt)
+                return try await deadLetter(id, trigger, app, event, error, attempts: attempt)
             }
         }
     }
@@ -79,7 +79,7 @@ struct TriggerRunner: Sendable {
     ) async throws {
         let id = Self.id(trigger, app, event)
         guard try await !isHandled(id) else { return }
-        try await putAside(
+        try await deadLetter(
             id, trigger, app, event,
             TriggerFailure.Failure(
                 code: "match-failed", message: error.message, function: trigger.functionName),
@@ -147,7 +147,7 @@ struct TriggerRunner: Sendable {
         }
     }
 
-    private func putAside(
+    private func deadLetter(
         _ id: String, _ trigger: TriggerDefinition, _ app: DeployedApp, _ event: TriggerEvent,
         _ error: TriggerFailure.Failure,
         attempts: Int

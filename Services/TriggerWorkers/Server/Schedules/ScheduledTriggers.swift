@@ -17,8 +17,8 @@ struct ScheduledTriggers: Service {
         try? await cancelWhenGracefulShutdown {  // ends by cancellation only
             try await withThrowingDiscardingTaskGroup { group in
                 while true {
-                    for moment in await due(now: clock.now()) {
-                        group.addTask { await run(moment) }
+                    for run in await due(now: clock.now()) {
+                        group.addTask { await perform(run) }
                     }
                     try await Task.sleep(for: .seconds(1))
                 }
@@ -27,49 +27,49 @@ struct ScheduledTriggers: Service {
     }
 
     /// The scheduled times that this worker has claimed and has to run.
-    private func due(now: Int64) async -> [ScheduleTable.Moment] {
-        var moments: [ScheduleTable.Moment] = []
+    private func due(now: Int64) async -> [ScheduleTable.Run] {
+        var runs: [ScheduleTable.Run] = []
         do {
             for app in apps.apps.values {
                 for trigger in app.definition.triggers where !trigger.isDisabled {
                     guard case .schedule(let schedule) = trigger.event else { continue }
-                    if let moment = try await table.take(schedule, app: app.id, trigger: trigger.name, now: now) {
-                        moments.append(moment)
+                    if let run = try await table.take(schedule, app: app.id, trigger: trigger.name, now: now) {
+                        runs.append(run)
                     }
                 }
             }
-            moments += try await table.adopt()
+            runs += try await table.adopt()
         } catch {
             logger.warning("schedules wait", metadata: ["error": "\(error)"])
         }
-        return moments
+        return runs
     }
 
-    private func run(_ moment: ScheduleTable.Moment) async {
+    private func perform(_ run: ScheduleTable.Run) async {
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     while true {
                         try await Task.sleep(for: ScheduleTable.claim / 3)
-                        try await table.renew(moment)
+                        try await table.renew(run)
                     }
                 }
                 defer { group.cancelAll() }
                 // Nothing is run for a trigger that was removed or disabled meanwhile.
-                if let app = apps.app(moment.app), let trigger = app.definition.trigger(moment.trigger),
+                if let app = apps.app(run.app), let trigger = app.definition.trigger(run.trigger),
                     !trigger.isDisabled
                 {
                     let event = TriggerEvent(
-                        id: "schedule/\(moment.at)",
-                        argument: ["type": .string("SCHEDULED"), "time": .date(moment.at)], time: moment.at)
+                        id: "schedule/\(run.at)",
+                        argument: ["type": .string("SCHEDULED"), "time": .date(run.at)], time: run.at)
                     try await runner.run(trigger, of: app, on: event)
                 }
-                try await table.finish(moment)
+                try await table.finish(run)
             }
         } catch {
             // The claim expires by itself: this worker or another one repeats the run then.
             logger.warning(
-                "a scheduled run is delayed", metadata: ["trigger.name": "\(moment.trigger)", "error": "\(error)"])
+                "a scheduled run is delayed", metadata: ["trigger.name": "\(run.trigger)", "error": "\(error)"])
         }
     }
 }

@@ -8,7 +8,7 @@ import Postgres
 /// to a worker as long as that worker renews its claim; if the worker ends in between, another one claims it.
 struct ScheduleTable: Sendable {
     /// A scheduled time of a trigger, in milliseconds since 1970.
-    struct Moment: Hashable, Sendable {
+    struct Run: Hashable, Sendable {
         @ExactText private(set) var app: String
         @ExactText private(set) var trigger: String
         let at: Int64
@@ -25,7 +25,7 @@ struct ScheduleTable: Sendable {
 
     /// Takes the last scheduled time that is due and that no worker has taken; of several missed ones, only the last.
     /// - Returns: the scheduled time, claimed for the caller; `nil` when none is due, or another worker was faster.
-    func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Moment?
+    func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Run?
     {
         // A schedule begins when a worker sees its trigger for the first time.
         let rows = try await client.query(
@@ -38,7 +38,7 @@ struct ScheduleTable: Sendable {
             at <= now
         else { return nil }
         while let next = schedule.cron.next(after: at), next <= now { at = next }
-        let moment = Moment(app: app, trigger: trigger, at: at)
+        let run = Run(app: app, trigger: trigger, at: at)
         let won = try await client.execute(
             """
             with won as (
@@ -47,12 +47,12 @@ struct ScheduleTable: Sendable {
             )
             insert into partita.trigger_moments (app, trigger, moment, claimed_until)
             select $1, $2, $3, \(Self.claimEnd) from won
-            """, moment.key)
-        return won == 1 ? moment : nil
+            """, run.key)
+        return won == 1 ? run : nil
     }
 
     /// Claims the scheduled times that other workers took and didn't finish.
-    func adopt() async throws -> [Moment] {
+    func adopt() async throws -> [Run] {
         try await client.query(
             """
             update partita.trigger_moments m set claimed_until = \(Self.claimEnd)
@@ -63,21 +63,21 @@ struct ScheduleTable: Sendable {
             where m.app = free.app and m.trigger = free.trigger and m.moment = free.moment
             returning m.app, m.trigger, m.moment
             """
-        ).decode((String, String, Int64).self).map { Moment(app: $0, trigger: $1, at: $2) }
+        ).decode((String, String, Int64).self).map { Run(app: $0, trigger: $1, at: $2) }
     }
 
     /// Renews the claim on a scheduled time whose run is in progress.
-    func renew(_ moment: Moment) async throws {
+    func renew(_ run: Run) async throws {
         try await client.execute(
             """
             update partita.trigger_moments set claimed_until = \(Self.claimEnd)
             where app = $1 and trigger = $2 and moment = $3
-            """, moment.key)
+            """, run.key)
     }
 
     /// Removes a scheduled time whose run is done, or whose trigger no longer exists.
-    func finish(_ moment: Moment) async throws {
+    func finish(_ run: Run) async throws {
         try await client.execute(
-            "delete from partita.trigger_moments where app = $1 and trigger = $2 and moment = $3", moment.key)
+            "delete from partita.trigger_moments where app = $1 and trigger = $2 and moment = $3", run.key)
     }
 }
