@@ -7,7 +7,7 @@ extension DocumentStore {
     public struct CatchUpLimits: Sendable {
         /// The most documents and tombstones (at least 1).
         public var entries: Int
-        /// The most bytes as stored, that is, compressed; exceeded by one document at most.
+        /// The most bytes of documents; exceeded by a part of one document only.
         public var bytes: Int
 
         public init(entries: Int = 500, bytes: Int = 1 << 20) {
@@ -115,8 +115,8 @@ extension CatchUp {
 /// The statements of a catch-up.
 private enum CatchUpSQL {
     /// `$1` app, `$2` partition, `$3`, `$4` checkpoint, `$5` user, `$6` device, `$7` rows, `$8` bytes, `$9` database, `$10` the
-    /// tables' collections. One statement is one snapshot. Bodies are decompressed only for the rows that remain after the cut by
-    /// bytes.
+    /// tables' collections. One statement is one snapshot. Rows are cut by their compressed sizes first, and those
+    /// that remain by their real ones: a document that compresses well may be a thousand times larger.
     ///
     /// - Parameter counts: Whether all remaining changes are counted, which takes time in proportion to their number.
     static func read(_ tables: [CollectionTable], counts: Bool) -> String {
@@ -139,9 +139,18 @@ private enum CatchUpSQL {
             + ["(select count(*) from partita.tombstones where \(buried))"]
         return """
             with met as (
-                select *, sum(size) over (order by epoch, revision) - size < $8 as fits
+                select *, sum(size) over behind <= $8 or row_number() over behind = 1 as fits
                 from (\(([tombstones] + sources).joined(separator: " union all "))) m
+                window behind as (order by epoch, revision)
                 order by epoch, revision limit $7
+            ), read as (
+                select collection, _id, epoch, revision, incarnation_epoch, incarnation, fits,
+                    case when fits then body::text end as body
+                from met
+            ), cut as (
+                select *, fits and (
+                    sum(coalesce(octet_length(body), 0)) over behind <= $8 or row_number() over behind = 1) as belongs
+                from read window behind as (order by epoch, revision)
             )
             select 0 as entry, greatest(p.epoch, p.anew, 1) as epoch, coalesce(p.head, 0) as revision,
                 \(counts ? counted.joined(separator: " + ") : "0") as remaining,
@@ -154,8 +163,8 @@ private enum CatchUpSQL {
             left join partita.tombstone_horizons h on h.app = $1 and h.partition = $2
             union all
             select 1, e.epoch, e.revision, 0, 0, e.collection, e._id, e.incarnation_epoch, e.incarnation,
-                case when e.fits then e.body::text end, 0, e.fits
-            from met e
+                case when e.belongs then e.body end, 0, e.belongs
+            from cut e
             order by entry, epoch, revision
             """
     }

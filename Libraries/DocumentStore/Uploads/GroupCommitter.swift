@@ -20,15 +20,19 @@ public final class GroupCommitter: Service {
         public var lanes: Int
         /// The most changesets in a batch (at least 1).
         public var batch: Int
+        /// The most bytes of changesets in a batch; exceeded by a batch of one changeset only.
+        public var batchBytes: Int
         /// How long an upload that needs a locked document is retried before it fails with `busy`.
         public var patience: Duration
 
         public init(
-            waiting: Int = 10_000, lanes: Int = 4, batch: Int = 512, patience: Duration = .seconds(10)
+            waiting: Int = 10_000, lanes: Int = 4, batch: Int = 512, batchBytes: Int = 8 << 20,
+            patience: Duration = .seconds(10)
         ) {
             self.waiting = max(waiting, 1)
             self.lanes = max(lanes, 1)
             self.batch = max(batch, 1)
+            self.batchBytes = batchBytes
             self.patience = patience
         }
     }
@@ -133,7 +137,12 @@ public final class GroupCommitter: Service {
                 state.running.remove(lane)
                 return nil
             }
-            let batch = Array(queue.prefix(limits.batch))
+            var bytes = 0
+            let count = queue.prefix(limits.batch).prefix { waiting in
+                bytes += waiting.upload.bytes
+                return bytes <= limits.batchBytes
+            }.count
+            let batch = Array(queue.prefix(max(count, 1)))
             queue.removeFirst(batch.count)
             state.queues[lane] = queue
             return batch

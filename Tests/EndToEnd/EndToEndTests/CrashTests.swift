@@ -67,7 +67,7 @@ extension EndToEnd {
             try await ada.close()
         }
 
-        private static func children(of process: pid_t) throws -> [pid_t] {
+        static func children(of process: pid_t) throws -> [pid_t] {
             let text = try String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8)
             return text.split(separator: " ").compactMap { pid_t($0) }
         }

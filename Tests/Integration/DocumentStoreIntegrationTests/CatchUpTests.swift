@@ -47,6 +47,26 @@ struct CatchUpTests {
         }
     }
 
+    @Test func `a part is cut by the real bytes, however well a document compresses`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let operations = (0..<6).map { number in
+                Operation.insert("m\(number)", ["text": .string(String(repeating: "a", count: 400_000))], in: partition)
+            }
+            _ = try await fixture.commit(.of(1, operations, in: partition))
+            var counts: [Int] = []
+            var from = start
+            while counts.isEmpty || from.number < 6 {
+                let part = try await fixture.store.catchUp(
+                    app: StoreFixture.app, partition: partition, from: from, user: "ada", device: "phone")
+                counts.append(part.entries.count)
+                #expect(part.isFinal == (part.to.number == 6))
+                from = part.to
+            }
+            #expect(counts == [2, 2, 2])
+        }
+    }
+
     @Test func `a part is cut by bytes, but has one document at least`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)

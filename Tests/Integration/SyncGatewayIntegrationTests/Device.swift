@@ -25,6 +25,7 @@ final class Device: Sendable {
         self.input = input
         var configuration = WebSocketConfiguration()
         configuration.maxQueuedBytes = 64 << 20
+        configuration.maxMessageBytes = 64 << 20
         socket = try await WebSocketClient.connect(
             "ws://127.0.0.1:\(port)/v1/apps/\(app)/sync", subprotocol: subprotocol, configuration: configuration,
             on: GatewayFixture.loops.next()

@@ -59,7 +59,7 @@ import Testing
         try await fixture.postgres.execute(
             "update partita.tombstones set deleted_at = now() - interval '1 year' where partition = $1",
             [.text(partition.text)])
-        try await HistoryRetention(store: fixture.store).sweep()
+        try await HistoryRetention(client: fixture.postgres).sweep()
 
         let later = try await fixture.device("ann")
         let (_, chunks) = try await later.open(partition, checkpoint: Revision(epoch: 1, number: 2))
@@ -70,6 +70,57 @@ import Testing
         let (_, rest) = try await current.open(partition, checkpoint: Revision(epoch: 1, number: 3))
         #expect(rest.flatMap(\.changes).isEmpty)
         #expect(rest.first?.from == Revision(epoch: 1, number: 3))
+    }
+
+    /// - Parameter noise: Whether the text can't be compressed.
+    private func large(_ number: Int, in partition: Partition, bytes: Int, noise: Bool = false) -> Document {
+        var document = message(number, in: partition)
+        var generator = SeededGenerator(seed: UInt64(number))
+        let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-".utf8)
+        let text = noise ? (0..<bytes).map { _ in letters[Int.random(in: 0..<64, using: &generator)] } : nil
+        document["text"] = .string(
+            text.map { String(decoding: $0, as: UTF8.self) } ?? String(repeating: "a", count: bytes))
+        return document
+    }
+
+    @Test func `the largest document comes alone, and keeps nobody from the partition`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let partition = fixture.partition()
+        try await fixture.grant(.read, to: "ann", in: partition)
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        _ = try await messages.insertOne(large(1, in: partition, bytes: 1_000_000))
+        _ = try await messages.insertOne(large(2, in: partition, bytes: (16 << 20) - 1000))
+        _ = try await messages.insertOne(message(3, in: partition))
+        let device = try await fixture.device("ann")
+        let (_, chunks) = try await device.open(partition)
+        #expect(chunks.map(\.changes.count) == [1, 1, 1])
+        let sizes = chunks.flatMap(\.changes).map { $0.document?["text"]?.stringValue?.utf8.count }
+        #expect(sizes == [1_000_000, (16 << 20) - 1000, 9])
+    }
+
+    @Test func `many partitions that are opened at once don't fill the socket's queue`() async throws {
+        let fixture = try await GatewayFixture.shared()
+        let messages = fixture.store.collection("ChatMessage", database: "RChat", app: GatewayFixture.app)
+        let partitions = (0..<90).map { _ in fixture.partition() }
+        for (number, partition) in partitions.enumerated() {
+            try await fixture.grant(.read, to: "ann", in: partition)
+            _ = try await messages.insertOne(large(number, in: partition, bytes: 1_000_000, noise: true))
+        }
+        let device = try await fixture.device("ann")
+        device.fallSilent()
+        for partition in partitions {
+            try await device.send(.subscribe(partition: partition, checkpoint: EpochHistory.beginning))
+        }
+        try await Task.sleep(for: .seconds(1))
+        device.recover()
+        var open: Set<Partition> = []
+        while open.count < partitions.count {
+            if case .download(let partition, let download) = try await device.next(),
+                download.catchUp?.isFinal == true
+            {
+                open.insert(partition)
+            }
+        }
     }
 
     @Test func `a revocation sends revoked, and nothing after it`() async throws {

@@ -8,13 +8,18 @@ public struct Upload: Sendable {
     public var changeset: Changeset
     /// The changeset's clock, corrected and clamped (`ClockCorrection`).
     public var time: HybridTime
+    /// The size of the changeset as it was received, in bytes, by which batches are bounded; 0 when it isn't known.
+    public var bytes: Int
 
-    public init(user: String, device: String, partition: Partition, changeset: Changeset, time: HybridTime) {
+    public init(
+        user: String, device: String, partition: Partition, changeset: Changeset, time: HybridTime, bytes: Int = 0
+    ) {
         self.user = user
         self.device = device
         self.partition = partition
         self.changeset = changeset
         self.time = time
+        self.bytes = bytes
     }
 
     public var origin: ChangeEvent.Origin { .init(user: user, device: device, version: changeset.version) }

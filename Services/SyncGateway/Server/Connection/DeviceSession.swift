@@ -28,6 +28,8 @@ final class DeviceSession: @unchecked Sendable {
     /// Whether the session counts for its user's presence.
     private var isPresent = false
     private var clock = HybridClock()
+    private var unanswered: UnansweredUploads
+    private var reads: ChunkReads
     /// The session's description in a crash report.
     private var workText = "session"
     /// Whether the socket's queue holds documents that the kernel hasn't taken.
@@ -49,6 +51,8 @@ final class DeviceSession: @unchecked Sendable {
         self.shard = shard
         self.context = context
         machine = ConnectionStateMachine(limits: context.limits, now: context.time)
+        unanswered = UnansweredUploads(budget: context.frames)
+        reads = ChunkReads(window: context.downloads.window)
     }
 
     /// Starts to handle the socket's events.
@@ -85,7 +89,7 @@ final class DeviceSession: @unchecked Sendable {
             guard opcode == .text else {
                 throw SyncProtocolError(code: .badFrame, message: "frames are text messages")
             }
-            try handle(try DeviceFrame(bytes))
+            try handle(try DeviceFrame(bytes), size: bytes.count)
         } catch let error as SyncProtocolError {
             fail(.init(error))
         } catch let refusal as ConnectionStateMachine.Refusal {
@@ -95,7 +99,7 @@ final class DeviceSession: @unchecked Sendable {
         }
     }
 
-    private func handle(_ frame: DeviceFrame) throws {
+    private func handle(_ frame: DeviceFrame, size: Int) throws {
         if machine.identity == nil {
             guard case .hello(let hello) = frame else { throw ConnectionStateMachine.Refusal.helloExpected }
             return try open(hello)
@@ -106,7 +110,7 @@ final class DeviceSession: @unchecked Sendable {
         case .unsubscribe(let partition):
             subscriptions[partition]?.unsubscribe()
             forget(partition)
-        case .upload(let upload): try accept(upload)
+        case .upload(let upload): try accept(upload, size: size)
         case .presence(let update):
             context.presence.watch(update.watch, session: self)
             context.presence.say(.init(state: update.state, data: update.data), session: self)
@@ -135,9 +139,9 @@ final class DeviceSession: @unchecked Sendable {
         var hasher = Hasher()
         hasher.combine(ExactText(identity.app))
         hasher.combine(ExactText(identity.user))
-        socket.allow(
-            messagesOf: context.limits.frameBytes, from: context.frames,
-            of: UInt64(truncatingIfNeeded: hasher.finalize()))
+        let sender = UInt64(truncatingIfNeeded: hasher.finalize())
+        unanswered.sender = sender
+        socket.allow(messagesOf: context.limits.frameBytes, from: context.frames, of: sender)
         workText = "session \(id) app=\(app) user=\(claims.user) device=\(hello.device)"
         scheduleCheck()
         setPresent(true)
@@ -210,7 +214,8 @@ final class DeviceSession: @unchecked Sendable {
         subscription.start()
     }
 
-    private func accept(_ upload: DeviceFrame.Upload) throws {
+    /// - Parameter size: The bytes of the frame.
+    private func accept(_ upload: DeviceFrame.Upload, size: Int) throws {
         guard let identity = machine.identity else { throw ConnectionStateMachine.Refusal.helloExpected }
         do {
             try machine.upload(upload.partition, count: upload.changesets.count, now: context.time)
@@ -221,27 +226,47 @@ final class DeviceSession: @unchecked Sendable {
                     code: .notSubscribed, message: ConnectionStateMachine.Refusal.notSubscribed.message,
                     partition: upload.partition))
         }
+        let share = size / max(upload.changesets.count, 1)
+        guard unanswered.add(share * upload.changesets.count) else {
+            for _ in upload.changesets { machine.answered(upload.partition) }
+            return refuse(
+                upload.partition,
+                .init(
+                    code: .unavailable, message: "the gateway has too many uploads in memory; send them again",
+                    partition: upload.partition, retryAfter: Self.pause()))
+        }
+        if unanswered.isFull { socket.pauseReading() }
         let correction = ClockCorrection(sentAt: upload.sentAt, receivedAt: context.wallTime)
         let now = clock.tick(milliseconds: context.wallTime)
         for changeset in upload.changesets {
             UploadRun(
                 upload: .init(
                     user: identity.user, device: identity.device, partition: upload.partition, changeset: changeset,
-                    time: correction.corrected(changeset.clock, now: now)),
+                    time: correction.corrected(changeset.clock, now: now), bytes: share),
                 session: self
             ).start(on: socket.loop)
         }
     }
 
     /// Sends the answer of an upload.
-    func answered(_ partition: Partition, _ frame: GatewayFrame) {
-        machine.answered(partition)
+    func answered(_ upload: Upload, _ frame: GatewayFrame) {
+        release(upload)
         send(frame)
     }
 
     /// An upload can't be committed now: closes its partition; the device opens it again.
-    func closed(_ partition: Partition, _ report: GatewayFrame.ErrorReport) {
-        machine.answered(partition)
+    func closed(_ upload: Upload, _ report: GatewayFrame.ErrorReport) {
+        release(upload)
+        refuse(upload.partition, report)
+    }
+
+    private func release(_ upload: Upload) {
+        machine.answered(upload.partition)
+        unanswered.remove(upload.bytes)
+        if !unanswered.isFull { socket.resumeReading() }
+    }
+
+    private func refuse(_ partition: Partition, _ report: GatewayFrame.ErrorReport) {
         guard let subscription = subscriptions[partition] else { return }  // already reported
         subscription.unsubscribe()
         fail(report)
@@ -263,8 +288,26 @@ final class DeviceSession: @unchecked Sendable {
         socket.send(frame)
     }
 
+    /// Starts a read of documents for the device: at once, or when fewer are in flight and the socket's queue is shorter. The caller
+    /// reports its end with `readEnded`.
+    func read(_ start: @escaping () -> Void) {
+        reads.add(start)
+        startReads()
+    }
+
+    /// A read has ended, and what it found is in the socket's queue.
+    func readEnded() {
+        reads.end()
+        startReads()
+    }
+
+    private func startReads() {
+        while let start = reads.next(queued: socket.queuedBytes) { start() }
+    }
+
     private func drained() {
         holdsData = false
+        startReads()
         releaseWaiting()
         for subscription in subscriptions.values { subscription.drained() }
     }
@@ -345,6 +388,7 @@ final class DeviceSession: @unchecked Sendable {
         timer = nil
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
+        reads.removeAll()
         releaseWaiting()
         // When the gateway stops, the device connects again, here or elsewhere: the user hasn't left.
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)

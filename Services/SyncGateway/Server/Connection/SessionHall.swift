@@ -1,3 +1,4 @@
+import DocumentStore
 import EventLoop
 import HTTPServer
 import Lifecycle
@@ -27,6 +28,9 @@ final class SessionHall: Sendable {
         shards = Dictionary(uniqueKeysWithValues: loops.map { (ObjectIdentifier($0), FeedShard(loop: $0, feed: feed)) })
         var configuration = WebSocketConfiguration()
         configuration.maxMessageBytes = DeviceSession.helloBytes
+        // The window, and the documents of all reads that were in flight when it was exceeded.
+        configuration.maxQueuedBytes =
+            context.downloads.window + ChunkReads.limit * (DocumentStore.maximumDocumentBytes + (2 << 20))
         configuration.pingInterval = presenceTTL / 3
         configuration.quietTimeout = presenceTTL / 3
         configuration.pongTimeout = max(context.limits.idleTimeout, presenceTTL)

@@ -192,8 +192,13 @@ final class PartitionSubscription: @unchecked Sendable {
     // MARK: The catch-up
 
     private func readChunk(after revision: Revision, counts: Bool) {
-        guard let identity = session.identity else { return }
+        session.read { [self] in startReading(after: revision, counts: counts) }
+    }
+
+    private func startReading(after revision: Revision, counts: Bool) {
+        guard !isEnded, let identity = session.identity else { return session.readEnded() }
         run { [self, path, partition] in
+            defer { session.readEnded() }
             let read = try await path.store.catchUp(
                 app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device,
                 counts: counts)

@@ -37,7 +37,7 @@ struct UploadRun {
     /// pause, and sends them again; its other partitions aren't affected.
     private func refuse(_ message: String) {
         session.closed(
-            upload.partition,
+            upload,
             .init(
                 code: .unavailable, message: message, partition: upload.partition, retryAfter: DeviceSession.pause()))
     }
@@ -47,17 +47,17 @@ struct UploadRun {
         switch result {
         case .acknowledged(let acknowledgement):
             session.answered(
-                partition,
+                upload,
                 .ack(
                     .init(
                         partition: partition, version: version, revision: acknowledgement.revision,
                         lost: acknowledgement.lost)))
         case .rejected(let rejection):
-            session.answered(partition, .rejected(.init(partition: partition, version: version, reason: rejection)))
-        case .forked: session.answered(partition, .forked(partition: partition, version: version))
+            session.answered(upload, .rejected(.init(partition: partition, version: version, reason: rejection)))
+        case .forked: session.answered(upload, .forked(partition: partition, version: version))
         case .outOfOrder(let expected):
             session.closed(
-                partition,
+                upload,
                 .init(
                     code: .versionGap, message: "version \(version) came where \(expected) was expected",
                     partition: partition))

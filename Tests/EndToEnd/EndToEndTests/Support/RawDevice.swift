@@ -30,7 +30,7 @@ final class RawDevice: Sendable {
     static func connect(_ system: RunningSystem, app: String = "rchat") async throws -> RawDevice {
         let state = Locked(State())
         var configuration = WebSocketConfiguration()
-        configuration.maxQueuedBytes = 64 << 20
+        configuration.maxQueuedBytes = 256 << 20
         configuration.allowsCompression = false
         let socket = try await WebSocketClient.connect(
             system.syncURL.replacing("/rchat/", with: "/\(app)/"), subprotocol: SyncProtocolVersion.name,
