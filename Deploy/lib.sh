@@ -7,7 +7,7 @@ fail() {
     exit 1
 }
 
-# What the build needs, what the services run, and what runs beside them. Names without versions.
+# Packages for the build, programs that the services start, and the engines. Names without versions.
 packages=(
     libcjose-dev libcurl4-openssl-dev libhiredis-dev libjavascriptcoregtk-4.1-dev libmicrohttpd-dev libpcre2-dev libpq-dev
     librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
@@ -16,15 +16,15 @@ packages=(
 # What tests run against: a mail server, and an object store that checks signatures.
 # shellcheck disable=SC2034  # used by Deploy/test
 test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd python3-venv radosgw)
-# What the benchmarks compare with, beside nginx, redis-benchmark and pgbench, which the above bring along.
+# What the benchmarks compare with, besides nginx, redis-benchmark and pgbench, which come with the packages above.
 # shellcheck disable=SC2034  # used by Deploy/bench
 benchmark_packages=(wrk libbson-dev)
-# What checks functions of Postgres, for the version that is installed.
+# The checker of Postgres functions, for the installed version of Postgres.
 function_check_package() {
     local versions=(/usr/lib/postgresql/*/)
     echo "postgresql-$(basename "${versions[-1]}")-plpgsql-check"
 }
-# Some systems have only the newer name.
+# Some releases have only the other name.
 java_package() { apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 && echo openjdk-17-jre-headless || echo default-jre-headless; }
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
@@ -32,7 +32,7 @@ is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" 
 # install_packages PACKAGE…: installs those that are missing.
 install_packages() {
     command -v swift >/dev/null || fail "Swift 6.2 or newer is needed: https://www.swift.org/install/linux"
-    command -v apt-get >/dev/null || fail "apt-get was not found; install what corresponds to: $*"
+    command -v apt-get >/dev/null || fail "apt-get was not found; install the equivalents of: $*"
     local missing=() sudo=() log
     for package in "$@"; do is_installed "$package" || missing+=("$package"); done
     [ ${#missing[@]} -eq 0 ] && return 0
@@ -51,14 +51,14 @@ install_packages() {
     rm -f "$log"
 }
 
-# Java runs the real broker, where KAFKA_HOME names one.
+# Installs Java if KAFKA_HOME names an Apache Kafka, which needs it.
 install_java() {
     [ -n "${KAFKA_HOME:-}" ] || return 0
     [ -f "$KAFKA_HOME/bin/kafka-server-start.sh" ] || fail "KAFKA_HOME=$KAFKA_HOME holds no Apache Kafka (bin/kafka-server-start.sh)"
     command -v java >/dev/null || install_packages "$(java_package)"
 }
 
-# Root can't run Postgres: the engines get an account of their own.
+# Postgres refuses to run as root, so the engines get an account of their own.
 make_engine_account() {
     [ "$(id -u)" -eq 0 ] || return 0
     id partita >/dev/null 2>&1 && return 0
@@ -66,7 +66,7 @@ make_engine_account() {
     useradd --system --home-dir /var/lib/partita --shell /usr/sbin/nologin partita
 }
 
-# Another engine that speaks MongoDB's language, for the tests that compare: mongomock, in an environment of its own.
+# Installs mongomock, another implementation of MongoDB's query language, in a virtual environment for the comparison tests.
 make_reference() {
     .build/reference/bin/python3 -c 'import mongomock, bson' 2>/dev/null && return 0
     say "Installing mongomock into .build/reference"
@@ -74,7 +74,7 @@ make_reference() {
     .build/reference/bin/pip -q install mongomock==4.3.0 pymongo==4.20.0 || fail "pip could not install mongomock"
 }
 
-# build CONFIGURATION [ARGUMENT…]: shows progress where somebody looks, and only what went wrong elsewhere.
+# build CONFIGURATION [ARGUMENT…]: shows progress on a terminal; otherwise prints only the problems of a build that failed.
 build() {
     local configuration=$1 log
     shift

@@ -1,4 +1,4 @@
-// May the user read a partition? "user=<id>" only its user, "conversation=<id>" its members, "all-users=…" everyone.
+// May the user read a partition? "user=<id>": only that user; "conversation=<id>": its members; "all-users=…": everyone.
 exports = async function (partition) {
   const separator = partition.indexOf("=");
   const kind = partition.slice(0, separator);

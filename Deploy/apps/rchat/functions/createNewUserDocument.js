@@ -5,7 +5,7 @@ exports = async function ({ user }) {
   if (await users.findOne({ _id: user.id, partition })) {
     return;
   }
-  // Somebody has guessed the id, and put a document under it into a partition of theirs.
+  // Another user may have guessed the id and inserted a document with it into a partition of their own.
   await users.deleteOne({ _id: user.id });
   await users.insertOne({
     _id: user.id,

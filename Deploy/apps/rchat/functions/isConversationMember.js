@@ -1,9 +1,9 @@
 // Is the user a member of a conversation?
 //
-// Their own document must list it. That alone isn't enough, because users write their own documents: somebody who was removed
-// could list the conversation again. So somebody else who has the conversation must count them as a member too, unless nobody
-// else has it (its creator, before the invitations went out). Somebody else is an account: a User document in its own partition.
-// A device may put any document into the partition of its user, also one that pretends to be another person's.
+// The user's own document must list it. That alone isn't enough, because users write their own documents: a removed member could
+// list the conversation again. So another account with the conversation must list the user as a member too, unless no other account
+// has it (the user is its creator, and the invitations haven't gone out). Only a User document in its own partition is an account:
+// a device may write any document into the partition of its user, even one that pretends to be another user's.
 exports = async function (conversationId) {
   const users = context.services.get("mongodb-atlas").db("RChat").collection("User");
   const me = context.user.id;

@@ -1,10 +1,10 @@
-// A User document changed: its public mirror (Chatster) follows, and so do the other members of its conversations.
+// A User document changed: updates its public mirror (Chatster), and the other members of its conversations.
 //
-// The truth about a membership is in each user's own list of conversations. Whoever changes the members of a conversation
-// changes their own copy; this carries the difference to the copies of the others. Those writes come back here as events of
-// the other users. They don't go round in circles, because each write is bound to something still being different (a filter
-// that no longer matches writes nothing and makes no event), and what to carry on is checked against the document as it is
-// now, not only against the event, which may be old.
+// Each user's own list of conversations is the source of truth about the memberships. A user who changes the members of a
+// conversation changes their own copy; this function applies the difference to the copies of the others. Those writes come back
+// here as events of the other users. This doesn't loop, because each write filters on the difference that it removes (a filter that
+// doesn't match writes nothing and causes no event), and the difference is checked against the current document, not only against
+// the event, which may be old.
 exports = async function (event) {
   const db = context.services.get("mongodb-atlas").db("RChat");
   const users = db.collection("User");
@@ -13,8 +13,8 @@ exports = async function (event) {
   const before = event.fullDocumentBeforeChange;
   const after = event.fullDocument;
 
-  // A device may put any document into the partition of its user. Of these only the user's own one is an account: without this, one
-  // that bears another person's name would get that person's invitations.
+  // A device may write any document into the partition of its user. Only the user's own User document is an account: without this
+  // check, a document with another user's name would get that user's invitations.
   const isAccount = { $expr: { $eq: ["$partition", { $concat: ["user=", "$_id"] }] } };
   const written = after ?? before;
   if (written && written.partition !== `user=${userId}`) {
@@ -47,8 +47,8 @@ exports = async function (event) {
     }
   }
 
-  // The name is the account's. A user who writes another one into the own document gets the old one back, or they could pass
-  // for somebody else.
+  // The name belongs to the account: if a user writes another name into their document, the old one is restored. Otherwise they
+  // could impersonate another user.
   async function mirror(user) {
     const face = publicFace(user);
     if (!chatster) {
@@ -121,7 +121,7 @@ exports = async function (event) {
     }
   }
 
-  // This user isn't in the conversation any more: they left, or somebody removed them.
+  // This user isn't in the conversation any more: they left, or another member removed them.
   async function leave(conversationId) {
     await removeMember(conversationId, userName, { $ne: userId });
   }
@@ -134,8 +134,8 @@ exports = async function (event) {
     );
   }
 
-  // Nobody joins a conversation by writing it into their own document: somebody who has it must count them as a member. A
-  // conversation that nobody else has is a new one.
+  // A user can't join a conversation by writing it into their own document: another account that has it must list them as a member.
+  // A conversation that no other account has is a new one.
   async function isInvited(conversationId) {
     const witness = await users.findOne({
       _id: { $ne: userId },
@@ -177,7 +177,7 @@ exports = async function (event) {
     return changes;
   }
 
-  // What others see of a user. Of the photo only the thumbnail: the picture's link opens for its owner alone.
+  // What others see of a user. Of the photo only the thumbnail, since the link to the picture opens only for its owner.
   function publicFace(user) {
     const photo = user.userPreferences?.avatarImage;
     const face = {
