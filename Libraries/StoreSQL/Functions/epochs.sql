@@ -35,7 +35,7 @@ end $$;
 -- number.
 create or replace function partita.serve_anew(app_id text, partition_id text) returns bigint language plpgsql as $$
 declare
-    present int := partita.begin_epoch('served anew');
+    present int := partita.begin_epoch('served again from the start');
     served bigint;
 begin
     -- Locked one after the other in the order of their names, as in every commit.

@@ -18,6 +18,6 @@ begin
         where not exists (
             select from partita.standing_grant(app_id, k.partition, k.user_id) g where g.access = 'write'))
     then
-        raise exception using errcode = 'PT403', message = 'a grant was taken back meanwhile';
+        raise exception using errcode = 'PT403', message = 'a grant was revoked concurrently';
     end if;
 end $$;

@@ -2,6 +2,6 @@
 create or replace function partita.require_count(written bigint, meant bigint) returns void language plpgsql as $$
 begin
     if written <> meant then
-        raise exception using errcode = 'PT409', message = 'somebody else wrote meanwhile';
+        raise exception using errcode = 'PT409', message = 'another writer changed the rows concurrently';
     end if;
 end $$;
