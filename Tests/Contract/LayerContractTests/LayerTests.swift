@@ -9,9 +9,9 @@ struct LayerTests {
     private struct Layer {
         let number: Int
         let libraries: [String]
-        /// What all of the layer may import by name.
+        /// The modules that every target of the layer may import.
         let base: Set<String>
-        /// What single ones may import besides.
+        /// Further modules that single targets may import.
         let also: [String: Set<String>]
     }
 
@@ -91,7 +91,7 @@ struct LayerTests {
             + found(#"tests\(\s*"([A-Za-z]+)", "([A-Za-z]+)""#) { "Tests/\($0[1])/\($0[2])" }
     }
 
-    @Test func `libraries import what their layer may`() throws {
+    @Test func `libraries import only what their layer may`() throws {
         let layers = try Self.layers()
         #expect(layers.map(\.number) == [1, 2, 3])
         var place: [String: (layer: Int, index: Int)] = [:]
@@ -120,7 +120,7 @@ struct LayerTests {
         #expect(targets.count { $0.folder.hasPrefix("Libraries/") } == (try Self.layers().flatMap(\.libraries).count))
         #expect(targets.count { $0.folder.hasPrefix("Services/") } >= 5)
         #expect(targets.count { $0.folder.hasPrefix("Tests/") } > 30)
-        // An object that stands before a function of libc is linked, and has nothing to import.
+        // An object that wraps a function of libc is only linked, so there is nothing to import.
         let linked = ["Libraries/Kafka": "CKafkaWait"]
         for target in targets {
             var imported = try Self.imports(in: target.folder).intersection(known)
@@ -130,7 +130,7 @@ struct LayerTests {
         }
     }
 
-    @Test func `every library stands in the table`() throws {
+    @Test func `every library is in the table`() throws {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Self.root.appending(path: "Libraries").path)
         #expect(
             Set(folders).subtracting(["C", "README.md"]) == Set(try Self.layers().flatMap(\.libraries)))

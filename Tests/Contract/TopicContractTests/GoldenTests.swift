@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct GoldenTests {
-    /// Beside this file. `PARTITA_UPDATE_GOLDEN=1` writes them anew: a changed byte is a changed contract.
+    /// The golden files beside this one. `PARTITA_UPDATE_GOLDEN=1` writes them again: a changed byte is a changed contract.
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
 
     @Test(arguments: Samples.all.map(\.name)) func `a message has the bytes of its golden file`(name: String) throws {
@@ -32,7 +32,7 @@ import Testing
         let attributes = try EventEnvelope.attributes { headers[$0] }
         let value = Array(parts[1].dropLast().utf8)
         #expect(Self.text(try sample.rewrite(value, attributes)) == golden)
-        // What a newer writer adds is passed over.
+        // Fields that a newer writer adds are ignored.
         let extended = Array("{\"addedLater\":1,".utf8) + value.dropFirst()
         #expect(Self.text(try sample.rewrite(extended, attributes)) == golden)
     }
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `an envelope that is none is refused`() throws {
+    @Test func `a malformed envelope is refused`() throws {
         var headers: [String: String] = [:]
         for header in Samples.all[0].encoded.headers { headers[header.name] = header.value }
         func code(_ change: (inout [String: String]) -> Void) -> EventTopicsError.Code? {
@@ -100,7 +100,7 @@ import Testing
 }
 
 @Suite struct KeyTests {
-    @Test func `keys begin with the app and are taken apart again`() throws {
+    @Test func `keys begin with the app and can be split again`() throws {
         for sample in Samples.all {
             let app = try #require(sample.encoded.key.split(separator: "/").first)
             #expect(app == "rchat" || app == "*", "\(sample.name)")

@@ -1,7 +1,7 @@
 import DocumentModel
 import EventTopics
 
-/// An event of which a golden file shows the message.
+/// An event whose message is in a golden file.
 struct Sample: Sendable {
     let name: String
     let topic: String

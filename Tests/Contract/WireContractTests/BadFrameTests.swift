@@ -42,7 +42,7 @@ struct BadFrameTests {
         #expect(error?.code == .frameTooLarge)
     }
 
-    @Test func `what a user says of himself is bounded`() {
+    @Test func `the presence that a user reports is bounded`() {
         let data = #"{"note":"\#(String(repeating: "x", count: 4096))"}"#
         let error = #expect(throws: SyncProtocolError.self) {
             try DeviceFrame(Array(#"{"type":"presence","state":"away","data":\#(data)}"#.utf8))
@@ -50,7 +50,7 @@ struct BadFrameTests {
         #expect(error?.code == .badFrame)
     }
 
-    @Test func `versions of an upload rise`() {
+    @Test func `versions in an upload must increase`() {
         let delete = #"[{"op":"delete","collection":"c","_id":1}]"#
         let changeset = #"{"version":4,"clock":"1.0","operations":\#(delete)}"#
         let frame = #"{"type":"upload","partition":"s:a","sentAt":1,"changesets":[\#(changeset),\#(changeset)]}"#
@@ -78,7 +78,7 @@ struct BadFrameTests {
         }
     }
 
-    @Test func `stored text is spliced as it is`() throws {
+    @Test func `stored text is inserted unchanged`() throws {
         let body = #"{ "_id" : "a",  "odd":{"$numberDouble":"-0.0"} }"#
         var encoder = DownloadEncoder(partition: Partition(text: "s:p"), from: Revision(epoch: 1, number: 1))
         encoder.appendUpsert(
@@ -91,12 +91,12 @@ struct BadFrameTests {
     }
 
     private func decode(_ bytes: [UInt8]) {
-        // Whether it decodes is all the same; that it returns is the test.
+        // It doesn't matter whether it decodes; the test is that it returns.
         _ = try? DeviceFrame(bytes)
         _ = try? GatewayFrame(bytes)
     }
 
-    @Test func `only an upload may be large, and it has so many values`() throws {
+    @Test func `only an upload may be large, and its values are limited`() throws {
         let filling = String(repeating: "x", count: FrameLimits.controlBytes)
         let upload =
             #"{"type":"upload","partition":"s:a","sentAt":1,"changesets":[{"version":1,"clock":"1.0","operations":"#

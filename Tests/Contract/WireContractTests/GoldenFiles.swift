@@ -10,7 +10,7 @@ enum GoldenFiles {
         return Set(files.map { $0.deletingPathExtension().lastPathComponent })
     }
 
-    /// The bytes of a file, without the line end that editors want.
+    /// The bytes of a file, without the final newline that editors add.
     static func bytes(_ name: String) throws -> [UInt8] {
         var bytes = [UInt8](try Data(contentsOf: folder.appending(path: "\(name).json")))
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a published set's symmetric, foreign and encryption keys are passed over`() throws {
+    @Test func `a published set's symmetric, foreign and encryption keys are skipped`() throws {
         let keys = try ForeignTokenKey.keys(jwks: ExtendedJSON.parseDocument(Vectors.jwks))
         #expect(keys.map(\.id) == ["rsa-1", "ec-1"])
         #expect(refusal(of: Vectors.published, by: try Self.published()) == .keyUnknown)
@@ -96,7 +96,7 @@ import Testing
 
     @Test func `the algorithm is the key's, whatever the header says`() throws {
         let pem = try ForeignTokenKey(pem: Vectors.rsaPEM)
-        // The classic: the public key, which everybody has, taken for an HMAC's secret.
+        // The classic attack: the public key, which is known, used as an HMAC secret.
         #expect(refusal(of: Vectors.confused, by: Self.byHand(pem)) == .algorithmRefused)
         #expect(refusal(of: Vectors.confused, by: try Self.published()) == .algorithmRefused)
         #expect(refusal(of: Vectors.unsigned, by: try Self.published()) == .algorithmRefused)
@@ -104,7 +104,7 @@ import Testing
         #expect(refusal(of: Vectors.hs256, by: Self.byHand(pem)) == .algorithmRefused)
     }
 
-    @Test func `what was changed after signing is refused`() throws {
+    @Test func `a token that was changed after signing is refused`() throws {
         for token in [Vectors.rs256, Vectors.es256] {
             var parts = token.split(separator: ".").map(String.init)
             parts[1] = TokenFixture.base64URL(#"{"sub":"u-2","aud":"shop","exp":1800000300}"#)
@@ -120,7 +120,7 @@ import Testing
         (Vectors.numbered, .claimInvalid), (Vectors.forOther, .audienceMismatch),
         (Vectors.forNobody, .audienceMismatch), (Vectors.fractional, .expired),
     ])
-    func `claims that don't hold are refused`(token: String, code: AccessTokenError.Code) throws {
+    func `invalid claims are refused`(token: String, code: AccessTokenError.Code) throws {
         #expect(refusal(of: token, by: Self.byHand(try Self.secret())) == code)
     }
 
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: ["", "a.b", "a.b.c", "....", "é.é.é", "A.A.A", "eyJ9.eyJ9.eyJ9"])
-    func `what is no token at all is refused`(text: String) throws {
+    func `a text that isn't a token is refused`(text: String) throws {
         #expect(refusal(of: text, by: try Self.published()) == .malformed)
         #expect(refusal(of: String(repeating: "A", count: 20_000), by: try Self.published()) == .malformed)
     }

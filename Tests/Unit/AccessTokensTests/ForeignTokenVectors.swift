@@ -1,7 +1,7 @@
-// Made once with joserfc 1.8 and cryptography, so that another implementation has signed what ours verifies.
+// Created once with joserfc 1.8 and cryptography, so that another implementation has signed what ours verifies.
 
 enum ForeignTokenVectors {
-    /// Between the tokens' `iat` and `exp`.
+    /// A time between the tokens' `iat` and `exp`.
     static let now: Int64 = 1_800_000_000
 
     /// What HS256 tokens are signed with.
@@ -45,7 +45,7 @@ enum ForeignTokenVectors {
         m2SPwBH6RgwtoAsFTomyNpXpdYNkoQ+OCfJx23RGzB7MVXvwD7A7iUfZNg==
         -----END PUBLIC KEY-----
         """
-    /// A set with keys of other kinds among them.
+    /// A key set that also contains keys of other kinds.
     static let jwks = #"""
         {"keys": [{"n": "sXooG8liXbd71pKydbwuDDtE9r5THeMxk6-5GIB-Q3djhbxGu2QIBRLFzS-W0dkFi3F38evVnRk_GaQAlBJraU7FFAmG6r7ihTpePzfRQKi0NEHEdjr2eolT8Pp2hkRKCA-rHsDheMhakNUz-jXxAKsCDX7zAHeOuVfO7HTm3gZ_26NAKDJxRmmb4CL-R6aHZqi-I1_qL_LnuIHX-W6Ju78RisVNkq1zcEynXVzglKMlm2IWnCvpEpR-pVN7jCOfEIuNUrQhXWG6yKVsGSJHD_l4dRlPIZK_XKdzKUTyYV9d9Fk-4QhK1EFVFlnL3RL-PIP4C9fJXrNd6abu_ig2pw", "e": "AQAB", "kid": "rsa-1", "kty": "RSA", "use": "sig", "alg": "RS256"}, {"crv": "P-256", "x": "SrkPpX30_4li3IpxsmICUG9Fdws8m2SPwBH6RgwtoAs", "y": "BU6JsjaV6XWDZKEPjgnycdt0RswezFV78A-wO4lH2TY", "kid": "ec-1", "kty": "EC"}, {"kty": "OKP", "crv": "Ed25519", "kid": "ed-1", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}, {"kty": "oct", "kid": "oct-1", "k": "eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHg"}, {"n": "sXooG8liXbd71pKydbwuDDtE9r5THeMxk6-5GIB-Q3djhbxGu2QIBRLFzS-W0dkFi3F38evVnRk_GaQAlBJraU7FFAmG6r7ihTpePzfRQKi0NEHEdjr2eolT8Pp2hkRKCA-rHsDheMhakNUz-jXxAKsCDX7zAHeOuVfO7HTm3gZ_26NAKDJxRmmb4CL-R6aHZqi-I1_qL_LnuIHX-W6Ju78RisVNkq1zcEynXVzglKMlm2IWnCvpEpR-pVN7jCOfEIuNUrQhXWG6yKVsGSJHD_l4dRlPIZK_XKdzKUTyYV9d9Fk-4QhK1EFVFlnL3RL-PIP4C9fJXrNd6abu_ig2pw", "e": "AQAB", "kid": "enc-1", "kty": "RSA", "use": "enc"}]}
         """#
@@ -76,7 +76,7 @@ enum ForeignTokenVectors {
     /// Expired at `now`.
     static let expired =
         "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwic3ViIjoidS0xIiwiYXVkIjoic2hvcCIsImlhdCI6MTc5OTk5OTk5MCwiZXhwIjoxODAwMDAwMDAwLCJlbWFpbCI6ImFkYUBleGFtcGxlLm9yZyIsIm5hbWUiOnsiZnVsbCI6IkFkYSJ9fQ.PAtkyGok6JoLLKcXuKzG6YMyJi_FUBXaBT6BqSZiEQw"
-    /// Not good for another 61 seconds.
+    /// Not valid for another 61 seconds.
     static let early =
         "eyJ0eXAiOiJKV1QiLCJhbGciOiJIUzI1NiJ9.eyJpc3MiOiJodHRwczovL2lzc3Vlci5leGFtcGxlIiwic3ViIjoidS0xIiwiYXVkIjoic2hvcCIsImlhdCI6MTc5OTk5OTk5MCwiZXhwIjoxODAwMDAwMzAwLCJlbWFpbCI6ImFkYUBleGFtcGxlLm9yZyIsIm5hbWUiOnsiZnVsbCI6IkFkYSJ9LCJuYmYiOjE4MDAwMDAwNjF9.-ixWrhZjbsh6vVMlcGNdzRJaWpVCHKwwmjgyG1wUxww"
     /// From the future.

@@ -32,7 +32,7 @@ import Testing
         #expect(try TokenPublicKey(jwk: secret).jwk["d"] == nil)
     }
 
-    @Test func `a key set survives publication, and passes over keys of other kinds`() throws {
+    @Test func `a key set survives publication, and skips keys of other kinds`() throws {
         let fixture = try TokenFixture()
         var document = TokenKeySet([fixture.key.publicKey]).jwks
         document["keys"] = .array(
@@ -50,7 +50,7 @@ import Testing
         #expect(fixture.refusal(of: try fixture.key.sign(TokenFixture.claims())) == nil)
     }
 
-    @Test func `a rotation lets both keys' tokens through, until the old one is removed`() throws {
+    @Test func `a rotation accepts both keys' tokens, until the old one is removed`() throws {
         let fixture = try TokenFixture()
         let newKey = try TokenSigningKey(generatingWithId: "key-2")
         let old = try fixture.key.sign(TokenFixture.claims())
@@ -81,7 +81,7 @@ import Testing
         Document(), ["kty": "RSA", "kid": "1"], ["kty": "EC", "crv": "P-384", "kid": "1", "x": "AA", "y": "AA"],
         ["kty": "EC", "crv": "P-256", "kid": "1", "x": "AA", "y": "AA"],
     ])
-    func `what is no P-256 key is refused`(jwk: Document) {
+    func `a key that isn't P-256 is refused`(jwk: Document) {
         #expect(throws: AccessTokenError.self) { try TokenPublicKey(jwk: jwk) }
         #expect(throws: AccessTokenError.self) { try TokenSigningKey(privateJWK: ExtendedJSON.print(.document(jwk))) }
     }

@@ -42,7 +42,7 @@ struct TokenFixture {
         return try ExtendedJSON.parseDocument(Array(data))
     }
 
-    /// The code with which a token is refused, `nil` when it isn't.
+    /// The code with which a token is refused, `nil` when it is accepted.
     func refusal(
         of token: String, as type: TokenClaims.TokenType = .access, app: String? = nil, now: Int64 = now
     ) -> AccessTokenError.Code? {

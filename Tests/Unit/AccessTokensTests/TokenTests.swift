@@ -46,7 +46,7 @@ import Testing
         #expect(fixture.refusal(of: token, now: TokenFixture.now + 1) == nil)
     }
 
-    @Test func `a token is good for its own type and app only`() throws {
+    @Test func `a token is valid for its own type and app only`() throws {
         let fixture = try TokenFixture()
         let refresh = try fixture.key.sign(TokenFixture.claims(type: .refresh))
         #expect(fixture.refusal(of: refresh) == .typeMismatch)
@@ -98,12 +98,12 @@ import Testing
     @Test(arguments: [
         "", ".", "..", "a.b", "a.b.c", "a.b.c.d", "e30.e30.e30", "{}.{}.{}", "\u{0}.\u{0}.\u{0}", "ü.ü.ü",
     ])
-    func `what is no token is malformed or refused, and never crashes`(text: String) throws {
+    func `a text that isn't a token is malformed or refused, and never crashes`(text: String) throws {
         #expect(try TokenFixture().refusal(of: text) != nil)
     }
 
-    /// cjose ends the process at such a text; it must never get one.
-    @Test func `base64 that can't be is refused in each of the three parts`() throws {
+    /// cjose ends the process on such a text, so it must never get one.
+    @Test func `invalid base64 is refused in each of the three parts`() throws {
         let fixture = try TokenFixture()
         let parts = try fixture.key.sign(TokenFixture.claims()).split(separator: ".").map(String.init)
         for index in parts.indices {
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `an endless token is refused before it is read`() throws {
+    @Test func `an oversized token is refused before it is read`() throws {
         let fixture = try TokenFixture()
         let token = try fixture.key.sign(TokenFixture.claims())
         #expect(fixture.refusal(of: token + String(repeating: "A", count: 20_000)) == .malformed)

@@ -20,7 +20,7 @@ import Testing
         ("0 0 1 1 *", "1969-06-01T00:00:00Z", "1970-01-01T00:00:00Z"),
         ("0 0 29 2 *", "2096-03-01T00:00:00Z", "2104-02-29T00:00:00Z"),
     ])
-    func `the next moment is the first one after`(expression: String, from: String, to: String) throws {
+    func `the next scheduled time is the first one after`(expression: String, from: String, to: String) throws {
         let schedule = try #require(CronSchedule(expression))
         #expect(schedule.next(after: try Self.seconds(from)) == (try Self.seconds(to)))
     }
@@ -29,7 +29,7 @@ import Testing
         "", "* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * 13 *", "a * * * *", "*/0 * * * *", "5-1 * * * *",
         "0 0 30 2 *", "* * * * * *",
     ])
-    func `what is no schedule, or never comes, is refused`(expression: String) {
+    func `an invalid schedule, or one that never occurs, is refused`(expression: String) {
         #expect(CronSchedule(expression) == nil)
     }
 }

@@ -3,9 +3,9 @@ import DocumentModel
 import Testing
 
 @Suite struct DamageTests {
-    /// Every file of the fixture with a byte changed, cut short, or with another value in the place of one: whatever comes of it, it
-    /// is a list of problems or a definition, and what was read can be stored and read again.
-    @Test func `no damage to a folder's files does more than make problems`() throws {
+    /// Every file of the fixture with a byte changed, cut short, or with a value replaced: the outcome must be
+    /// a list of problems or a definition, and a definition can be stored and read again.
+    @Test func `damage to a folder's files only causes reported problems`() throws {
         var random = SystemRandomNumberGenerator()
         let replacements: [String] = ["null", "[]", "{}", "5", "\"%%user.id\"", "{\"$oid\": 1}", "true"]
         for path in AppFixture.files.paths {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DocumentRuleTests {
     private static let namespace = ChangeEvent.Namespace(database: "Shop", collection: "Order")
 
-    /// Rules of one collection, and who asks them.
+    /// Rules of one collection, and the users who are checked.
     private struct Asked {
         let rules: DocumentRules
         let request: RuleRequest
@@ -55,12 +55,12 @@ import Testing
         #expect(try await !asked.allows(["_id": 1, "owner": "bob"], nil))
     }
 
-    @Test func `who may write may read`() async throws {
+    @Test func `a user who may write may read`() async throws {
         let asked = try Asked(#"[{"name": "writer", "apply_when": {}, "write": true}]"#)
         #expect(try await asked.visible(["_id": 1, "n": 2]) == ["_id": 1, "n": 2])
     }
 
-    @Test func `insert and delete are allowed to who may write, unless the role says no`() async throws {
+    @Test func `insert and delete are allowed with write access, unless the role denies them`() async throws {
         let open = try Asked(#"[{"name": "all", "apply_when": {}, "write": true}]"#)
         #expect(try await open.allows(nil, ["_id": 1]))
         #expect(try await open.allows(["_id": 1], nil))
@@ -79,7 +79,7 @@ import Testing
         #expect(try await !asked.allows(mine, others))
     }
 
-    @Test func `an expression that looks at what was decides about the step from one to the other`() async throws {
+    @Test func `an expression on the former document decides about the change`() async throws {
         let asked = try Asked(
             """
             [{"name": "all", "apply_when": {}, "read": true,
@@ -102,7 +102,7 @@ import Testing
           "additional_fields": {"read": true, "write": true}}]
         """
 
-    @Test func `fields that may not be read are taken out, also inside`() async throws {
+    @Test func `fields that may not be read are removed, also nested ones`() async throws {
         let asked = try Asked(Self.partly)
         let document: Document = [
             "_id": 1, "name": "x", "salary": 100, "address": ["city": "Rome", "street": "Via", "zip": 1], "rank": 3,
@@ -215,14 +215,14 @@ import Testing
         #expect(restriction.restricting(["a": 1]) == ["$and": [["a": 1], .document(added)]])
     }
 
-    @Test func `a filter that needs what the user doesn't have lets nothing through`() async throws {
+    @Test func `a filter that needs data that the user doesn't have matches nothing`() async throws {
         let asked = try Asked(
             #"[{"name": "all", "apply_when": {}, "read": true}]"#,
             filters: #"[{"name": "team", "apply_when": {}, "query": {"team": "%%user.custom_data.team"}}]"#)
         #expect(try await asked.rules.restriction(of: asked.request).queries == [["_id": ["$in": []]]])
     }
 
-    @Test func `a collection without roles takes the default ones, and there may be none`() async throws {
+    @Test func `a collection without roles uses the default ones, if there are any`() async throws {
         var files = AppFixture.files
         let place = ChangeEvent.Namespace(database: "Any", collection: "Thing")
         #expect(DocumentRules(of: place, in: AppDefinition.inspect(files).definition) == nil)

@@ -7,14 +7,14 @@ import Testing
         #expect(AppDefinition.inspect(AppFixture.files).problems.map(\.description) == [])
     }
 
-    /// File, what is replaced in it, by what, and what the warning names.
+    /// The file, the text that is replaced, its replacement, and what the warning names.
     @Test(arguments: [
         ("sync/config.json", "\"state\"", "\"stat\"", "'stat' is unknown: did you mean 'state'?"),
         ("functions/config.json", "\"private\"", "\"privat\"", "'private'"),
         ("triggers/", "\"disabled\"", "\"disabeld\"", "'disabled'"),
         ("data_sources/", "\"apply_when\"", "\"applyWhen\"", "'apply_when'"),
     ])
-    func `a name that is almost another one is warned of`(
+    func `a name that is similar to a known one gets a warning`(
         _ path: String, _ name: String, _ misspelled: String, _ warning: String
     ) throws {
         let file = try #require(
@@ -24,13 +24,13 @@ import Testing
         #expect(problems.contains { $0.description.contains(warning) && $0.file == file.key.text }, "\(problems)")
     }
 
-    @Test func `a state that is none is an error`() throws {
+    @Test func `an invalid state is an error`() throws {
         let text = try #require(AppFixture.files.texts["sync/config.json"])
         let problems = AppFixture.problems("sync/config.json", text.replacing("\"enabled\"", with: "\"enabeld\""))
         #expect(problems.contains { $0.severity == .error && $0.description.contains("/state") }, "\(problems)")
     }
 
-    @Test func `an endpoint that isn't served is a warning`() {
+    @Test func `an unsupported endpoint is a warning`() {
         let text = "[{\"route\": \"/hello\", \"function_name\": \"greet\"}]"
         #expect(
             AppFixture.problems("http_endpoints/config.json", text).map(\.description) == [
@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test func `a pattern that Postgres has no equal for is a warning`() throws {
+    @Test func `a pattern without an equivalent in Postgres is a warning`() throws {
         let file = "data_sources/mongodb-atlas/Shop/Customer/schema.json"
         let problems = AppFixture.problems(
             file, #"{"properties": {"a": {"pattern": "^\\p{L}+$"}, "b": {"pattern": "^a"}}}"#)
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    /// File, its text, and what the warning names: the part, and what to do.
+    /// The file, its text, and what the warning names: the part, and what to do.
     @Test(arguments: [
         (
             "auth/providers.json",
@@ -80,7 +80,7 @@ import Testing
         ),
         ("secrets.json", #"{"services": {}}"#, ["partita secret set"]),
     ])
-    func `what isn't served is warned of by name, with its file and what to do`(
+    func `an unsupported feature gets a warning with its name, its file and what to do`(
         file: String, text: String, words: [String]
     ) throws {
         let problem = try #require(AppFixture.problems(file, text).first { $0.code == .featureNotServed })
@@ -98,7 +98,7 @@ import Testing
         ("services/web/config.json", #"{"name": "web", "type": "http", "config": {}}"#),
         ("functions/greet.js", "// require('axios')\n/* require('axios') */\nexports = required => required;\n"),
     ])
-    func `what is off or served is no problem`(file: String, text: String) {
+    func `a disabled or supported feature is no problem`(file: String, text: String) {
         #expect(!AppFixture.problems(file, text).contains { $0.code == .featureNotServed })
     }
 
@@ -110,7 +110,7 @@ import Testing
         #expect(problem.message.contains("EventBridge"))
     }
 
-    @Test func `endpoints in the folder's other name are warned of as well`() throws {
+    @Test func `endpoints under the folder's other name get a warning as well`() throws {
         var files = AppFixture.files
         files.texts["http_endpoints/config.json"] = nil
         files.texts["https_endpoints/config.json"] = #"[{"route": "/hello", "function_name": "greet"}]"#
@@ -255,7 +255,7 @@ import Testing
         #expect(!inspection.isDeployable)
     }
 
-    @Test func `what a syntax check finds behind the end is on the last line`() throws {
+    @Test func `what a syntax check finds past the end is on the last line`() throws {
         for source in ["exports = function( {", "exports = function( {\n"] {
             let inspection = AppDefinition.inspect(AppFixture.files("functions/greet.js", source)) { _, name in
                 name == "greet" ? AppDefinition.SyntaxProblem(line: 2, message: "Unexpected end of script") : nil

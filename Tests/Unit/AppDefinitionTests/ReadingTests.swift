@@ -90,7 +90,7 @@ import Testing
         #expect(app.indexes.first?.specification == ["key": ["name": 1, "age": -1], "unique": true])
     }
 
-    @Test func `who may watch whom is said beside the field, or alone`() throws {
+    @Test func `the rule who may watch whom is beside the field, or alone`() throws {
         var files = AppFixture.files
         #expect(try AppDefinition(files: files).presenceWatch == .shared)
         files.texts["partita.json"] =
@@ -116,7 +116,7 @@ import Testing
         #expect(older.collections.first?.relationships == newer.collections.first?.relationships)
     }
 
-    @Test func `sync settings may stand in a service's configuration`() throws {
+    @Test func `sync settings may be in a service's configuration`() throws {
         var files = OlderLayout.files
         files.texts["config.json"] = files.texts["config.json"]?.replacing("\"sync\"", with: "\"was_sync\"")
         files.texts["services/mongodb-atlas/config.json"] = """
@@ -149,7 +149,7 @@ import Testing
         #expect(app.sync?.read.functionNames == ["canReadPartition"])
     }
 
-    @Test func `a folder that isn't there says so`() {
+    @Test func `a missing folder is reported`() {
         #expect(throws: AppDefinitionError.self) { try AppFiles(folder: "/nowhere/at/all") }
     }
 }

@@ -2,9 +2,9 @@ import AppDefinition
 import Foundation
 import Testing
 
-/// The table of `README.md` for a team that comes from Atlas App Services.
+/// The table of `README.md` for teams that migrate from Atlas App Services.
 struct ReadmeTests {
-    /// What an export has that the table says isn't carried out; the file and its text.
+    /// Parts of an export that the table lists as unsupported; the file and its text.
     private static let missing: [String: (file: String, text: String)] = [
         "flexible sync": ("sync/config.json", #"{"type": "flexible", "state": "enabled", "database_name": "Shop"}"#),
         "sign-in with Google, Facebook, Apple": (
@@ -26,7 +26,7 @@ struct ReadmeTests {
         ),
     ]
 
-    @Test func `what README says isn't carried out is named by a deployment, and refused where it says so`() throws {
+    @Test func `a deployment reports what README calls unsupported, and refuses it where it says so`() throws {
         let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardizedFileURL
         let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
         let rows = text.split(separator: "\n").filter { $0.hasPrefix("| ") }

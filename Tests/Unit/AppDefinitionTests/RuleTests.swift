@@ -79,11 +79,11 @@ import Testing
         #"{"nothing": "%%root.missing"}"#,
         #"{"missing": {"%stringToOid": "no id"}}"#, #"{"missing": {"%exists": "%%root.missing"}}"#,
     ])
-    func `what is missing never opens a door`(json: String) async throws {
+    func `a missing value never grants access`(json: String) async throws {
         #expect(try await !RuleTests.outcome(json).holds)
     }
 
-    @Test func `only a null that is written down equals what is missing`() async throws {
+    @Test func `only an explicit null equals a missing value`() async throws {
         #expect(try await RuleTests.outcome(#"{"missing": null}"#).holds)
         #expect(try await RuleTests.outcome(#"{"nothing": null}"#).holds)
         #expect(try await !RuleTests.outcome(#"{"missing": "%%root.nothing"}"#).holds)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await !RuleTests.outcome(#"{"owner": "%%user.id"}"#, in: context).holds)
     }
 
-    @Test func `a function's failure is the caller's to deny`() async throws {
+    @Test func `a function's failure is thrown to the caller, who denies`() async throws {
         await #expect(throws: NotFound.self) { try await RuleTests.outcome(#"{"%function": {"name": "broken"}}"#) }
     }
 
@@ -116,8 +116,7 @@ import Testing
         (#"{"a": {"$in": 5}}"#, "/a/$in", .ruleInvalid), (#"{"a": {"$gt": 1, "b": 2}}"#, "/a/b", .ruleInvalid),
         (#"{"a": {"%function": "yes"}}"#, "/a/%function", .ruleInvalid),
     ])
-    func `a broken expression names what and where`(json: String, pointer: String, code: DefinitionProblem.Code) throws
-    {
+    func `a broken expression names its fault`(json: String, pointer: String, code: DefinitionProblem.Code) throws {
         let value = try ExtendedJSON.parse(json)
         let error = #expect(throws: RuleSyntaxError.self) { try RuleExpression(value) }
         #expect(error?.issues.first?.pointer == pointer)

@@ -24,7 +24,7 @@ import Testing
                 PartitionHead(app: "a", partition: key.partition, head: Revision(epoch: 1, number: number), time: 0)))
     }
 
-    @Test func `a partition is behind from a change over the budget on, until all that went by is handled`() throws {
+    @Test func `a partition is behind from a change over the budget until all skipped ones are handled`() throws {
         let backlog = ChangeBacklog()
         #expect(!backlog.takes(event("s:p", 1), isOverBudget: false))
         #expect(backlog.takes(event("s:p", 2), isOverBudget: true))
@@ -37,7 +37,7 @@ import Testing
         let span = try #require(taken.first?.span)
         #expect(span == .init(first: Revision(epoch: 1, number: 2), last: Revision(epoch: 1, number: 3)))
         #expect(backlog.next().isEmpty)
-        // More went by while it was read.
+        // More changes were skipped while it was read.
         #expect(backlog.takes(event("s:p", 4), isOverBudget: false))
         backlog.finish(key, span)
         #expect(backlog.contains(key))
@@ -48,7 +48,7 @@ import Testing
         #expect(!backlog.takes(event("s:p", 5), isOverBudget: false))
     }
 
-    @Test func `a first change with a gap before it goes by`() {
+    @Test func `a first change after a gap is skipped`() {
         func first(_ number: Int64, epoch: Int32 = 1, _ progress: HandledEvents.Progress?) -> Bool {
             let backlog = ChangeBacklog()
             #expect(backlog.unchecked([key]) == [key])
@@ -67,7 +67,7 @@ import Testing
         for number: Int64 in [3, 10, 11] { #expect(!first(number, ten)) }
         #expect(first(12, ten))
         #expect(first(15, ten))
-        // Numbers come again after a restore.
+        // Numbers are assigned again after a restore.
         #expect(!first(15, epoch: 2, ten))
 
         let unknown = ChangeBacklog()

@@ -28,7 +28,7 @@ import Testing
         return ChangeNotices(messages).outside(of: collections).skipped
     }
 
-    @Test func `changes of collections that concern nobody are passed over, with their revisions`() {
+    @Test func `changes of collections without a consumer are skipped, with their revisions`() {
         var concerned = ConcernedCollections()
         concerned.add("a", database: "db", collection: "seen")
         let notices = ChangeNotices([message("seen", 1), message("other", 2), message("seen.too", 3)])
@@ -55,7 +55,7 @@ import Testing
         #expect(changes.isEmpty)
     }
 
-    @Test func `what isn't in the contract is not passed over`() {
+    @Test func `what isn't in the contract is not skipped`() {
         let strange = [
             message("c", key: nil), message("c", key: "a"),
             message("c", changing: (EventEnvelope.Header.type, "partita.document.changed.v9")),

@@ -1,7 +1,7 @@
 import DocumentModel
 import Testing
 
-/// Texts that Unicode calls equal, and bytes don't.
+/// Texts that are equal by Unicode, but differ in their bytes.
 @Suite struct ExactTextTests {
     /// The same letter with its accent in one scalar and in two; a sign and the letter that it decomposes to.
     static let pairs = [
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: pairs)
-    func `what is made of texts is as different as they are`(_ a: String, _ b: String) throws {
+    func `values made of different texts are different`(_ a: String, _ b: String) throws {
         func differ<T: Hashable>(_ make: (String) -> T) {
             #expect(make(a) != make(b) && make(a) == make(a), "\(T.self)")
             #expect(Set([make(a), make(b), make(a)]).count == 2, "\(T.self)")
@@ -55,7 +55,7 @@ import Testing
         #expect(changed.count == 1 && changed[a] == 1)
     }
 
-    /// A combining mark makes one character of itself and what stands before it.
+    /// A combining mark forms one character with what precedes it.
     @Test func `a text that begins with a combining mark is a key like any other`() throws {
         let mark = "\u{301}x"
         let key = try #require(Value.string(mark).keyText)

@@ -2,7 +2,7 @@ import DocumentModel
 import Testing
 
 @Suite struct ExtendedJSONTests {
-    @Test func `what clients write has so many values, at all depths together`() throws {
+    @Test func `what clients write has a maximum number of values, at all depths together`() throws {
         let limits = ExtendedJSON.Limits(maximumValues: 6)
         _ = try ExtendedJSON.parse(#"{"a": [1, 2, {"b": 3}], "c": {}}"#, limits: limits)
         let error = #expect(throws: ExtendedJSONError.self) {

@@ -1,7 +1,7 @@
 import DocumentModel
 import Testing
 
-/// Seeded fuzzing of the parsers. A failure names the seed, from which it comes again.
+/// Seeded fuzzing of the parsers. A failure names the seed, which reproduces it.
 @Suite struct FuzzTests {
     /// SplitMix64.
     struct Generator: RandomNumberGenerator {
@@ -76,7 +76,7 @@ import Testing
             let document = generator.document(depth: 0)
             let text = ExtendedJSON.print(document, mode: .canonical)
             let parsed = try ExtendedJSON.parseDocument(text)
-            // NaN has many bit patterns and one text.
+            // NaN has many bit patterns, but one text.
             #expect(parsed == document, "seed \(seed)")
             #expect(ExtendedJSON.print(parsed, mode: .canonical) == text, "seed \(seed)")
             try ExtendedJSON.validate(Array(text.utf8))

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// Reads the sources: a `String` is the key of nothing that came from outside.
+/// Reads the sources: a `String` must not be a key for data from outside.
 ///
-/// What fails here is to be keyed by `ExactText`, or, where all keys are ours (settings, names of operators, labels of metrics), to be
-/// added to the list with its number.
+/// A place that fails here must be keyed by `ExactText`, or, if all keys are ours (settings, operators, labels of metrics), be
+/// added to the list with the number of places.
 struct KeyedPlacesTests {
-    /// The machine, and the tool: what they key is configuration, environment and the names of their own parts.
+    /// Code about the machine, and the tool: their keys are configuration, environment and the names of their own parts.
     private static let own = [
         "Libraries/C", "Libraries/ChildProcesses", "Libraries/EmbeddedKafka", "Libraries/EventLoop",
         "Libraries/HTTPClient",
@@ -30,7 +30,7 @@ struct KeyedPlacesTests {
         // Settings.
         "Libraries/EventTopics/TopicContract.swift": 1,
         "Libraries/Postgres/PostgresConfiguration.swift": 1,
-        // Names of operators' arguments, which are checked to be among those that there are.
+        // Names of operators' arguments, which are checked against the known ones.
         "Libraries/QueryLanguage/Expressions/Expression.swift": 1,
         "Libraries/QueryLanguage/Expressions/ExpressionNode.swift": 4,
         "Libraries/QueryLanguage/Expressions/ExpressionParser.swift": 2,
@@ -38,7 +38,7 @@ struct KeyedPlacesTests {
         "Libraries/QueryLanguage/Pipeline/Granularity.swift": 1,
     ]
 
-    /// Structures that are hashed or compared and have a `String`, which is ours, or nobody's identity.
+    /// Structures that are hashed or compared and have a `String`, which is ours, or isn't used as an identity.
     private static let structures: Set<String> = [
         "Libraries/Texts/ExactText.swift ExactText",
         "Libraries/AccessTokens/Foreign/ForeignTokenKey.swift ForeignTokenKey",

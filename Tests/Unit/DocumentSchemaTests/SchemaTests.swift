@@ -38,7 +38,7 @@ import Testing
         (#"{"not": {"required": ["a"]}}"#, #"{"a": 1}"#, [""]),
         (#"{"allOf": [{"required": ["a"]}, {"required": ["b"]}]}"#, #"{}"#, ["a", "b"]),
     ])
-    func `a document is measured by its schema`(schema: String, document: String, paths: [String]) throws {
+    func `a document is validated against its schema`(schema: String, document: String, paths: [String]) throws {
         #expect(try SchemaTests.violations(schema, document) == paths)
     }
 
@@ -77,7 +77,7 @@ import Testing
         (#"{"required": "a"}"#, "/required", false), (#"{"propertys": {}}"#, "/propertys", false),
         (#"{"properties": {"a/b": {"pattern": "("}}}"#, "/properties/a~1b/pattern", false),
     ])
-    func `a broken schema names what and where`(json: String, pointer: String, isType: Bool) throws {
+    func `a broken schema is reported with its fault and place`(json: String, pointer: String, isType: Bool) throws {
         let document = try ExtendedJSON.parseDocument(json)
         let error = #expect(throws: SchemaSyntaxError.self) { try DocumentSchema(document, dialect: .collection) }
         #expect(error?.issues.first?.pointer == pointer)
@@ -98,7 +98,7 @@ import Testing
         #expect(try DocumentSchema(schema, dialect: .query).accepts([1, 2]))
     }
 
-    @Test func `a pattern that Postgres has no equal for is found`() throws {
+    @Test func `a pattern without an equivalent in Postgres is found`() throws {
         let schema = try DocumentSchema(
             [
                 "properties": [
@@ -113,7 +113,7 @@ import Testing
             ])
     }
 
-    @Test func `a query's schema has a bound, and a long comparison ends when it is told to`() throws {
+    @Test func `a query's schema has a bound, and a long comparison can be stopped`() throws {
         var doubled: Document = ["bsonType": "object"]
         for _ in 0..<12 { doubled = ["oneOf": [.document(doubled), .document(doubled)]] }
         let error = #expect(throws: SchemaSyntaxError.self) { try DocumentSchema(doubled, dialect: .query) }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct AlarmTests {
-    @Test func `it rings at the earliest moment that was set, once`() async throws {
+    @Test func `it rings at the earliest time that was set, once`() async throws {
         let alarm = Alarm()
         let start = ContinuousClock.now
         alarm.set(start + .seconds(600))
@@ -18,7 +18,7 @@ struct AlarmTests {
         await #expect(throws: CancellationError.self) { try await second.value }
     }
 
-    @Test func `an earlier moment wakes who waits for a later one`() async throws {
+    @Test func `an earlier time wakes a task that waits for a later one`() async throws {
         let alarm = Alarm()
         alarm.set(.now + .seconds(600))
         let isOver = Locked(false)
@@ -31,7 +31,7 @@ struct AlarmTests {
         try await waiting.value
     }
 
-    @Test func `what is set while nobody waits is not lost`() async throws {
+    @Test func `a time that is set while no task waits is not lost`() async throws {
         let alarm = Alarm()
         for _ in 0..<3 { alarm.set() }
         try await alarm.ring()

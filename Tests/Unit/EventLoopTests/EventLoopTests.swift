@@ -52,16 +52,16 @@ import Testing
                 timer.start(ms: 1)
             }
         }
-        // No other event comes: it would wait for ever. The time is for a machine with much else to do.
+        // No other event comes, so it would wait for ever. The time is long for the sake of a busy machine.
         #expect(ContinuousClock.now - start < .seconds(60))
         #expect(await loop.shutDown())
     }
 
-    @Test func `a watcher of a connection that was reset sees its last words, and then its end`() async throws {
+    @Test func `a watcher of a connection that was reset sees its last bytes, and then its end`() async throws {
         let loop = EventLoop(name: "test")
         var ends: [Int32] = [0, 0]
         try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
-        // What the other end leaves unread makes a reset of its close.
+        // Unread data at the other end turns its close into a reset.
         try #require(write(ends[0], "unread", 6) == 6)
         try #require(write(ends[1], "last words", 10) == 10)
         close(ends[1])
@@ -119,10 +119,10 @@ import Testing
         private func writeLater() async { entries.append("call") }
     }
 
-    @Test(arguments: [false, true]) func `calls within an actor let nobody in between`(isPreferring: Bool) async {
+    @Test(arguments: [false, true]) func `calls within an actor aren't interleaved`(isPreferring: Bool) async {
         let loop = EventLoop(name: "test")
         let diary = Diary(loop)
-        // Both stand in the loop's queue before the first of them begins.
+        // Both are in the loop's queue before the first of them begins.
         let tasks = await withUnsafeContinuation { (continuation: UnsafeContinuation<[Task<Void, Never>], Never>) in
             loop.execute {
                 let preference = isPreferring ? loop.taskExecutor : nil
@@ -159,13 +159,13 @@ import Testing
         #expect(await loop.shutDown())
     }
 
-    @Test func `the load tells how long the loop was busy`() async {
+    @Test func `the load measures how long the loop was busy`() async {
         let loop = EventLoop(name: "test")
         loop.execute { usleep(30_000) }
         await loop.flushed()
         #expect(loop.load.lag >= .milliseconds(30))
         #expect(loop.load.busy >= .milliseconds(30))
-        // A loop that is held up by other processes counts as busy: one of several rests is enough.
+        // A loop that other processes delay counts as busy, so one idle period of several is enough.
         var rests: [Duration] = []
         while rests.count < 50, !rests.contains(where: { $0 < .milliseconds(20) }) {
             let before = loop.load.busy
@@ -206,19 +206,19 @@ actor LoopCounter: LoopActor {
     }
 }
 
-/// Touched on one loop only.
+/// Used on one loop only.
 final class Slot<Value> {
     var value: Value?
 }
 
-/// `@unchecked Sendable`: what is in it is touched on one loop only.
+/// `@unchecked Sendable`: its contents are used on one loop only.
 struct Unchecked<Value>: @unchecked Sendable {
     let value: Value
 
     init(_ value: Value) { self.value = value }
 }
 
-/// `@unchecked Sendable`: touched on one loop only.
+/// `@unchecked Sendable`: used on one loop only.
 final class Batch: TickFlushable, @unchecked Sendable {
     private var waiting = 0
     private(set) var flushes: [Int] = []

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `an error of the body is its own`() async {
+    @Test func `an error of the body is thrown unchanged`() async {
         struct Failure: Error {}
         await #expect(throws: Failure.self) { try await withTimeout(.seconds(10)) { throw Failure() } }
     }

@@ -2,7 +2,7 @@ import EventLoop
 import Testing
 
 struct FailureChangesTests {
-    @Test func `a cause is said once, until it is another one or passes`() {
+    @Test func `a cause is reported once, until it changes or passes`() {
         var failures = FailureChanges()
         let before = failures.recovered()
         #expect(!before)

@@ -2,7 +2,7 @@ import EventLoop
 import Testing
 
 @Suite struct FairGateTests {
-    @Test func `who finds no place waits for one, and places come back`() async throws {
+    @Test func `a task that finds no place waits for one, and places are returned`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("a")
         let order = Locked<[String]>([])
@@ -23,7 +23,7 @@ import Testing
         #expect(gate.taken == 0)
     }
 
-    @Test func `who waits for too long is told so, and takes no place later`() async throws {
+    @Test func `a task that waits for too long gets an error, and takes no place later`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("a")
         let refusal = await refusal { try await gate.enter("b", within: .milliseconds(10)) }
@@ -34,7 +34,7 @@ import Testing
         gate.leave("c")
     }
 
-    @Test func `who is cancelled takes no place`() async throws {
+    @Test func `a cancelled task takes no place`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("a")
         let waiting = Task { try await gate.enter("b") }
@@ -44,12 +44,12 @@ import Testing
         #expect(gate.taken == 0)
     }
 
-    @Test func `a member's many leave room for another member's to wait`() async throws {
+    @Test func `a member's many waiting tasks leave room for another member's`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("app", member: "mallory")
         let waiting = (0..<2).map { _ in Task { try await gate.enter("app", member: "mallory") } }
         var refusal: FairGate<String>.Refusal?
-        // Until both have come as far as to wait.
+        // Until both are waiting.
         while refusal != .full {
             refusal = await self.refusal { try await gate.enter("app", member: "mallory", within: .milliseconds(5)) }
         }
@@ -60,7 +60,7 @@ import Testing
         #expect(gate.taken == 0)
     }
 
-    @Test func `a closed gate lets nobody in`() async throws {
+    @Test func `a closed gate admits no task`() async throws {
         let gate = FairGate<String>(places: 1, waiting: 10)
         try await gate.enter("a")
         let waiting = Task { await refusal { try await gate.enter("b") } }

@@ -7,7 +7,7 @@ import Testing
 
     private func isDone(_ shares: inout FairShares<String, Int>) -> Bool { shares.next() == nil }
 
-    @Test func `an owner that gives nothing back leaves places to those after it`() {
+    @Test func `an owner that releases nothing leaves places to those after it`() {
         var shares = FairShares<String, Int>(places: 8)
         for owner in ["a", "b", "c", "d"] {
             for work in 0..<20 { shares.append(work, of: owner) }
@@ -19,7 +19,7 @@ import Testing
         #expect(shares.waiting("c") == 19)
         #expect(shares.waiting("d") == 19)
         shares.release("d")
-        // The last one is for somebody who has none.
+        // The last one is for an owner that has none.
         let last = shares.next()
         #expect(last?.owner == "d")
         shares.release("a")
@@ -42,7 +42,7 @@ import Testing
         #expect(take(&shares, "a"))
     }
 
-    @Test func `a member's many works don't hold up another member's one`() {
+    @Test func `a member's many jobs don't delay another member's one`() {
         var shares = FairShares<String, Int>(places: 16)
         for work in 0..<1000 { shares.append(work, of: "app", member: "mallory") }
         var taken = 0
@@ -55,7 +55,7 @@ import Testing
         // Whatever the members hold, another owner finds a place.
         shares.append(5000, of: "other", member: "mallory")
         #expect(next(&shares) == 5000)
-        // Turns go round, whoever has asked for more.
+        // Turns rotate, even if one has asked for more.
         shares.append(-5000, of: "app", member: "zoe")
         var order: [Int] = []
         for _ in 0..<3 {
@@ -65,7 +65,7 @@ import Testing
         #expect(order.contains(-5000), "\(order)")
     }
 
-    @Test func `a member alone has its works in their order`() {
+    @Test func `a member alone has its jobs in their order`() {
         var shares = FairShares<String, Int>(places: 1)
         for work in 1...3 { shares.append(work, of: "app", member: "mia") }
         shares.append(10, of: "app", member: "nat")
@@ -79,7 +79,7 @@ import Testing
 
     private func next(_ shares: inout FairShares<String, Int>) -> Int? { shares.next()?.work }
 
-    @Test func `work that is taken back leaves no turn behind`() {
+    @Test func `work that is withdrawn leaves no turn behind`() {
         var shares = FairShares<String, Int>(places: 2)
         shares.append(1, of: "a")
         shares.append(2, of: "b")

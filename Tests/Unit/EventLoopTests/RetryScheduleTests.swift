@@ -11,7 +11,7 @@ import Testing
         #expect(Set(delays).count > 1)
     }
 
-    @Test func `a success begins anew`() {
+    @Test func `a success resets the waits`() {
         var backoff = RetryBackoff(schedule)
         let waits = (0..<5).map { _ in backoff.next() }
         #expect(waits[4] >= .milliseconds(500))

@@ -27,7 +27,7 @@ import Testing
         return try #require(work)
     }
 
-    @Test func `an offset goes on when all before it are handled or need no handling`() throws {
+    @Test func `an offset advances when all before it are handled or need no handling`() throws {
         var book = Self.book()
         Self.read(5, of: 0, lane: "a", &book)
         Self.read(6, of: 0, lane: "b", &book)
@@ -46,8 +46,7 @@ import Testing
         #expect(book.uncommitted == 0)
     }
 
-    @Test func `a revoked partition loses what waits, and keeps what is with a handler until it is given back`() throws
-    {
+    @Test func `a revoked partition drops waiting events, and keeps running ones until they end`() throws {
         var book = Self.book()
         Self.read(1, of: 0, lane: "a", &book)
         let work = try Self.taken(&book)
@@ -83,7 +82,7 @@ import Testing
         #expect(answers.map(\.resume) == [[], [0], [], []])
     }
 
-    @Test func `what can be deferred doesn't hold offsets up for ever`() throws {
+    @Test func `events that can be deferred don't hold offsets up for ever`() throws {
         var book = Self.book(canDefer: true, pendingEvents: 2)
         Self.read(1, of: 0, lane: "hangs", &book)
         let hanging = try Self.taken(&book)
@@ -99,7 +98,7 @@ import Testing
         #expect(answer8.offsets.isEmpty)
     }
 
-    @Test func `an event that is postponed comes again when it is due`() throws {
+    @Test func `an event that is postponed is delivered again when it is due`() throws {
         var book = Self.book()
         Self.read(1, of: 0, lane: "a", &book)
         let now = ContinuousClock.now

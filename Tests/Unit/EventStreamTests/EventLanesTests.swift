@@ -16,7 +16,7 @@ import Testing
 
     private func events(_ work: EventLanes<Int>.Work?) -> [Int]? { work?.entries.map(\.event) }
 
-    @Test func `a lane that runs gives nothing more, others do`() {
+    @Test func `a running lane delivers nothing more, others do`() {
         var lanes = lanes(("a", 1), ("b", 2), ("a", 3), ("a", 4))
         #expect(events(lanes.take(limit: 2)) == [1, 3])
         #expect(events(lanes.take(limit: 2)) == [2])
@@ -30,7 +30,7 @@ import Testing
         #expect(lanes.loads.isEmpty)
     }
 
-    @Test func `events that failed together come again one by one, then in batches`() {
+    @Test func `events that failed together are retried one by one, then in batches`() {
         var lanes = lanes(("a", 1), ("a", 2), ("a", 3), ("a", 4), ("a", 5))
         #expect(events(lanes.take(limit: 3)) == [1, 2, 3])
         lanes.isolate("a")
@@ -59,7 +59,7 @@ import Testing
         #expect(lanes.take(limit: 9)?.failures == 0)
     }
 
-    @Test func `what waits is dropped with its partition, what runs is not`() {
+    @Test func `waiting events are dropped with their partition, running ones aren't`() {
         var lanes = EventLanes<Int>(places: 16)
         for (event, partition) in [(1, 0), (2, 0), (3, 1)] as [(Int, Int32)] {
             lanes.append(
@@ -96,7 +96,7 @@ import Testing
         #expect(lanes.take(limit: 1) == nil)
     }
 
-    @Test func `a lane that was dropped and began anew is given once`() {
+    @Test func `a lane that was dropped and began again is delivered once`() {
         var lanes = lanes(("a", 1))
         _ = lanes.drop([0])
         lanes.append(.init(event: 2, partition: 0, offset: nil, bytes: 1), to: "a", of: "a")

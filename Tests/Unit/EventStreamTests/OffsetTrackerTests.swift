@@ -15,7 +15,7 @@ import Testing
         #expect(tracker.count == 0)
     }
 
-    @Test func `what is let go counts as finished, and later ones don't wait for it`() {
+    @Test func `a released offset counts as finished, and later ones don't wait for it`() {
         var tracker = OffsetTracker()
         #expect(tracker.letGo() == nil)
         for offset: Int64 in [5, 6, 8] { tracker.begin(offset) }

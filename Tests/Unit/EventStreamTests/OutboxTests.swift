@@ -43,7 +43,7 @@ import Testing
 
     private struct Refused: Error {}
 
-    /// What the broker has got, and the events that it refuses once.
+    /// What the broker has received, and the events that it refuses once.
     private final class Broker: Sendable {
         let state = Locked((sent: [Int](), refuses: Set<Int>()))
 
@@ -119,7 +119,7 @@ import Testing
             outbox.wake()
             try await Self.until { broker.sent.count == 4 }
         }
-        // 3 again: its readers know it by its id.
+        // 3 again: its readers recognize it by its id.
         #expect(broker.sent == [1, 3, 2, 3])
         #expect(table.rows.withLock { $0.waiting }.isEmpty)
     }

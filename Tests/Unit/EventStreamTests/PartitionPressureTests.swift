@@ -47,14 +47,14 @@ import Testing
         #expect(!pressure.isOverBudget(much))
     }
 
-    @Test func `an early event holds offsets up only where nothing else brings events again`() {
+    @Test func `an early event holds offsets up only if nothing else delivers events again`() {
         let load = PartitionPressure.Load(events: 1, bytes: 1, uncommitted: 20)
         #expect(PartitionPressure(eventLimit: 10, byteLimit: 10, canSpill: true).mustLetGo(load))
         #expect(!PartitionPressure(eventLimit: 11, byteLimit: 10, canSpill: true).mustLetGo(load))
         #expect(!PartitionPressure(eventLimit: 10, byteLimit: 10).mustLetGo(load))
     }
 
-    @Test func `a partition that leaves takes its pause along`() {
+    @Test func `the pause of a partition ends when the partition is revoked`() {
         var pressure = PartitionPressure(eventLimit: 10, byteLimit: 1000)
         _ = pressure.assess([0: full, 1: full], now: now)
         _ = pressure.assess([0: full, 1: full], now: now + .seconds(2))

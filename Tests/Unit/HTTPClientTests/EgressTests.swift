@@ -2,7 +2,7 @@ import EventLoop
 import HTTPClient
 import Testing
 
-/// What a client does that is asked for URLs from outside.
+/// A client that requests URLs from outside.
 @Suite struct EgressTests {
     let loop = EventLoop(name: "egress")
     let server: LocalServer
@@ -64,7 +64,7 @@ import Testing
         await client.shutDown()
     }
 
-    @Test func `what an operator allows is connected to, and nothing beside it`() async throws {
+    @Test func `only what an operator allows is connected to`() async throws {
         let port = server.port
         for entry in [
             "127.0.0.1", "127.0.0.0/8", "127.0.0.1:\(port)", "localhost", "LOCALHOST:\(port)", "::ffff:127.0.0.1",
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect leads nowhere where the policy doesn't`() async throws {
+    @Test func `a redirect can't lead where the policy doesn't allow it`() async throws {
         let port = server.port
         let client = client(try EgressPolicy(allowing: ["127.0.0.1:\(port)"]))
         #expect(await code(client, "http://127.0.0.1:\(port)/to/http://127.0.0.1:\(port)/", redirects: 3) == nil)
@@ -94,13 +94,13 @@ import Testing
                 "\(target)")
         }
         await client.shutDown()
-        // A name is allowed for itself, not for the address that it shares.
+        // A name is allowed by itself, not by an address that it shares.
         let named = self.client(try EgressPolicy(allowing: ["localhost:\(port)"]))
         #expect(await code(named, "http://localhost:\(port)/to/http://127.0.0.1:\(port)/", redirects: 1) == .refused)
         await named.shutDown()
     }
 
-    @Test func `what is refused is told with a code and a hint, and without the address`() async throws {
+    @Test func `a refusal has a code and a hint, and doesn't contain the address`() async throws {
         let client = client(.publicOnly)
         let error = await #expect(throws: HTTPClientError.self) {
             try await client.send(.init(url: "http://localhost:\(server.port)/"))
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "::/129", "1.2.3", "a b", "host:99999", "http://host", "*", "[::1", "host/24"])
-    func `an entry that means nothing is an error`(entry: String) {
+    func `an invalid entry is an error`(entry: String) {
         #expect(throws: EgressPolicyError.self) { try EgressPolicy(allowing: [entry]) }
     }
 }

@@ -46,7 +46,7 @@ import Testing
         #expect(request.headers["content-type"] == nil)
     }
 
-    @Test func `connections are used again`() async throws {
+    @Test func `connections are reused`() async throws {
         let client = client()
         for _ in 0..<20 { _ = try await client.send(.init(url: url("/echo"))) }
         #expect(server.connections == 1)
@@ -69,7 +69,7 @@ import Testing
         #expect(server.connections <= 3)
     }
 
-    @Test func `large bodies go and come whole`() async throws {
+    @Test func `large bodies are sent and received completely`() async throws {
         let body = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let response = try await client().send(.init(method: "PUT", url: url("/echo"), body: body))
         #expect(response.body == body)
@@ -105,9 +105,9 @@ import Testing
         }
     }
 
-    @Test func `what goes wrong on the way has a code`() async throws {
+    @Test func `transport errors have codes`() async throws {
         let client = client()
-        // Nobody listens on tcpmux(1).
+        // Nothing listens on tcpmux(1).
         await expect(.connect) { try await client.send(.init(url: "http://127.0.0.1:1/")) }
         await expect(.connectionLost) { try await client.send(.init(url: url("/hang-up"))) }
         await expect(.connectionLost) { try await client.send(.init(url: url("/half"))) }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `cancelling breaks the exchange off`() async throws {
+    @Test func `cancelling aborts the exchange`() async throws {
         let client = client()
         let task = Task { try await client.send(.init(url: url("/silence"))) }
         while seen.withLock({ $0.isEmpty }) { await Task.yield() }
@@ -136,7 +136,7 @@ import Testing
         #expect(try await client.send(.init(url: url("/echo"))).status == 200)
     }
 
-    @Test func `shutting down ends what is under way and refuses what comes`() async throws {
+    @Test func `shutting down ends requests in flight and refuses new ones`() async throws {
         let client = client()
         let task = Task { try await client.send(.init(url: url("/silence"))) }
         while seen.withLock({ $0.isEmpty }) { await Task.yield() }

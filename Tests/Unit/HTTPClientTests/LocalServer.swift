@@ -1,8 +1,8 @@
 import EventLoop
 import Foundation
 
-/// A server on a local port that handles each connection on a thread of its own with blocking calls: as plain as can be,
-/// so that the client is what is tested. It listens until the process ends: a test's optimizer may release it while its client still connects.
+/// A server on a local port that handles each connection on a thread of its own with blocking calls: as simple as possible,
+/// so that only the client is tested. It listens until the process ends: the optimizer may release it while its client connects.
 final class LocalServer: Sendable {
     let port: Int
     private let accepted = Locked(0)
@@ -92,7 +92,7 @@ final class LocalConnection {
     }
 }
 
-/// An HTTP request as it came.
+/// An HTTP request as it was received.
 struct LocalRequest {
     let method: String
     let target: String

@@ -27,7 +27,7 @@ import Testing
         await client.shutDown()
     }
 
-    @Test func `what the server refuses has a code`() async throws {
+    @Test func `a refusal by the server has a code`() async throws {
         let session = Locked<[String]>([])
         let server = try LocalServer { Self.serve($0, session) }
         var configuration = SMTPClient.Configuration(host: "127.0.0.1", port: server.port, security: .none)

@@ -1,7 +1,7 @@
 import JavaScript
 import Testing
 
-/// Serialized: the limits look at the whole process's memory and the thread's time.
+/// Serialized, since the limits measure the whole process's memory and the thread's time.
 @Suite(.serialized)
 struct JavaScriptContextTests {
     private let context: JavaScriptContext
@@ -33,7 +33,7 @@ struct JavaScriptContextTests {
         #expect(error?.line == 3)
     }
 
-    @Test func `a source that is no JavaScript is refused with its line, and not run`() throws {
+    @Test func `a source that isn't JavaScript is refused with its line, and not run`() throws {
         try context.evaluate("globalThis.table = {}", name: "table.js")
         let error = #expect(throws: JavaScriptError.self) {
             try context.compile(
@@ -82,7 +82,7 @@ struct JavaScriptContextTests {
         #expect(error?.code == .cpuLimit)
     }
 
-    @Test func `a script that eats memory is ended at the limit`() throws {
+    @Test func `a script that allocates without end is ended at the limit`() throws {
         let machine = JavaScriptVirtualMachine(memoryLimit: 600 << 20)
         let context = try JavaScriptContext(machine)
         context.cpuLimit = 20

@@ -3,9 +3,9 @@ import Foundation
 import Lifecycle
 import Testing
 
-/// What a process says that dies; each of these tests ends one.
+/// What a crashing process reports; each of these tests crashes one.
 struct CrashReportTests {
-    @Test func `a stack that runs over on a loop's thread is reported`() async throws {
+    @Test func `a stack overflow on a loop's thread is reported`() async throws {
         let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardOutputContent]) {
             CrashReport.install(name: "a-service", format: .json)
             let loop = try EventLoop(name: "deep")
@@ -17,7 +17,7 @@ struct CrashReportTests {
         try check(result, thread: "deep-0")
     }
 
-    @Test func `a stack that runs over on a thread of Swift's own is reported`() async throws {
+    @Test func `a stack overflow on a thread of Swift's own is reported`() async throws {
         let result = await #expect(processExitsWith: .signal(SIGSEGV), observing: [\.standardOutputContent]) {
             CrashReport.install(name: "a-service", format: .json)
             let work = CrashReport.Work("request 7")

@@ -37,7 +37,7 @@ import Testing
         #expect(calls.withLock { $0 } == 2)
     }
 
-    @Test func `a handler that is gone doesn't run`() async {
+    @Test func `a removed handler doesn't run`() async {
         let calls = Locked(0)
         await testGracefulShutdown { trigger in
             await withGracefulShutdownHandler {

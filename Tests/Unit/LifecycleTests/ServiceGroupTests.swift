@@ -52,7 +52,7 @@ import Testing
             logger: logger)
         async let running: Void = group.run()
         try await journal.wait { $0.contains("a started") }
-        // The watch for the signal begins with the group, a moment before or after its services.
+        // The group begins to watch for the signal shortly before or after it starts its services.
         try await eventually { log.messages.contains("watching for signals") }
         kill(getpid(), SIGUSR2)
         try await eventually { log.messages.contains("shutting down after a signal") }
@@ -93,7 +93,7 @@ import Testing
 
 struct Failure: Error {}
 
-/// Writes down what happens to it.
+/// Records what happens to it.
 struct Recorder: Service, CustomStringConvertible {
     let name: String
     let journal: Journal

@@ -9,7 +9,7 @@ struct ContentTypeTests {
         (Array("\0\0\0\u{18}ftypheic".utf8), "image/heic"), (Array("\0\0\0\u{18}ftypmp42".utf8), ContentType.unknown),
         (Array("<svg onload=alert(1)>".utf8), ContentType.unknown), ([], ContentType.unknown),
     ])
-    func `bytes are what they begin like`(_ bytes: [UInt8], _ type: String) {
+    func `the type of bytes follows from their beginning`(_ bytes: [UInt8], _ type: String) {
         #expect(ContentType.sniff(bytes) == type)
     }
 }

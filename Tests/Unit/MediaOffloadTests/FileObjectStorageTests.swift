@@ -4,11 +4,11 @@ import Testing
 @testable import MediaOffload
 
 struct FileObjectStorageTests {
-    @Test func `what is put is what is got, until it is deleted`() async throws {
+    @Test func `a stored object is returned unchanged, until it is deleted`() async throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let storage = FileObjectStorage(directory: directory)
-        // Without the directory it can't be told what is in it.
+        // Without the directory its contents are unknown.
         await #expect(throws: ObjectStorageError.self) { try await storage.get("abc/def") }
         try await storage.check()
         #expect(try await storage.get("abc/def") == nil)

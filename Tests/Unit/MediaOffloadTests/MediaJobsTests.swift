@@ -39,7 +39,7 @@ struct MediaJobsTests {
         #expect(jobs(.insert, after: ["_id": "1", "image": ["picture": "a text"]]).isEmpty)
     }
 
-    @Test func `what a link led to is removed when the link goes`() {
+    @Test func `the object of a link is removed when the link is removed`() {
         let linked = document(link: Self.link)
         #expect(jobs(.update, before: linked, after: linked).isEmpty)
         #expect(jobs(.update, before: linked, after: document()) == ["remove ab"])

@@ -15,14 +15,14 @@ struct StorageBreakerTests {
         func signedURL(_ key: String, lifetime: Duration, now: S3Signature.Instant) -> String? { nil }
     }
 
-    @Test func `after a failure nobody is admitted for a while`() async throws {
+    @Test func `after a failure no call is admitted for a while`() async throws {
         let breaker = StorageBreaker(Broken(isBroken: true), first: .seconds(3600), limit: .seconds(3600))
         try await breaker.admit()
         await #expect(throws: ObjectStorageError.self) { try await breaker.put("a", [], contentType: "") }
         await #expect(throws: ObjectStorageError.self) { try await breaker.admit(patience: .milliseconds(1)) }
     }
 
-    @Test func `after the while one is admitted, and a success admits all`() async throws {
+    @Test func `after that one call is admitted, and a success admits all`() async throws {
         let breaker = StorageBreaker(Broken(isBroken: true), first: .zero, limit: .seconds(3600))
         try breaker.checkFailures()
         await #expect(throws: ObjectStorageError.self) { try await breaker.delete("a") }

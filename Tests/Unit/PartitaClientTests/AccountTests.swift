@@ -5,7 +5,7 @@ import SyncEngine
 import Testing
 
 struct AccountTests {
-    @Test func `a wrong password is refused with the backend's word`() async throws {
+    @Test func `a wrong password is refused with the backend's error`() async throws {
         try await ClientFixture.with { fixture in
             let app = try await fixture.app("phone")
             try await app.register(email: "ada", password: "secret")
@@ -56,7 +56,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a server that takes long to answer doesn't keep the data of who signs out`() async throws {
+    @Test func `signing out removes the data even if the server takes long to answer`() async throws {
         try await ClientFixture.with { fixture in
             let app = try await fixture.app("phone")
             let session = try await app.logIn(.emailPassword(email: "ada", password: "secret"))
@@ -69,7 +69,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `the presence of watched users is heard`() async throws {
+    @Test func `the presence of watched users is received`() async throws {
         try await ClientFixture.with { fixture in
             let session = try await fixture.session("phone")
             var reports = await session.observePresence(of: ["bob"]).makeAsyncIterator()

@@ -34,7 +34,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
     /// How long access tokens are valid, in seconds.
     private var tokenLife: Int64 = 1800
 
-    /// Called while a session is ended.
+    /// Called while a session is being ended.
     private var atLogOut: @Sendable () -> Void = {}
 
     /// The largest frame.

@@ -33,7 +33,7 @@
                 .connect("ws://127.0.0.1:\(server.port)\(path)", subprotocol: "partita.sync.v1")
         }
 
-        @Test func `frames go both ways, in order, and the end is told`() async throws {
+        @Test func `frames go both ways, in order, and the end is reported`() async throws {
             try await withServer { router in
                 router.webSocket("/echo") { request in
                     .webSocket(subprotocol: request.webSocketSubprotocols.first) { socket in

@@ -144,14 +144,14 @@ struct SyncTests {
                 }
             }
             #expect(try await other.find("Message").count == 1)
-            // Opened again it is refused again, with nothing of the former data.
+            // Opened again, it is refused again, without the former data.
             let again = try await session.openPartition("room=1")
             let error = await #expect(throws: PartitaError.self) { try await again.waitForFirstSync() }
             #expect(error?.code == .revoked)
         }
     }
 
-    @Test func `a device that was restored from a backup takes a new id, and loses and doubles nothing`() async throws {
+    @Test func `a device restored from a backup takes a new id, and loses and duplicates nothing`() async throws {
         try await ClientFixture.with { fixture in
             func write(_ count: Int) async throws {
                 let app = try await fixture.app("phone")
@@ -172,7 +172,7 @@ struct SyncTests {
             try fixture.saveDevice("phone")
             try await write(3)
             try fixture.restoreDevice("phone")
-            // Fewer than the server has from after the backup are noticed when the partition is opened, more by what they say.
+            // Fewer writes than the server got after the backup are noticed when the partition is opened, more by their contents.
             try await write(1)
             try await write(1)
             try fixture.restoreDevice("phone")
@@ -183,7 +183,7 @@ struct SyncTests {
         }
     }
 
-    @Test func `a write that is larger than a frame may be holds up nothing`() async throws {
+    @Test func `a write that is larger than a frame may be delays no other`() async throws {
         try await ClientFixture.with { fixture in
             await fixture.backend.set(frameBytes: 2000)
             let room = try await fixture.session("phone").openPartition("room=1", waitForFirstSync: true)
@@ -198,7 +198,7 @@ struct SyncTests {
         }
     }
 
-    @Test func `a write of which the gateway dies is given up, and takes no other with it`() async throws {
+    @Test func `a write that crashes the gateway is given up, and no other with it`() async throws {
         try await ClientFixture.with { fixture in
             await fixture.backend.set(fatal: "fatal")
             let session = try await fixture.session("phone")
@@ -217,7 +217,7 @@ struct SyncTests {
             let rejected = try await room.rejected()
             #expect(rejected.first?.reason.code == .undeliverable)
             #expect(rejected.first?.changeset.operations.first?.id == "fatal")
-            // As often as the reason says, the first times in company.
+            // As many times as the reason says, the first times together with others.
             #expect(await fixture.backend.deaths == DevicePartition.lossLimit)
             try await room.waitForUploads()
             try await other.waitForUploads()

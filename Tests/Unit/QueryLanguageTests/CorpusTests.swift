@@ -3,7 +3,7 @@ import FuzzTargets
 import SyncEngine
 import Testing
 
-/// What fuzzing has found, and mutations of it from seeds. A fault ends the process; the seed is the test's argument.
+/// Inputs that fuzzing has found, and mutations of them from seeds. A fault ends the process; the seed is the test's argument.
 @Suite struct CorpusTests {
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Fuzz/Corpus")
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: FuzzTarget.allCases)
-    func `every input that was kept ends in a result or an error`(target: FuzzTarget) async throws {
+    func `every input of the corpus ends in a result or an error`(target: FuzzTarget) async throws {
         let inputs = try corpus(of: target)
         #expect(!inputs.isEmpty)
         for input in inputs { await target.run(input) }

@@ -32,7 +32,7 @@ import Testing
         #expect(error?.code == 15)
     }
 
-    @Test func `filters, expressions and schemas have a depth`() {
+    @Test func `filters, expressions and schemas have a maximum depth`() {
         #expect(throws: QueryError.self) { try Filter(nested(200, { ["$and": [$0]] }, ["a": 1]).documentValue ?? [:]) }
         #expect(throws: QueryError.self) { try Filter(["a": nested(200, { ["$not": $0] }, ["$gt": 1])]) }
         #expect(throws: QueryError.self) { try Expression(nested(200, { ["$abs": $0] })) }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a path has so many parts`() throws {
+    @Test func `the number of a path's parts is limited`() throws {
         func path(_ count: Int) -> String { Array(repeating: "a", count: count).joined(separator: ".") }
         _ = try Filter(Document(fields: [.init(path(100), 1)]))
         _ = try Update(["$set": .document(Document(fields: [.init(path(100), 1)]))])
@@ -50,7 +50,7 @@ import Testing
         #expect(throws: QueryError.self) { try Update(["$set": .document(Document(fields: [.init(path(101), 1)]))]) }
     }
 
-    @Test func `a filter has so many values and patterns`() throws {
+    @Test func `the number of a filter's values and patterns is limited`() throws {
         let values = { (count: Int) -> Value in .array((0..<count).map { .int32(Int32($0)) }) }
         _ = try Filter(["a": ["$in": values(50_000)], "b": ["$nin": values(50_000)]])
         let error = #expect(throws: QueryError.self) {

@@ -3,7 +3,7 @@ import EventLoop
 import QueryLanguage
 import Testing
 
-/// Work without end is refused within limits.
+/// Endless work is ended by limits.
 @Suite struct LimitTests {
     private static let million: Value = ["$range": [0, 1_000_000]]
 
@@ -34,7 +34,7 @@ import Testing
         #expect(clock.now - start < .seconds(60))
     }
 
-    @Test func `honest loops are far within the limits`() throws {
+    @Test func `ordinary loops are far within the limits`() throws {
         let sum: Value = [
             "$sum": ["$map": ["input": ["$range": [0, 1000]], "in": ["$size": ["$range": [0, "$$this"]]]]]
         ]
@@ -47,7 +47,7 @@ import Testing
         #expect(made?.documentValue?.count == 100_000)
     }
 
-    /// Work that grew with the square of what it is given: each of these took minutes.
+    /// Work that once grew with the square of its input: each of these took minutes.
     @Test func `large texts, scopes and documents take time that grows with them`() throws {
         let text = String(repeating: "a", count: 400_000), wanted = String(repeating: "a", count: 200_000) + "b"
         let context = EvaluationContext(root: ["t": .string(text), "w": .string(wanted)])
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    /// What goes on without an error of its own, and would for minutes.
+    /// Work that exceeds no limit, and would take minutes.
     private static let patient: [(Value, Document)] = [
         ([["$match": ["$or": .array((0..<6_000).map { ["a": ["$gt": .integer(1_000_000 + $0)]] })]]], ["a": numbers]),
         (
@@ -137,7 +137,7 @@ import Testing
     private static let numbers = Value.array((0..<100_000).map { .integer($0) })
 
     @Test(arguments: patient)
-    func `long work on one document ends when the caller wants it to`(stages: Value, document: Document) async throws {
+    func `long work on one document ends when the caller stops it`(stages: Value, document: Document) async throws {
         let pipeline = try Pipeline(stages)
         let looks = Locked(0)
         let error = await #expect(throws: QueryError.self) {
@@ -154,7 +154,7 @@ import Testing
         #expect(error?.code == 50)
     }
 
-    @Test func `a filter has a number of conditions`() {
+    @Test func `the number of a filter's conditions is limited`() {
         let many = Value.array((0..<30_000).map { ["a": .integer($0)] })
         let error = #expect(throws: QueryError.self) { try Filter(["$or": many]) }
         #expect(error?.code == 2)

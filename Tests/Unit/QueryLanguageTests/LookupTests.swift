@@ -3,7 +3,7 @@ import QueryLanguage
 import Synchronization
 import Testing
 
-/// What joins ask the other collection for.
+/// The queries that joins make to the other collection.
 struct LookupTests {
     private static let values: [Value?] = [
         1, 2.0, .int64(3), "a", .null, nil, [1, 2], ["a"], [], ["k": 1], [["k": 1], ["k": 2]], .bool(true),
@@ -18,7 +18,7 @@ struct LookupTests {
         }
     }
 
-    /// The results with a source that honours filters, and with one that gives everything; and what was asked for.
+    /// The results with a source that applies filters, and with one that returns everything; and the queries that were made.
     private func run(_ stage: Document) async throws -> (narrow: [Document], wide: [Document], asked: [Document]) {
         let others = Self.documents("y")
         let asked = Mutex<[Document]>([])
@@ -48,7 +48,7 @@ struct LookupTests {
             [["$match": ["y": ["$gt": 1]]], ["$count": "n"]],
             [["$sort": ["_id": -1]], ["$match": ["even": true]]],
         ] as [[Document]])
-    func `a pipeline's first match narrows the question and not the answer`(stages: [Document]) async throws {
+    func `a pipeline's first match narrows the query, and not the result`(stages: [Document]) async throws {
         let (narrow, wide, _) = try await run([
             "$lookup": [
                 "from": "others", "let": ["x": "$x", "id": "$_id", "list": ["$x", 1, "a"]],
@@ -58,7 +58,7 @@ struct LookupTests {
         #expect(narrow == wide)
     }
 
-    @Test func `one question is asked for all documents of a batch`() async throws {
+    @Test func `one query is made for all documents of a batch`() async throws {
         let (_, _, asked) = try await run([
             "$lookup": [
                 "from": "others", "let": ["id": "$_id"],
@@ -69,7 +69,7 @@ struct LookupTests {
         #expect(asked == [["$and": [["even": true], ["_id": ["$in": ids]]]]])
     }
 
-    @Test func `a union asks for what its pipeline begins with`() async throws {
+    @Test func `a union queries by the beginning of its pipeline`() async throws {
         let stage: Document = ["$unionWith": ["coll": "others", "pipeline": [["$match": ["even": true, "y": "a"]]]]]
         let (narrow, wide, asked) = try await run(stage)
         #expect(narrow == wide)

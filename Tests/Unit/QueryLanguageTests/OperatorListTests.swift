@@ -4,7 +4,7 @@ import QueryLanguage
 import Testing
 import Vectors
 
-/// MongoDB's operators by name: each has a case, or stands on the page of what isn't supported and says so.
+/// MongoDB's operators by name: each has a case, or is on the page of unsupported ones and is refused by name.
 @Suite struct OperatorListTests {
     /// A row of the page.
     struct Entry: Sendable, CustomTestStringConvertible {
@@ -29,14 +29,14 @@ import Vectors
     private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `the page of what isn't supported is read whole`() throws {
+    @Test func `the page of what isn't supported is read completely`() throws {
         let page = Self.root.appendingPathComponent("Libraries/QueryLanguage/QueryLanguage.docc/NotSupported.md")
         let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| `") }
         #expect(rows.count == Self.entries.count)
     }
 
     @Test(arguments: entries)
-    func `what isn't supported says so`(entry: Entry) async throws {
+    func `an unsupported feature is reported`(entry: Entry) async throws {
         let example = entry.example
         let error = await #expect(throws: QueryError.self) {
             switch entry.kind {

@@ -2,7 +2,7 @@ import DocumentModel
 import QueryLanguage
 import Testing
 
-/// What stages hand on at once.
+/// How much stages pass on at a time.
 struct PipelinePartsTests {
     private func parts(_ stages: [Document], of documents: [Document]) async throws -> [[Document]] {
         var run = PipelineRun(try Pipeline(stages), context: PipelineContext())
@@ -12,7 +12,7 @@ struct PipelinePartsTests {
         return parts
     }
 
-    @Test func `what becomes large is handed on before all of it is there`() async throws {
+    @Test func `large results are passed on before they are complete`() async throws {
         let half: Value = .string(String(repeating: "x", count: 1 << 19))
         let documents: [Document] = (0..<20).map { ["_id": .integer($0), "half": half] }
         let parts = try await parts(
@@ -22,7 +22,7 @@ struct PipelinePartsTests {
         #expect(parts.allSatisfy { $0.count <= 4 })
     }
 
-    @Test func `what becomes many is handed on in batches, as far as it is wanted`() async throws {
+    @Test func `many results are passed on in batches, as far as they are wanted`() async throws {
         let list = Value.array((0..<100_000).map { .integer($0) })
         let parts = try await parts([["$unwind": "$x"]], of: [["x": list], ["x": 5]])
         #expect(parts.map(\.count) == Array(repeating: 256, count: 390) + [161])
@@ -30,7 +30,7 @@ struct PipelinePartsTests {
         #expect(first == [[["x": 0], ["x": 1], ["x": 2]]])
     }
 
-    @Test func `results that are all kept have a bound`() async throws {
+    @Test func `results that are kept in memory have a bound`() async throws {
         let list = Value.array((0..<100_000).map { .integer($0) })
         var run = PipelineRun(try Pipeline([["$unwind": "$x"]]), context: PipelineContext(memoryLimit: 1 << 20))
         let error = await #expect(throws: QueryError.self) { _ = try await run.process([["x": list]]) }

@@ -33,7 +33,7 @@ struct VectorRunner {
         }
     }
 
-    /// The texts of a document that is given in hexadecimal BSON. Both ways back have to give the same bytes.
+    /// The texts of a document that is given in hexadecimal BSON. Both conversions back must give the same bytes.
     private func bson() -> Value {
         let digits = Array(operation["bson"]?.stringValue?.utf8 ?? "".utf8)
         let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {

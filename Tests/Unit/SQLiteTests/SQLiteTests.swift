@@ -13,7 +13,7 @@ import Testing
         return try await body(folder.path)
     }
 
-    @Test func `values come back as they went`() async throws {
+    @Test func `values survive a round trip`() async throws {
         let database = try await SQLiteDatabase.open(path: ":memory:")
         try await database.execute("CREATE TABLE v (n, i, r, t, b, empty)")
         let values: [SQLiteValue] = [nil, .integer(.min), 0.1, "a\0ü", .blob([0, 255]), .blob([])]
@@ -46,7 +46,7 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test func `a transaction that throws leaves nothing, an inner one only what is its own`() async throws {
+    @Test func `a transaction that throws is rolled back, an inner one only its own part`() async throws {
         let database = try await SQLiteDatabase.open(path: ":memory:")
         try await database.execute("CREATE TABLE t (id INTEGER PRIMARY KEY)")
         await #expect(throws: Refusal.self) {
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a file that is no database is refused`() async throws {
+    @Test func `a file that isn't a database is refused`() async throws {
         try await withFolder { folder in
             let path = folder + "/db"
             try Data(repeating: 7, count: 10_000).write(to: URL(fileURLWithPath: path))

@@ -2,7 +2,7 @@ import Secrets
 import Testing
 
 @Suite struct KeyRingTests {
-    @Test func `what is sealed opens with its own secret only, and shows nothing`() throws {
+    @Test func `a sealed value opens with its own secret only, and reveals nothing`() throws {
         let ring = KeyRing(["one"])
         let sealed = try ring.seal("the key ü")
         #expect(!sealed.contains("the key"))
@@ -24,7 +24,7 @@ import Testing
         #expect(throws: KeyRingError.self) { try KeyRing(["old"]).open(new) }
     }
 
-    @Test func `what was stored before keys had names opens, as does plain text, and neither is current`() throws {
+    @Test func `values stored before keys had names open, as does plain text, and neither is current`() throws {
         let former = "secretbox.v1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXT2pkrqmZnssf2VUXzS1KpBP82VE/JyQ="
         #expect(try KeyRing(["two", "one"]).open(former) == "the key")
         #expect(throws: KeyRingError.self) { try KeyRing(["two"]).open(former) }
@@ -34,11 +34,11 @@ import Testing
     }
 
     @Test(arguments: ["secretbox.v2:", "secretbox.v2:abc", "secretbox.v1:%%", "secretbox.v1:"])
-    func `what was changed is refused`(_ text: String) throws {
+    func `a changed value is refused`(_ text: String) throws {
         #expect(throws: KeyRingError.self) { try KeyRing(["one"]).open(text) }
     }
 
-    @Test func `each byte counts`() throws {
+    @Test func `a change of any byte is noticed`() throws {
         let ring = KeyRing(["one"])
         let sealed = try ring.seal("text")
         let start = try #require(sealed.lastIndex(of: ":"))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a key that is missing is named, with what to do`() throws {
+    @Test func `a missing key is named, with what to do`() throws {
         let stored = try KeyRing(["old"]).seal("a")
         let uses = [KeyRing.KeyUse(stored): 3]
         #expect(KeyRing(["new", "old"]).problem(with: uses) == nil)
@@ -61,7 +61,7 @@ import Testing
         #expect(KeyRing(["new"]).problem(with: [.plain: 5]) == nil)
     }
 
-    @Test func `names tell keys apart, and repetitions and empty secrets are none`() {
+    @Test func `names distinguish keys, and repetitions and empty secrets are ignored`() {
         #expect(KeyRing(["a", "", "b", "a"]).ids.count == 2)
         #expect(Set(KeyRing(["a", "b"]).ids).count == 2)
         #expect(KeyRing(["a"]).ids == KeyRing(["a"]).ids)

@@ -88,7 +88,7 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
             ])
     }
 
-    @Test func `everything that is wrong is named at once, with its key`() throws {
+    @Test func `all faults are reported together, with their keys`() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration(
                 keys: keys,
@@ -109,7 +109,7 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
         #expect(!text.contains("\n"))
     }
 
-    @Test func `a variable that is almost one of ours is named, and no other`() throws {
+    @Test func `a variable that is similar to one of ours is named, and no other`() throws {
         let configuration = try Configuration(
             keys: keys, fileValues: [:],
             environment: [
@@ -144,7 +144,7 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
         }
     }
 
-    @Test func `help lists every key with its facts`() {
+    @Test func `help lists every key with its details`() {
         let text = Configuration.helpText(keys)
         #expect(
             text.contains(
@@ -202,7 +202,7 @@ private let ratio = ConfigurationKey.double("ratio", default: 0.5, range: 0...1,
         #expect { try read(text) } throws: { "\($0)".contains(message) }
     }
 
-    @Test func `a file that isn't there is named`() {
+    @Test func `a missing file is named`() {
         #expect { try Configuration(keys: keys, file: "/does/not/exist.conf", environment: [:]) } throws: {
             let error = $0 as? ConfigurationError
             return error?.problems[0].code == .unreadableFile && "\($0)".contains("/does/not/exist.conf")

@@ -35,7 +35,7 @@ import Testing
         #expect(report.components[2].status == .ready)
     }
 
-    @Test func `a check that hangs gets no second one beside it, and its answer counts when it comes`() async throws {
+    @Test func `a check that hangs isn't started twice, and its answer counts when it comes`() async throws {
         let (release, releasing) = AsyncStream<Void>.makeStream()
         let questions = Locked(0)
         let readiness = Readiness(age: .zero, limit: .milliseconds(10))
@@ -52,7 +52,7 @@ import Testing
         #expect(await readiness.report().isReady)
     }
 
-    @Test func `what a process can do without doesn't make it unready`() async throws {
+    @Test func `an optional component doesn't make a process unready`() async throws {
         let readiness = Readiness(age: .zero)
         readiness.add("postgres") {}
         readiness.add("redis", isRequired: false) { throw Unreachable(description: "refused") }
@@ -64,7 +64,7 @@ import Testing
         )
     }
 
-    @Test func `many who ask at once are one question`() async {
+    @Test func `many concurrent requests share one check`() async {
         let questions = Locked(0)
         let readiness = Readiness(age: .seconds(60))
         readiness.add("a") { questions.withLock { $0 += 1 } }
@@ -74,7 +74,7 @@ import Testing
         #expect(questions.withLock { $0 } == 1)
     }
 
-    @Test func `waiting tries again until it succeeds, and says meanwhile what is missing`() async throws {
+    @Test func `waiting retries until it succeeds, and reports what is missing`() async throws {
         let readiness = Readiness(age: .zero)
         let log = InMemoryLogHandler()
         let attempts = Locked(0)
@@ -97,7 +97,7 @@ import Testing
         #expect(log.messages == ["component isn't reachable, trying again", "component is reachable"])
     }
 
-    @Test func `the log says once when what was ready isn't any more, and when it is again`() async throws {
+    @Test func `the log says once when readiness is lost, and when it is back`() async throws {
         let readiness = Readiness(age: .zero)
         let isAway = Locked(true)
         let looks = Locked(0)
@@ -113,13 +113,13 @@ import Testing
         func turns(_ away: Bool, _ count: Int) async throws {
             isAway.withLock { $0 = away }
             let before = looks.withLock { $0 }
-            // The first look may have begun before; what the last one says may not be written yet.
+            // The first check may have begun earlier, and the last one's result may not be written yet.
             let deadline = ContinuousClock.now + .seconds(20)
             while looks.withLock({ $0 }) < before + 3 || log.messages.count < count, ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(1))
             }
         }
-        // Not ready yet: who waits for it says so.
+        // Not ready yet, which the waiting side reports.
         try await turns(true, 0)
         #expect(log.messages.isEmpty)
         try await turns(false, 0)

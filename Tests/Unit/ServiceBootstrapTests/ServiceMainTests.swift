@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a port in use is said with its number and what to do`() async throws {
+    @Test func `a port in use is reported with its number and what to do`() async throws {
         let busy = HTTPServer(
             HTTPServerConfiguration(address: "127.0.0.1", port: 0), router: HTTPRouter(), loops: [loop])
         try await busy.start()

@@ -8,7 +8,7 @@ struct ConflictRulesTests {
 
     // MARK: $set and $unset
 
-    /// An upload is decided while everybody's wait: what one has in it must not take the square of that.
+    /// An upload is decided while all others wait, so the time must not grow with the square of its size.
     @Test func `the time that an update takes grows with its paths, not with their square`() {
         func seconds(_ count: Int) -> Double {
             let inserted = stored(["_id": "d", "o": [:]])
@@ -29,7 +29,7 @@ struct ConflictRulesTests {
         #expect(result.lost.isEmpty)
     }
 
-    @Test func `of two that didn't see each other the later clock wins, whoever arrives first`() {
+    @Test func `of two that didn't see each other the later clock wins, in any order of arrival`() {
         let later = inserted.apply(["$set": ["a": 5]], by: "d2", at: 300, base: 1)
         let lost = later.apply(["$set": ["a": 6]], by: "d1", at: 200, base: 1)
         #expect(lost.document["a"] == 5)
@@ -40,7 +40,7 @@ struct ConflictRulesTests {
         #expect(earlier.apply(["$set": ["a": 5]], by: "d2", at: 300, base: 1).document["a"] == 5)
     }
 
-    @Test func `equal clocks are decided by the device's id, whoever arrives first`() {
+    @Test func `equal clocks are decided by the device's id, in any order of arrival`() {
         let first = inserted.apply(["$set": ["a": 5]], by: "d1", at: 200, base: 1)
         #expect(first.apply(["$set": ["a": 6]], by: "d2", at: 200, base: 1).document["a"] == 6)
         let second = inserted.apply(["$set": ["a": 6]], by: "d2", at: 200, base: 1)
@@ -60,7 +60,7 @@ struct ConflictRulesTests {
         #expect(result.document["a"] == 6)
     }
 
-    @Test func `who changes what was seen passes its victory on`() {
+    @Test func `a write over a value that was seen keeps that value's precedence`() {
         // d1 wrote at 300; d2 saw that and wrote with a clock of 50; d3 saw neither and wrote at 200.
         let result = inserted.apply(["$set": ["a": 5]], by: "d1", at: 300, base: 1)
             .apply(["$set": ["a": 6]], by: "d2", at: 50, base: 2)
@@ -133,7 +133,7 @@ struct ConflictRulesTests {
         #expect(result.document["p"] == ["z": 0])
     }
 
-    // MARK: What commutes
+    // MARK: Commutative operations
 
     @Test func `increments always count`() {
         let result = inserted.apply(["$inc": ["a": 1]], by: "d1", at: 300, base: 1)
@@ -195,7 +195,7 @@ struct ConflictRulesTests {
         #expect(between.lost == ["list.3"])
     }
 
-    @Test func `array filters choose elements by what they are`() {
+    @Test func `array filters choose elements by their contents`() {
         let start = stored(["_id": "d", "members": [["id": "a", "n": 0], ["id": "b", "n": 0]]])
         let result = start.apply(
             ["$push": ["members": ["$each": [["id": "c", "n": 0]], "$position": 0]]], by: "d1", at: 300, base: 1
@@ -209,7 +209,7 @@ struct ConflictRulesTests {
             ])
     }
 
-    @Test func `a filter that only lost paths used isn't missed`() {
+    @Test func `an array filter that only lost paths use may stay unused`() {
         let start = stored(["_id": "d", "a": 1, "members": [["id": "b"]]])
         let result = start.apply(["$set": ["a": 2]], by: "d1", at: 300, base: 1)
             .apply(["$set": ["a": 3, "members.$[m].n": 1]], filters: [["m.id": "b"]], by: "d2", at: 200, base: 1)
@@ -301,7 +301,7 @@ struct ConflictRulesTests {
         }
     }
 
-    @Test func `what changes nothing takes no revision`() {
+    @Test func `a write that changes nothing takes no revision`() {
         let result = inserted.apply(["$set": ["a": 1]], by: "d1", at: 300, base: 1)
         #expect(result.change == AppliedOperation.Change.none)
         #expect(result.stored.revision == Revision(epoch: 1, number: 1))

@@ -52,7 +52,7 @@ struct ConnectionTests {
         try machine.upload(partition, count: 2, now: now)
     }
 
-    @Test func `no more of a partition is under way than the server can tell from others`() throws {
+    @Test func `no more changesets of a partition are in flight than the server can distinguish`() throws {
         let now = Duration.seconds(2), other = Partition(text: "s:b")
         var machine = try opened(ConnectionLimits(uploadWindow: 64))
         try machine.subscribe(partition, now: now)

@@ -12,7 +12,7 @@ struct ConvergenceTests {
         let events = run(seeds: 100, devices: 4, mishaps: [.straying]) { world, seed in
             checkExactly(world, seed: seed)
             lostWrites += world.devices.reduce(0) { $0 + $1.lostWrites }
-            // A rejected increment may leave what is shown before the rejection is heard.
+            // A rejected increment may leave the shown value before the rejection arrives.
             let hasFlickered = world.devices.contains { $0.flickers > 0 && !$0.hasRejectedIncrements }
             #expect(!hasFlickered, "seed \(seed): the counter that is shown went back")
         }
@@ -28,12 +28,12 @@ struct ConvergenceTests {
         #expect(events[.forked] == nil)
     }
 
-    @Test func `devices converge after rights were taken away and given back`() {
+    @Test func `devices converge after rights were revoked and granted again`() {
         let events = run(seeds: 60, devices: 3, mishaps: [.revocation, .straying]) { checkTokens($0, seed: $1) }
         expect(events, [.revoked, .rejected])
     }
 
-    @Test func `devices that were restored from a backup neither lose nor double a write`() {
+    @Test func `devices that were restored from a backup neither lose nor duplicate a write`() {
         let events = run(seeds: 100, devices: 3, mishaps: [.deviceRestored, .straying]) {
             checkTokens($0, seed: $1)
             checkTally($0, seed: $1)
@@ -41,7 +41,7 @@ struct ConvergenceTests {
         expect(events, [.restored, .forked, .answeredAgain, .straying])
     }
 
-    @Test func `copies of a device neither lose nor double a write, though they write the same`() {
+    @Test func `copies of a device neither lose nor duplicate a write, though they write the same`() {
         let events = run(seeds: 100, devices: 3, mishaps: [.deviceCloned, .straying]) {
             checkTokens($0, seed: $1)
             checkTally($0, seed: $1)
@@ -56,7 +56,7 @@ struct ConvergenceTests {
         expect(events, [.tombstonesDropped, .servedFromStart])
     }
 
-    @Test func `a server that forgets how old its tombstones are is found out`() {
+    @Test func `a server that forgets how old its tombstones are is detected`() {
         let found = (0..<100 as Range<UInt64>).contains { seed in
             var world = SimulatedWorld(
                 seed: seed, devices: 3, mishaps: [.tombstonesDropped], forgetsTombstoneHorizon: true)
@@ -104,14 +104,14 @@ struct ConvergenceTests {
         #expect(log.count == world.increments - rejected.count, "seed \(seed): increments were lost or doubled")
     }
 
-    /// No increment counts twice; one that doesn't count was rejected, or went with the device that made it.
+    /// No increment counts twice; one that doesn't count was rejected, or was lost with the device that made it.
     private func checkTokens(_ world: SimulatedWorld, seed: UInt64) {
         var known = Set(log(of: world, seed: seed)).union(world.goneTokens)
         known.formUnion(world.devices.flatMap(\.rejected).flatMap(SimulatedWorld.tokens))
         #expect(known.isSuperset(of: world.tokens), "seed \(seed): increments were lost")
     }
 
-    /// What is acknowledged is applied once, also where one increment looks like another.
+    /// Acknowledged writes are applied once, even if one increment looks like another.
     private func checkTally(_ world: SimulatedWorld, seed: UInt64) {
         let total = world.server.documents[SimulatedWorld.tally]?.document["total"]?.int64Value
         #expect(total == Int64(world.tallied.values.reduce(0, +)), "seed \(seed): acknowledged, and not applied once")

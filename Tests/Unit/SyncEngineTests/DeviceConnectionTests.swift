@@ -87,7 +87,7 @@ struct DeviceConnectionTests {
         #expect(machine.tick(now: .seconds(906)) == [.fetchToken(fresh: true)])
     }
 
-    @Test func `a session that has ended signs out and stays so`() {
+    @Test func `a session that has ended signs the device out permanently`() {
         var machine = machine()
         _ = machine.goOnline()
         #expect(machine.tokenFailed(isFinal: true, now: .zero) == [.signOut])
@@ -118,7 +118,7 @@ struct DeviceConnectionTests {
         #expect(machine.tick(now: .seconds(20)) == [.close(connection: 1)])
     }
 
-    @Test func `offline means offline`() {
+    @Test func `an offline device doesn't reconnect`() {
         var machine = online()
         #expect(machine.goOffline() == [.close(connection: 1)])
         #expect(machine.deadline == nil)

@@ -92,7 +92,7 @@ struct DevicePartitionTests {
         #expect(partition.received == revision(10))
     }
 
-    @Test func `what was received is ignored when it comes again`() throws {
+    @Test func `a change that was received is ignored when it is repeated`() throws {
         var partition = try uploaded(0)
         _ = try partition.receive(live(10, change(11), change(12)), device: "me")
         #expect(try partition.receive(live(10, change(11), change(12)), device: "me").isEmpty)
@@ -121,7 +121,7 @@ struct DevicePartitionTests {
         #expect(partition.reject(version: 2, rejection).isEmpty)
     }
 
-    @Test func `the window bounds what is unanswered`() throws {
+    @Test func `the window bounds the unanswered changesets`() throws {
         var partition = try uploaded(0)
         for number in 0..<5 { _ = partition.write([increment()], clock: HybridTime(milliseconds: Int64(number))) }
         #expect(partition.takeUploads(window: 2).map(\.version) == [1, 2])
@@ -130,7 +130,7 @@ struct DevicePartitionTests {
         #expect(partition.takeUploads(window: 2).map(\.version) == [3])
     }
 
-    @Test func `after a restore what the server forgot is offered again, and shows once`() throws {
+    @Test func `after a restore lost changesets are offered again, and show once`() throws {
         var partition = try uploaded(2)
         _ = partition.acknowledge(version: 1, revision: revision(11), lost: [])
         _ = try partition.receive(live(10, change(11, version: 1), change(12, version: 2)), device: "me")
@@ -151,7 +151,7 @@ struct DevicePartitionTests {
         partition.disconnected()
         _ = partition.subscribed(access: .write, lastVersion: 3, retained: [])
         #expect(partition.isForked && !partition.isReadyToFork)
-        // What the server may have is asked about before there is a new id.
+        // Changesets that the server may have are queried before there is a new id.
         #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
         _ = partition.acknowledge(version: 1, revision: revision(12), lost: [])
         #expect(!partition.isReadyToFork)
@@ -165,7 +165,7 @@ struct DevicePartitionTests {
         #expect(partition.takeUploads(window: 100).map(\.version) == [1, 2])
     }
 
-    @Test func `after a fork everything is asked about, since an earlier connection may have sent it`() throws {
+    @Test func `after a fork all changesets are queried, since an earlier connection may have sent them`() throws {
         var partition = try uploaded(2)
         partition.disconnected()
         _ = partition.write([increment()], clock: HybridTime(milliseconds: 9))
@@ -198,13 +198,13 @@ struct DevicePartitionTests {
         #expect(partition.isReadyToFork)
     }
 
-    @Test func `no more is unanswered than the server can tell from others`() throws {
+    @Test func `no more changesets are unanswered than the server can distinguish`() throws {
         var partition = try uploaded(0)
         for number in 0..<40 { _ = partition.write([increment()], clock: HybridTime(milliseconds: Int64(number))) }
         #expect(partition.takeUploads(window: 100).count == DevicePartition.uploadWindow)
     }
 
-    @Test func `what the server forgot for good leaves no gap in the versions`() throws {
+    @Test func `changesets that the server lost for good leave no gap in the versions`() throws {
         // Of 1 to 5, 2 was rejected, 4 too old to be kept, 5 is not acknowledged; the backup has 1.
         var partition = try uploaded(5)
         for version: Int64 in [1, 3, 4] {
@@ -219,7 +219,7 @@ struct DevicePartitionTests {
         #expect(partition.nextVersion == 4)
     }
 
-    @Test func `what can't be sent leaves no gap in the versions`() throws {
+    @Test func `changesets that can't be sent leave no gap in the versions`() throws {
         var partition = try uploaded(1)
         for number in 2...4 { _ = partition.write([increment()], clock: HybridTime(milliseconds: Int64(number))) }
         #expect(partition.takeUploads(window: 2).map(\.version) == [2])
@@ -228,7 +228,7 @@ struct DevicePartitionTests {
         #expect(partition.nextVersion == 4)
     }
 
-    @Test func `what two connections were lost over is uploaded alone`() throws {
+    @Test func `a changeset over which two connections were lost is uploaded alone`() throws {
         var partition = try uploaded(3)
         for _ in 0..<2 {
             _ = partition.takeUploads(window: 100)
@@ -246,17 +246,17 @@ struct DevicePartitionTests {
         #expect(partition.takeUploads(window: 100).map(\.version) == [4])
     }
 
-    @Test func `only what was under way counts as lost, and only what the server lacks is given up`() throws {
+    @Test func `only changesets in flight count as lost, and only those that the server lacks are given up`() throws {
         var partition = try uploaded(1)
         for _ in 0..<DevicePartition.lossLimit {
             #expect(partition.refuseUndeliverable().isEmpty)
             _ = partition.takeUploads(window: 100)
             partition.connectionLost()
             partition.disconnected()
-            partition.connectionLost()  // nothing was under way
+            partition.connectionLost()  // nothing was in flight
             _ = partition.subscribed(access: .write, lastVersion: 1, retained: [])
         }
-        #expect(partition.refuseUndeliverable().isEmpty)  // the server has it: it only has to be asked
+        #expect(partition.refuseUndeliverable().isEmpty)  // the server has it, so it must only be queried
         partition.disconnected()
         #expect(partition.refuseUndeliverable().isEmpty)
         _ = partition.subscribed(access: .write, lastVersion: 0, retained: [])
@@ -281,7 +281,7 @@ struct DevicePartitionTests {
         #expect(partition.isForked && partition.isReadyToFork)
     }
 
-    @Test func `a revocation wipes and gives back what was not sent`() throws {
+    @Test func `a revocation wipes the partition and returns what was not sent`() throws {
         var partition = try uploaded(3)
         _ = partition.acknowledge(version: 1, revision: revision(11), lost: [])
         let effects = partition.revoke(OperationRejection(code: .notPermitted, reason: "gone"))
@@ -300,7 +300,7 @@ struct DevicePartitionTests {
         let seen = partition.stamped(increment(), server: server)
         #expect(seen.incarnation == revision(4))
         #expect(seen.base == revision(9))
-        // What follows an own insert is about the document that the insert makes.
+        // Operations after the device's own insert refer to the document that the insert creates.
         let insert = Operation(collection: "c", id: "d", kind: .insert(["_id": "d"]))
         _ = partition.write([partition.stamped(insert, server: nil)], clock: HybridTime(milliseconds: 1))
         #expect(partition.stamped(increment(), server: server).incarnation == nil)
@@ -317,12 +317,12 @@ struct DevicePartitionTests {
         #expect(LocalView.document(server: nil, operations: [made(increment())]) == nil)
     }
 
-    /// An operation that a device has made at a moment.
+    /// An operation that a device made at this time.
     private func made(_ operation: Operation) -> (operation: Operation, clock: HybridTime) {
         (operation, HybridTime(milliseconds: 1000))
     }
 
-    @Test func `the present is the moment of the write, not of the look at it`() {
+    @Test func `the current time is that of the write, not of the read`() {
         let server = ServerDocument(
             document: ["_id": "d", "l": [["until": .date(999)], ["until": .date(1001)]]], incarnation: revision(4),
             revision: revision(9))
@@ -346,7 +346,7 @@ struct DevicePartitionTests {
         #expect(operators == ["$set": ["a": 1, "at": .date(1234)]])
     }
 
-    @Test func `a changeset's digest depends on all that it says`() {
+    @Test func `a changeset's digest depends on all of its contents`() {
         let base = Changeset(version: 1, clock: HybridTime(milliseconds: 1), operations: [increment()])
         var others = [base, base, base, base, base]
         others[0].clock = HybridTime(milliseconds: 1, counter: 1)
@@ -357,7 +357,7 @@ struct DevicePartitionTests {
         #expect(Set(others.map(\.digest) + [base.digest]).count == 6)
     }
 
-    @Test func `a changeset's digest stays what it is, since servers store it`() {
+    @Test func `a changeset's digest never changes, since servers store it`() {
         let changeset = Changeset(
             version: 7, clock: HybridTime(bits: 65_536),
             operations: [

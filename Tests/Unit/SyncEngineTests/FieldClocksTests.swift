@@ -69,7 +69,7 @@ struct FieldClocksTests {
         let ahead = ClockCorrection(sentAt: 4_600_000, receivedAt: 1_000_000)
         #expect(ahead.corrected(HybridTime(milliseconds: 4_500_000), now: now) == HybridTime(milliseconds: 900_000))
         #expect(ahead.corrected(HybridTime(milliseconds: 9_000_000), now: now) == now)
-        // Whatever a device says, nothing overflows.
+        // Nothing overflows, whatever a device sends.
         for sentAt in [Int64.min, -1, 0, .max] {
             for clock in [Int64.min, 0, .max] {
                 let corrected = ClockCorrection(sentAt: sentAt, receivedAt: 1_000_000)

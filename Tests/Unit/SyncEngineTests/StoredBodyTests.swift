@@ -2,9 +2,9 @@ import DocumentModel
 import SyncEngine
 import Testing
 
-/// What is stored must be read again by everybody who gets it.
+/// Every reader must be able to read what is stored.
 struct StoredBodyTests {
-    /// Documents whose texts stand for something else, with the path of what is wrong in them.
+    /// Documents whose texts would be read as something else, with the path of the cause.
     static let misread: [(document: Document, path: String)] = [
         (["_id": 1, "x": ["$date": "never"]], "x.$date"), (["_id": 1, "x": ["$numberInt": "9"]], "x.$numberInt"),
         (["_id": 1, "x": [1, ["$oid": "no"]]], "x.1.$oid"), (["_id": 1, "x": ["b": 1, "$minKey": 1]], "x.$minKey"),
@@ -20,8 +20,8 @@ struct StoredBodyTests {
         }
     }
 
-    /// The names by which Extended JSON tells types, as its own texts have them, and those of version 1 that are read besides.
-    @Test func `no name of a type is a field's`() throws {
+    /// The names that mark types in Extended JSON, as it is printed, and those of version 1, which are also read.
+    @Test func `no name of a type can be the name of a field`() throws {
         let values: [Value] = [
             .objectId(ObjectId()), .int32(1), .int64(1), .double(1), .decimal128(.nan), .date(1), .binary(Binary([1])),
             .timestamp(Timestamp(seconds: 1, increment: 1)), .regex(RegularExpression("a")), .symbol("a"),
@@ -37,7 +37,7 @@ struct StoredBodyTests {
         }
     }
 
-    @Test func `what has a dollar and reads as it is is stored, and read again`() throws {
+    @Test func `a document with a dollar that reads back as it is is stored`() throws {
         for document: Document in [
             ["_id": 1, "x": ["$ref": "a", "$id": 1, "$db": "b"]], ["_id": 1, "x": ["$regex": "a"]],
             ["_id": 1, "x": ["$type": 2]], ["_id": 1, "x": ["$gt": 5, "$scope": 1]], ["_id": 1, "$x": [:]],
@@ -47,7 +47,7 @@ struct StoredBodyTests {
         }
     }
 
-    @Test func `a document has a hundred levels, and is read inside of what stands around it`() throws {
+    @Test func `a document has a hundred levels, and can be read inside of another one`() throws {
         func document(levels: Int) -> Document {
             let inner = (2..<levels).reduce(Value.document(["a": 1])) { inner, level in
                 level % 2 == 0 ? ["a": inner] : ["a": inner, "b": 1]

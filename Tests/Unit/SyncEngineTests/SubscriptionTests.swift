@@ -15,7 +15,7 @@ struct SubscriptionTests {
             remaining: Int(head - from), lastVersion: 3, byteCount: bytes, payload: to)
     }
 
-    /// What actions say, in short.
+    /// A short text for each action.
     private func texts(_ actions: [SubscriptionStateMachine<Int64>.Action]) -> [String] {
         actions.map { action in
             switch action {
@@ -106,7 +106,7 @@ struct SubscriptionTests {
         #expect(texts(machine.received(frame(5, 6, bytes: 400), queued: 0)) == ["frame 6"])
     }
 
-    @Test func `after a revocation there is not one action more`() {
+    @Test func `after a revocation there are no more actions`() {
         var machine = live(at: 5)
         #expect(texts(machine.revoked(reason: "notPermitted")) == ["detach", "revoked notPermitted"])
         #expect(machine.isClosed)
@@ -125,7 +125,7 @@ struct SubscriptionTests {
         #expect(texts(machine.chunkRead(chunk(0, 5, head: 5), queued: 0)) == [])
     }
 
-    @Test func `a grant of nothing is a revocation, a change of access is told`() {
+    @Test func `a grant without access is a revocation, a change of access is reported`() {
         var refused = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
         _ = refused.start()
         #expect(texts(refused.granted(.none)) == ["detach", "revoked notPermitted"])
@@ -140,7 +140,7 @@ struct SubscriptionTests {
         #expect(texts(machine.suspend() + machine.received(frame(5, 6), queued: 0) + machine.drained()) == [])
         #expect(texts(machine.resume()) == ["count 5"])
         #expect(texts(machine.resume()) == [])
-        // What was being read is passed over: it would come a second time.
+        // The chunk that was being read is discarded; otherwise it would be delivered twice.
         #expect(texts(machine.suspend()) == ["suspended"])
         #expect(texts(machine.resume()) == ["count 5"])
         #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == [])
@@ -173,7 +173,7 @@ struct SubscriptionTests {
         #expect(resume(history, from: 3, 180) == "3.180")
         #expect(resume(history, from: 2, 150) == "2.150")
         #expect(resume(history, from: 1, 100) == "1.100")
-        // From before every epoch: what nobody wrote since the restore has a revision of a former one.
+        // From before the current epoch: a document that wasn't written since the restore has a revision of a former one.
         for (epoch, number) in [(1, 101), (2, 151), (3, 201), (4, 1), (0, 0), (1, 0), (2, 0), (3, 0)]
             as [(Int32, Int64)]
         {
@@ -181,7 +181,7 @@ struct SubscriptionTests {
         }
     }
 
-    @Test func `epochs that never were are nobody's, and leave those before them as they are`() {
+    @Test func `epochs that never existed are served from the start, and don't affect others`() {
         let history = EpochHistory(current: 179_000_000, lastKept: [1: 100, 2: 150])
         #expect(resume(history, from: 1, 100) == "1.100")
         #expect(resume(history, from: 2, 150) == "2.150")

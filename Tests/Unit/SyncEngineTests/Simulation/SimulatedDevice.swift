@@ -14,7 +14,7 @@ struct SimulatedDevice {
     /// How often the counter that is shown went back without a rejection: an increment flickered, or showed twice.
     private(set) var flickers = 0
     private(set) var lostWrites = 0
-    /// The gateway took the partition away.
+    /// Whether the gateway revoked the partition.
     var isRevoked = false
 
     init(id: String) { self.id = id }

@@ -1,7 +1,7 @@
 import DocumentModel
 import SyncEngine
 
-/// One connection between a device and its gateway, with what is under way on it; all of that is lost with it.
+/// One connection between a device and its gateway, with the frames in flight, which are lost with it.
 struct SimulatedLink {
     enum Up {
         case subscribe(Revision)
@@ -22,12 +22,12 @@ struct SimulatedLink {
     var up: [Up] = []
     var down: [Down] = []
     var subscription: SubscriptionStateMachine<Download>?
-    /// The place in the feed from which live frames come; `nil` while the gateway isn't attached.
+    /// The position in the feed from which live frames are read; `nil` while the gateway isn't attached.
     var feedPosition: Int?
     /// What the user may do.
     var access = Access.write
     /// A chunk that has to be read.
-    /// The tombstones up to here aren't needed: the subscription began with the whole state.
+    /// Tombstones up to here aren't needed, since the subscription began with the whole state.
     var knownHorizon = EpochHistory.beginning
     var reading: Revision?
 

@@ -2,7 +2,7 @@ import DocumentModel
 import MemoryStore
 import SyncEngine
 
-/// One partition on a server: documents in memory, live frames, the history of epochs, who may write. What becomes of uploads is
+/// One partition on a server: documents in memory, live frames, the history of epochs, who may write. Uploads are
 /// decided by the servers' own code.
 struct SimulatedServer {
     static let partition = Partition(text: "s:simulated")
@@ -16,12 +16,12 @@ struct SimulatedServer {
         ) { _, document in
             document["forbidden"] == nil ? nil : .init(reason: "forbidden", path: "forbidden")
         })
-    /// Live frames that nobody has been given yet.
+    /// Live frames that haven't been delivered yet.
     var feed: [LiveFrame<Download>] = []
     private(set) var history = EpochHistory(current: 1)
-    /// A planted bug: devices that are older than the tombstones are served as if these were there.
+    /// A deliberate bug: devices that are older than the tombstones are served as if those still existed.
     var forgetsTombstoneHorizon = false
-    /// The devices whose user's right was taken away.
+    /// The devices whose user's right was revoked.
     var forbidden: Set<String> = []
 
     var documents: [DocumentKey: StoredDocument] { store[Self.partition].documents }

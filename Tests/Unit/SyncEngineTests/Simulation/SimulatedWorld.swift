@@ -14,7 +14,7 @@ struct SimulatedWorld {
     private(set) var tallied: [HybridTime: Int] = [:]
     /// Tokens that went with a device's state when the device was restored from a backup.
     private(set) var goneTokens: Set<String> = []
-    /// How often what is worth a simulation happened.
+    /// How often the interesting cases happened.
     private(set) var events: [Event: Int] = [:]
     private var links: [SimulatedLink?]
     private var backup: SimulatedServer?
@@ -23,7 +23,7 @@ struct SimulatedWorld {
     private let mishaps: Set<Mishap>
     private let window = 6
     private var deviceBackups: [SimulatedDevice]
-    /// Uploads of connections that are gone, which their gateway has taken and not committed yet.
+    /// Uploads of lost connections, which their gateway has received, but not committed yet.
     private var strays: [(device: String, changeset: Changeset)] = []
 
     enum Event: CaseIterable {
@@ -31,7 +31,7 @@ struct SimulatedWorld {
         case straying, tombstonesDropped, servedFromStart
     }
 
-    /// What may happen beside lost connections and answers.
+    /// What may happen besides lost connections and answers.
     enum Mishap {
         /// The server goes back to a backup.
         case serverRestored
@@ -39,9 +39,9 @@ struct SimulatedWorld {
         case deviceRestored
         /// A device's state is copied to another one, also while writes of it are unanswered, and both go on.
         case deviceCloned
-        /// A user's right is taken away, and given back.
+        /// A user's right is revoked, and granted again.
         case revocation
-        /// What a lost connection brought is committed later.
+        /// Uploads of a lost connection are committed later.
         case straying
         /// The server drops the tombstones that it has.
         case tombstonesDropped
@@ -57,7 +57,7 @@ struct SimulatedWorld {
         links = Array(repeating: nil, count: count)
         self.mishaps = mishaps
         server.forgetsTombstoneHorizon = forgetsTombstoneHorizon
-        // The counter is there before everything, in every backup.
+        // The counter exists from the start, in every backup.
         _ = server.commit(
             Changeset(
                 version: 1, clock: HybridTime(milliseconds: 1),
@@ -76,7 +76,7 @@ struct SimulatedWorld {
         for _ in 0..<steps { step() }
     }
 
-    /// Everybody connects, and everything that is under way arrives.
+    /// All devices connect, and everything in flight arrives.
     mutating func settle() {
         for index in devices.indices { permit(index) }
         while !strays.isEmpty { commitStray() }
@@ -290,7 +290,7 @@ struct SimulatedWorld {
                 access: access, lastVersion: lastVersion, retained: device.retained(after: lastVersion))
         case .access(let access): devices[index].partition.accessChanged(to: access)
         case .download(let download):
-            // What was under way when the partition was closed.
+            // It was in flight when the partition was closed.
             guard device.partition.isSubscribed else { break }
             return try devices[index].partition.receive(download, device: device.id)
         case .ack(let version, let revision, let lost):
@@ -303,7 +303,7 @@ struct SimulatedWorld {
             open(index)
         case .revoked:
             let effects = devices[index].partition.revoke(.init(code: .notPermitted, reason: "revoked"))
-            // Given back meanwhile: the app opens the partition again.
+            // Granted again in between: the app opens the partition again.
             devices[index].isRevoked = server.forbidden.contains(device.id)
             if !devices[index].isRevoked { open(index) }
             return effects
@@ -326,7 +326,7 @@ struct SimulatedWorld {
     private mutating func feed(_ index: Int) {
         guard var link = links[index], let position = link.feedPosition else { return }
         let frame = server.feed[position]
-        // The feed delivers at least once: sometimes it doesn't move on.
+        // The feed delivers at least once: sometimes it doesn't advance.
         if Int.random(in: 0..<8, using: &generator) > 0 { link.feedPosition = position + 1 }
         let queued = link.queued
         let wasLive = link.subscription?.isLive ?? false
@@ -356,8 +356,8 @@ struct SimulatedWorld {
 
     private mutating func write(_ index: Int) {
         if devices[index].isRevoked { return }
-        time += 1  // no two changesets of copies of a device are of the same moment
-        // Often one that looks like any other of its kind, also like those of a copy of the device.
+        time += 1  // no two changesets of copies of a device have the same time
+        // Often one that is identical to others of its kind, also to those of a copy of the device.
         var operations = Int.random(in: 0..<3, using: &generator) == 0 ? [Self.tallied] : []
         if operations.isEmpty {
             for _ in 0...Int.random(in: 0...2, using: &generator) { operations.append(randomOperation()) }
