@@ -8,7 +8,7 @@ import Testing
     private static let id = "c0ffee"
     private static let partition = "conversation=c0ffee"
 
-    @Test func `a new account gets its document, and everybody a mirror of it`() async throws {
+    @Test func `a new account gets its document, and all users get a mirror of it`() async throws {
         try await ChatWorld.with { world in
             let ann = try await world.register("ann")
             let user = try #require(try await world.user(ann))
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `partitions open for whom they should`() async throws {
+    @Test func `partitions open only for the right users`() async throws {
         try await ChatWorld.with { world in
             let ann = try await world.register("ann"), bob = try await world.register("bob")
             #expect(try await world.access(ann, "user=id-of-ann") == (true, true))
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `who is invited gets the conversation, who is removed loses it, and who stays sees both`() async throws {
+    @Test func `an invited user gets the conversation, a removed one loses it, and the others see both`() async throws {
         try await ChatWorld.with { world in
             let ann = try await world.register("ann"), bob = try await world.register("bob")
             let cid = try await world.register("cid")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `nobody joins a conversation by writing it into the own document`() async throws {
+    @Test func `a user can't join a conversation by writing it into their own document`() async throws {
         try await ChatWorld.with { world in
             let ann = try await world.register("ann"), bob = try await world.register("bob")
             let eve = try await world.register("eve")
@@ -111,7 +111,7 @@ import Testing
             #expect(try await world.conversation(Self.id, of: eve) == nil)
             #expect(try await world.members(Self.id, of: ann) == ["ann@chat.example", "bob@chat.example"])
 
-            // Nor by taking somebody's name.
+            // Nor by taking another user's name.
             try await world.change(
                 eve,
                 [
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `who leaves, and who deletes the account, is a member no more`() async throws {
+    @Test func `a user who leaves or deletes the account is no longer a member`() async throws {
         try await ChatWorld.with { world in
             let ann = try await world.register("ann"), bob = try await world.register("bob")
             let cid = try await world.register("cid")
@@ -155,7 +155,7 @@ import Testing
             try await world.change(people[0], ["$push": ["conversations": ChatWorld.conversation(Self.id, people)]])
             try await world.settle(using: &random)
             let filter: [Document] = [["c.id": .string(Self.id)]]
-            // Removed and invited again before any trigger has run, while somebody else leaves.
+            // Removed and invited again before any trigger has run, while another member leaves.
             let bob = people[1].data["email"] ?? .null
             try await world.change(
                 people[0], ["$pull": ["conversations.$[c].members": ["userName": bob]]], arrayFilters: filter)

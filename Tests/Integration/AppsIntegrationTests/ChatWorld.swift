@@ -21,7 +21,7 @@ struct ChatWorld: Sendable {
     private let hosts: FunctionHostPool
     private let handled = Locked<Set<String>>([])
 
-    /// Makes a world for as long as the body takes.
+    /// Creates a world that exists while the body runs.
     static func with(_ body: (ChatWorld) async throws -> Void) async throws {
         let engines = try await TestEngines.shared()
         let loops = LoopGroup(1)
@@ -53,7 +53,7 @@ struct ChatWorld: Sendable {
 
     // MARK: People
 
-    /// Registers somebody, as auth's event does, and lets the triggers run.
+    /// Registers a user, as auth's event does, and runs the triggers.
     func register(_ name: String) async throws -> RuleUser {
         let user = RuleUser(id: "id-of-\(name)", data: ["email": .string("\(name)@chat.example")])
         let event: Document = ["operationType": "CREATE", "user": .document(user.document)]
@@ -66,18 +66,18 @@ struct ChatWorld: Sendable {
         try await collection("User").findOne(["_id": .string(user.id)])
     }
 
-    /// The conversation in somebody's own list.
+    /// The conversation in a user's own list.
     func conversation(_ id: String, of user: RuleUser) async throws -> Value? {
         try await self.user(user)?["conversations"]?.arrayValue?.first { $0["id"]?.stringValue == id }
     }
 
-    /// The members that somebody's own list names, sorted.
+    /// The members that a user's own list names, sorted.
     func members(_ id: String, of user: RuleUser) async throws -> [String]? {
         try await conversation(id, of: user)?["members"]?.arrayValue?.compactMap { $0["userName"]?.stringValue }
             .sorted()
     }
 
-    /// What a device does: changes the own document.
+    /// Changes the user's own document, as a device does.
     func change(_ user: RuleUser, _ update: Document, arrayFilters: [Document] = []) async throws {
         _ = try await collection("User").updateOne(
             ["_id": .string(user.id)], .document(update), options: UpdateOptions(arrayFilters: arrayFilters))
@@ -95,7 +95,7 @@ struct ChatWorld: Sendable {
 
     // MARK: Functions
 
-    /// Whether somebody may read and write a partition, by the app's rules.
+    /// Whether a user may read and write a partition, by the app's rules.
     func access(_ user: RuleUser, _ partition: String) async throws -> (read: Bool, write: Bool) {
         guard let sync = app.definition.sync else { throw Missing(what: "sync") }
         let context = RuleContext(app: app.definition, user: user, partition: .string(partition))

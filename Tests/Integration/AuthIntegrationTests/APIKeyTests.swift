@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["disabled", "deleted"])
-    func `a key that is gone takes with it what was made with it`(_ end: String) async throws {
+    func `a removed key takes with it what was created with it`(_ end: String) async throws {
         let app = try await AuthFixture.shared().app()
         let owner = try await app.newUser("keys@example.org")
         func make(_ name: String, _ token: String) async throws -> (id: String, key: String) {

@@ -51,13 +51,13 @@ import Testing
         let now = Int64(Date().timeIntervalSince1970)
         let claims = try TokenVerifier(keys: keys).verify(tokens.access, app: app.app, now: now)
         #expect(claims.user == tokens.user && claims.device == tokens.device)
-        // The end was written down with the session, the token is signed a moment later: perhaps in the next second.
+        // The end was stored with the session, and the token is signed slightly later, perhaps in the next second.
         #expect((1790...1800).contains(claims.expiresAt - claims.issuedAt))
         #expect(claims.data["email"] == "bob@example.org")
         #expect(throws: AccessTokenError.self) { try TokenVerifier(keys: keys).verify(tokens.refresh, now: now) }
     }
 
-    @Test func `a location tells where to call, in the words that SDKs need`() async throws {
+    @Test func `a location has the addresses to call, in the form that SDKs need`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         let answer = try await app.call(.get, "location")
@@ -109,7 +109,7 @@ import Testing
         let events = try await fixture.events(of: first.user, count: 3)
         #expect(events.contains { $0.kind == .identityLinked })
 
-        // An address that somebody uses stays theirs.
+        // An address that another account uses stays with it.
         let taken = try await app.newUser("taken@example.org")
         let refused = try await app.call(
             .post, "auth/providers/local-userpass/login?link=true",
@@ -119,7 +119,7 @@ import Testing
         #expect(try await app.signIn("taken@example.org").user == taken.user)
     }
 
-    @Test func `a function of the app decides who somebody is`() async throws {
+    @Test func `a function of the app authenticates a user`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         let path = "auth/providers/custom-function/login"

@@ -22,7 +22,7 @@ import Testing
         #expect(one.json["lastSignIn"]?.dateValue != nil)
     }
 
-    @Test func `a disabled user is out at once and can't come back`() async throws {
+    @Test func `a disabled user is out at once and can't sign in again`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         let tokens = try await app.newUser("bad@example.org")
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "wrong", AuthFixture.adminToken + "x"])
-    func `without the token nothing is told`(token: String?) async throws {
+    func `without the token nothing is disclosed`(token: String?) async throws {
         let app = try await AuthFixture.shared().app()
         let answer = try await app.admin(.get, "", token: token)
         #expect(answer.status == 401 && answer.code == "MissingAuthReq")

@@ -12,7 +12,7 @@ struct AppClient: Sendable {
         var body: [UInt8]
 
         /// The body as JSON, null when it is empty.
-        var json: Value { (try? ExtendedJSON.parse(body)) ?? .null }  // null fails whatever is expected of it
+        var json: Value { (try? ExtendedJSON.parse(body)) ?? .null }  // null fails every expectation
         var code: String? { json["error_code"]?.stringValue }
 
         func header(_ name: String) -> String? { headers.first { $0.key.lowercased() == name.lowercased() }?.value }
@@ -82,7 +82,7 @@ struct AppClient: Sendable {
 
     /// - Parameters:
     ///   - device: the id that an earlier sign-in gave.
-    ///   - address: where the call comes from, as the proxy in front says.
+    ///   - address: the client's address, as reported by the proxy in front.
     func login(
         _ email: String, _ password: String = "password", device: String? = nil, from address: String? = nil
     ) async throws -> Answer {

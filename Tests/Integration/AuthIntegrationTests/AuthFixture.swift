@@ -92,12 +92,12 @@ final class AuthFixture: Sendable {
             "auth.redisPrefix": "\(pool):auth:", "admin.token": adminToken, "encryption.keys": keySecret,
             // The issuers of tests are on this machine.
             "mail.folder": mailFolder, "auth.allowPlainKeySets": "true", "egress.allow": "127.0.0.1",
-            // Tests sign in a lot; how long a password takes isn't what they are about.
+            // Tests sign in often, and don't depend on the cost of password hashes.
             "auth.passwordOperations": "1", "auth.passwordMemory": "64KiB", "auth.freeAttemptsPerAddress": "100000",
             "auth.freeAttemptsPerAccount": "20",
-            // Tests say where their calls come from.
+            // Tests set the client address of their calls.
             "http.trusted-proxies": "1",
-            // A clock that is set forward by more than an hour would clean up what other tests need.
+            // A clock that is ahead by more than an hour would delete what other tests need.
             "auth.refreshTokenLifetime": "40m",
         ].merging(engines.kafkaSettings) { $1 }
     }
@@ -126,10 +126,10 @@ final class AuthFixture: Sendable {
         return deployed
     }
 
-    /// The same app by the second service.
+    /// The same app, called through the second service.
     func later(_ client: AppClient) -> AppClient { AppClient(port: later.port, app: client.app) }
 
-    /// The kinds of the events about a user, once there are so many.
+    /// The kinds of the events about a user, once there are this many.
     func events(of user: String, count: Int) async throws -> [AuthEvent] {
         try await eventually("\(count) events about \(user)") {
             let found = events.withLock { $0.filter { $0.userID == user } }
@@ -137,14 +137,14 @@ final class AuthFixture: Sendable {
         }
     }
 
-    /// Whether a user is shut out, and if so, whether for good.
+    /// Whether a user is shut out, and if so, whether permanently.
     func shutOut(_ user: String) async throws -> [Bool] {
         try await server.engines.postgres.query(
             "select is_deleted from partita.shut_out_users where user_id = $1", [.text(user)]
         ).decode(Bool.self)
     }
 
-    /// The links of the mails to an address, in the order of their writing.
+    /// The links of the mails to an address, in the order in which they were written.
     func mails(to address: String) throws -> [(token: String, tokenId: String)] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: mailFolder)) ?? []  // no mail yet, no folder
         return try names.sorted().compactMap { name in
@@ -163,14 +163,14 @@ final class HostedAuth: Sendable {
     let routeTemplates: [String]
     let engines: ServiceEngines
 
-    /// Returns when everything that it needs is there. It runs as long as the test process.
+    /// Returns when it is ready. It runs as long as the test process.
     init(_ values: [String: String], functions: FunctionCaller?, clock: WallClock = .system) async throws {
         let configuration = try Configuration(keys: AuthServer.main.allKeys, fileValues: values)
         let started = AsyncStream<Int>.makeStream()
         let templates = Locked<[String]>([])
         let shared = Locked<ServiceEngines?>(nil)
         Task {
-            // One that can't start leaves nobody waiting for its port.
+            // If it can't start, the wait for its port ends.
             defer { started.continuation.finish() }
             try await AuthServer.main.run(
                 configuration, registry: MetricsRegistry(), listening: { started.continuation.yield($0) }

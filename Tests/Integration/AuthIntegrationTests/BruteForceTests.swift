@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 @Suite struct BruteForceTests {
-    /// Guesses until it is refused. On a slow machine a wait may be over before the next guess, so there may be more than are free;
+    /// Guesses until it is refused. On a slow machine a wait may end before the next guess, so more than the free guesses may pass;
     /// each one doubles the wait.
     ///
-    /// - Returns: how many guesses were taken, and the refusal.
+    /// - Returns: how many guesses were accepted, and the refusal.
     private func guess(
         _ email: String, _ app: AppClient, device: String? = nil, from address: (Int) -> String?
     ) async throws -> (taken: Int, refusal: AppClient.Answer) {
@@ -28,7 +28,7 @@ import Testing
             #expect(taken >= 5 && refused.code == "TooManyRequests")
             #expect(refused.header("Retry-After").flatMap { Int($0) } ?? 0 > 0)
         }
-        // Others aren't touched, and the owner comes in when the wait is over.
+        // Other accounts aren't affected, and the owner can sign in when the wait is over.
         #expect(try await app.register("other@example.org").status == 201)
         #expect(try await app.login("other@example.org").status == 200)
         try await eventually("the owner signs in", within: .seconds(60)) {
@@ -43,7 +43,7 @@ import Testing
         #expect(try await app.register("owner@example.org").status == 201)
         let (taken, _) = try await guess("owner@example.org", app) { _ in "198.51.100.7" }
         #expect(taken >= 5)
-        // From elsewhere, with a device that nobody knows yet.
+        // From elsewhere, with an unknown device.
         #expect(try await app.login("owner@example.org", from: "203.0.113.9").status == 200)
     }
 
@@ -53,7 +53,7 @@ import Testing
         #expect(taken >= 20)
     }
 
-    /// Whether a device is refused sooner than by its own count, from networks that nobody has guessed from.
+    /// Whether a device is refused earlier than by its own count, from networks without guesses.
     private func isRefusedAtOnce(_ device: String, _ email: String, _ app: AppClient) async throws -> Bool {
         for i in 0..<4 {
             let answer = try await app.login(email, "a guess", device: device, from: "2001:db8:ffff:\(i)::1")
@@ -62,8 +62,7 @@ import Testing
         return false
     }
 
-    @Test func `guesses from many addresses slow down strangers, and not a device that was there before`() async throws
-    {
+    @Test func `guesses from many addresses slow down unknown devices, and not a known one`() async throws {
         let app = try await AuthFixture.shared().app()
         let email = "besieged@example.org"
         #expect(try await app.register(email).status == 201)
@@ -72,11 +71,11 @@ import Testing
         #expect(try await app.login(email, device: device, from: "198.51.100.8").status == 200)
         #expect(try await isRefusedAtOnce(ObjectId().hexString, email, app))
         #expect(try await !isRefusedAtOnce(device, email, app))
-        // Nor does a known device guess without end.
+        // A known device's guesses are limited, too.
         _ = try await guess(email, app, device: device) { "198.51.100.\($0)" }
     }
 
-    @Test func `a device that signed out is known; one whose session was ended for it isn't any more`() async throws {
+    @Test func `a device that signed out stays known; one whose session was ended elsewhere doesn't`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         let email = "evicted-\(ObjectId().hexString)@example.org"
@@ -89,21 +88,21 @@ import Testing
         #expect(try await app.login(email, device: owner.device, from: "198.51.100.8").status == 200)
     }
 
-    @Test func `an IPv6 network is one address`() async throws {
+    @Test func `an IPv6 network counts as one address`() async throws {
         let app = try await AuthFixture.shared().app()
         let (taken, _) = try await guess("net@example.org", app) { "2001:db8:1:2::\($0)" }
         // Before the account's own budget, which is 20 here.
         #expect((5..<20).contains(taken))
     }
 
-    @Test func `many guesses at once don't slip through together`() async throws {
+    @Test func `many concurrent guesses don't bypass the limit`() async throws {
         let app = try await AuthFixture.shared().app()
         let start = ContinuousClock.now
         let codes = try await withThrowingTaskGroup(of: String?.self) { group in
             for _ in 0..<20 { group.addTask { try await app.login("burst@example.org", "a guess").code } }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        // After five, one more may pass when 1, 2, 4, … seconds are over.
+        // After five, one more may pass after 1, 2, 4, … seconds.
         var passed = 5
         var waited = Duration.seconds(1)
         while waited <= ContinuousClock.now - start {
@@ -114,7 +113,7 @@ import Testing
         #expect(codes.allSatisfy { $0 == "InvalidPassword" || $0 == "TooManyRequests" })
     }
 
-    @Test func `behind two proxies an attacker's failures are the attacker's alone`() async throws {
+    @Test func `behind two proxies an attacker's failures count for the attacker only`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         #expect(try await app.register("victim@example.org").status == 201)

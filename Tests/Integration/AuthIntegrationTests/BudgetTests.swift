@@ -5,9 +5,9 @@ import Testing
 
 @testable import Auth
 
-/// What strangers may make auth do: bounded per address and per app.
+/// The work that strangers can cause in auth is bounded per address and per app.
 @Suite struct BudgetTests {
-    /// An auth with small bounds and passwords that take their time, and an app that it knows.
+    /// An auth service with small bounds and slow password hashes, and an app that it knows.
     private static func strict() async throws -> AppClient {
         let fixture = try await AuthFixture.shared()
         let auth = try await holder.auth()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// The statuses of so many calls at once.
+    /// The statuses of this many concurrent calls.
     private func statuses(
         _ count: Int, _ call: @escaping @Sendable (Int) async throws -> AppClient.Answer
     ) async throws -> [AppClient.Answer] {
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `anonymous users are bounded by address`() async throws {
+    @Test func `the number of anonymous users is bounded per address`() async throws {
         let app = try await Self.strict()
         let login: @Sendable (String) async throws -> AppClient.Answer = {
             try await app.call(
@@ -75,7 +75,7 @@ import Testing
         #expect(try await login("198.51.100.2").status == 200)
     }
 
-    @Test func `registrations are bounded by address`() async throws {
+    @Test func `the number of registrations is bounded per address`() async throws {
         let app = try await Self.strict()
         let register: @Sendable (Int, String) async throws -> AppClient.Answer = {
             try await app.call(
@@ -91,7 +91,7 @@ import Testing
         #expect(try await register(100, "198.51.100.2").status == 201)
     }
 
-    @Test func `one session doesn't refresh without end, and another one isn't touched`() async throws {
+    @Test func `one session's refreshes are bounded, and another session isn't affected`() async throws {
         let app = try await Self.strict()
         let anonymous: @Sendable (String) async throws -> AppClient.Tokens = {
             try AppClient.tokens(
@@ -105,7 +105,7 @@ import Testing
         #expect(try await app.refresh(other.refresh).status == 201)
     }
 
-    @Test func `a flood of sign-ins from one address is refused its surplus, and others sign in meanwhile`()
+    @Test func `the surplus of a flood of sign-ins from one address is refused, and others can sign in`()
         async throws
     {
         let app = try await Self.strict()
@@ -127,7 +127,7 @@ import Testing
             try await eventually("the flood is refused", within: .seconds(60)) { !refused.withLock { $0.isEmpty } }
             for _ in 0..<3 {
                 #expect(try await app.login("calm@example.org", from: "203.0.113.1").status == 200)
-                // Not even asked for its turn: the token is looked at first.
+                // It is refused without a turn: the token is checked first.
                 let reset = try await app.call(
                     .post, "auth/providers/local-userpass/reset",
                     ["token": "a", "tokenId": "b", "password": "password"], headers: ["X-Forwarded-For": "198.51.100.1"]

@@ -32,7 +32,7 @@ import Testing
         #expect(try await fixture.events(of: tokens.user, count: 2).map(\.kind) == [.userCreated, .signedIn])
     }
 
-    @Test func `a mail that is sent again voids the one before`() async throws {
+    @Test func `a mail that is sent again invalidates the one before`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app { $0.confirmation = Self.byMail }
         let email = "twice-\(app.app)@example.org"
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a confirmation function can be asked again`() async throws {
+    @Test func `a confirmation function can be called again`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app { $0.confirmation = Self.byFunction("wait") }
         #expect(try await app.register("a@example.org").status == 201)

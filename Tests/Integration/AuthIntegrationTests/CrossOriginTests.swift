@@ -5,7 +5,7 @@ import Testing
 @Suite struct CrossOriginTests {
     private let preflight = ["Origin": "https://shop.example", "Access-Control-Request-Method": "POST"]
 
-    @Test func `a page of an allowed origin may call, also before its first request`() async throws {
+    @Test func `a page of an allowed origin may call, and so may its preflight request`() async throws {
         let app = try await AuthFixture.shared().app { $0.origins = ["https://shop.example"] }
         let asked = try await app.call(.options, "auth/providers/local-userpass/login", headers: preflight)
         #expect(asked.status == 204)
@@ -21,7 +21,7 @@ import Testing
         let called = try await app.call(.get, "location", headers: ["Origin": "https://shop.example"])
         #expect(called.header("Access-Control-Allow-Origin") == nil)
         #expect(called.status == 403)
-        // Programs, and pages of this very host, are nobody's strangers.
+        // Programs without an origin, and pages of the same host, may call.
         #expect(try await app.call(.get, "location").status == 200)
         #expect(try await app.call(.get, "location", headers: ["Origin": "http://127.0.0.1:\(app.port)"]).status == 200)
     }

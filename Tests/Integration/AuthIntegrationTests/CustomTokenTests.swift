@@ -33,7 +33,7 @@ import Testing
         #expect(profile["data"] == ["email": "ada@example.org", "fullName": "Ada"])
         #expect(profile["identities"]?[0]?["provider_type"] == "custom-token")
 
-        // The same subject is the same user, with what the issuer says today.
+        // The same subject is the same user, with the issuer's current claims.
         let again = try AppClient.tokens(
             try await login(app, try issuer.token("u-1", more: ["email": "ada@example.com"])))
         #expect(again.user == first.user)
@@ -51,7 +51,7 @@ import Testing
         #expect(incomplete.status == 401 && incomplete.code == "AuthError")
     }
 
-    @Test func `a token that doesn't hold is refused, with the reason`() async throws {
+    @Test func `an invalid token is refused, with the reason`() async throws {
         let issuer = try await TestIssuer()
         let stranger = try await TestIssuer()
         let app = try await app(issuer)
@@ -70,7 +70,7 @@ import Testing
         #expect(without.code == "MissingParameter")
     }
 
-    @Test func `an issuer that is away makes the caller come again`() async throws {
+    @Test func `an unavailable issuer makes the caller retry`() async throws {
         let issuer = try await TestIssuer()
         issuer.setAway(true)
         let app = try await app(issuer)

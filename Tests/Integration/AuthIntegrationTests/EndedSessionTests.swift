@@ -4,9 +4,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What ends a session ends it for everybody: its refresh token, its access tokens, and the rows and events that others go by.
+/// Ending a session ends its refresh token and its access tokens, and updates the rows and events that other services rely on.
 @Suite struct EndedSessionTests {
-    /// The session of a token, which says it in the open.
+    /// The session of a token, which is readable in its payload.
     private func session(_ tokens: AppClient.Tokens) throws -> String { try claim("iss", of: tokens.access).string }
 
     private func expiry(_ tokens: AppClient.Tokens) throws -> Int64 {
@@ -21,7 +21,7 @@ import Testing
         return (claims[name]?.stringValue ?? "", claims[name]?.int64Value ?? 0)
     }
 
-    /// Expects that a session is over, wherever one looks.
+    /// Expects that a session has ended everywhere.
     private func expectEnded(
         _ tokens: AppClient.Tokens, _ kind: AuthEvent.Kind, _ app: AppClient, _ fixture: AuthFixture,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -54,7 +54,7 @@ import Testing
         return (try #require(made.json["_id"]?.stringValue), try #require(made.json["key"]?.stringValue))
     }
 
-    @Test func `signing out ends what the access token opens, until it would have expired anyway`() async throws {
+    @Test func `after signing out the access token is refused until it would have expired anyway`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         let phone = try await app.newUser("out@example.org")
@@ -93,7 +93,7 @@ import Testing
             #expect(shown["created_at"]?.dateValue != nil && shown["last_used_at"]?.dateValue != nil)
             #expect(shown["device"]?.stringValue?.isEmpty == false)
         }
-        // The id of a device is what it proves itself with.
+        // A device identifies itself by its id.
         #expect(!String(decoding: list.body, as: UTF8.self).contains(phone.device))
 
         let path = "sessions/\(try session(phone))"

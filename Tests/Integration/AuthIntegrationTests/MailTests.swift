@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `an address that the mail server refuses is told, for good or for now`() async throws {
+    @Test func `an address that the mail server refuses is a permanent or a temporary error`() async throws {
         try await withPost { post in
             let refused = try await post.app.register("bounce@example.org")
             #expect(refused.status == 400 && refused.code == "BadRequest")
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `what a mail server that is away didn't take can be asked for again`() async throws {
+    @Test func `a mail that an unavailable mail server didn't take can be requested again`() async throws {
         try await withPost { post in
             let email = "ben@example.org"
             await post.server.stop()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a mail server that says nothing holds up nobody else`() async throws {
+    @Test func `an unresponsive mail server doesn't delay other calls`() async throws {
         try await withPost { (post) async throws in
             async let waiting = (1...5).asyncMap { try await post.app.register("silent\($0)@example.org") }
             let start = ContinuousClock.now

@@ -18,7 +18,7 @@ import Testing
             logger: Logger(label: "test"))
     }
 
-    @Test func `a set is fetched once for all who ask at the same time, and kept`() async throws {
+    @Test func `a set is fetched once for concurrent callers, and kept`() async throws {
         let issuer = try await TestIssuer()
         let keys = keys()
         let url = issuer.url
@@ -29,7 +29,7 @@ import Testing
         #expect(issuer.fetches == 1)
     }
 
-    @Test func `a set is fetched by http only where the configuration says so`() async throws {
+    @Test func `a set is fetched by http only if the configuration allows it`() async throws {
         let issuer = try await TestIssuer()
         let keys = keys(allowsPlain: false)
         await #expect(throws: PlainKeySetError.self) { try await keys.keys(at: issuer.url) }
@@ -53,7 +53,7 @@ import Testing
         #expect(issuer.fetches == fetches)
     }
 
-    @Test func `the last set goes on while the issuer is away`() async throws {
+    @Test func `the last set is used while the issuer is unavailable`() async throws {
         let issuer = try await TestIssuer(cacheControl: "no-cache, max-age=0")
         let keys = keys { limits in
             limits.pause = .zero

@@ -64,7 +64,7 @@ import Testing
         #expect(answer.header("Content-Type") == "application/json")
     }
 
-    /// Paths and bodies with U+0000, which Postgres can't store: none of them is answered with a 503, which would bring the client back.
+    /// Paths and bodies with U+0000, which Postgres can't store: none is answered with a 503, which would make the client retry.
     private static let withNUL: [(path: String, body: String, code: String)] = [
         ("local-userpass/login", #"{"username": "a\u0000", "password": "password"}"#, "InvalidParameter"),
         ("local-userpass/login", #"{"username": "a", "password": "pass\u0000word"}"#, "InvalidParameter"),
@@ -89,13 +89,13 @@ import Testing
         #expect(answer.status == 400 && answer.code == code)
     }
 
-    @Test func `an unknown app is told so`() async throws {
+    @Test func `an unknown app is reported`() async throws {
         let fixture = try await AuthFixture.shared()
         let answer = try await AppClient(port: fixture.server.port, app: "no-such-app").call(.get, "location")
         #expect(answer.status == 404 && answer.code == "AppNotFound")
     }
 
-    @Test func `a body that nobody needs is refused unread`() async throws {
+    @Test func `an oversized body is refused unread`() async throws {
         let app = try await RefusalApp.shared()
         let body = "{\"email\": \"" + String(repeating: "a", count: 100_000) + "\"}"
         let target = Self.providers.replacing("APP", with: app.app) + "local-userpass/register"
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["", "nonsense", "a.b.c", "eyJhbGciOiJub25lIn0.e30.x"])
-    func `what is no token is an invalid session`(token: String) async throws {
+    func `a text that isn't a token is an invalid session`(token: String) async throws {
         let app = try await RefusalApp.shared()
         for (method, path) in [
             (AppClient.Method.get, "profile"), (.post, "session"), (.delete, "delete"), (.get, "api_keys"),

@@ -45,7 +45,7 @@ import Testing
         #expect(hashes.count == 1 && hashes.allSatisfy { $0.hasPrefix("$argon2id$") })
     }
 
-    @Test func `a hash of other costs is made anew at the next sign-in`() async throws {
+    @Test func `a hash of other costs is recomputed at the next sign-in`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         #expect(try await app.register("old@example.org").status == 201)
@@ -82,7 +82,7 @@ import Testing
         #expect(try await app.admin(.get, "").json["users"]?.arrayValue?.count == 1)
     }
 
-    @Test func `a deployed change of an app is taken over, and a removed app is gone`() async throws {
+    @Test func `a deployed change of an app is applied, and a removed app is gone`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         var changed = TestApp()

@@ -12,7 +12,7 @@ import Testing
         return next
     }
 
-    @Test func `a client that keeps its first refresh token goes on with it`() async throws {
+    @Test func `a client that keeps its first refresh token can go on using it`() async throws {
         let app = try await AuthFixture.shared().app()
         let tokens = try await app.newUser("realm@example.org")
         for _ in 0..<3 { _ = try await refreshed(app, tokens.refresh) }
@@ -26,7 +26,7 @@ import Testing
         #expect(try await app.refresh(token).status == 201)
     }
 
-    @Test func `a lost answer is asked for again with the token before, for a while`() async throws {
+    @Test func `after a lost answer the previous token works for a while`() async throws {
         let app = try await AuthFixture.shared().app()
         let first = try await app.newUser("lossy@example.org").refresh
         let second = try await refreshed(app, first)
@@ -35,7 +35,7 @@ import Testing
         #expect(try await app.refresh(second).status == 201)
     }
 
-    @Test func `a superseded refresh token ends the session and tells so`() async throws {
+    @Test func `a superseded refresh token ends the session and publishes an event`() async throws {
         let fixture = try await AuthFixture.shared()
         let app = try await fixture.app()
         let tokens = try await app.newUser("stolen@example.org")
@@ -52,7 +52,7 @@ import Testing
         #expect(events.map(\.kind) == [.userCreated, .signedIn, .sessionRevoked])
     }
 
-    @Test func `two children of one refresh token can't both live`() async throws {
+    @Test func `two successors of one refresh token can't both stay valid`() async throws {
         let app = try await AuthFixture.shared().app()
         let first = try await app.newUser("siblings@example.org").refresh
         let owners = try await refreshed(app, first)
@@ -62,7 +62,7 @@ import Testing
         #expect(try await app.refresh(thiefs).code == "InvalidSession")
     }
 
-    @Test func `sessions of two devices are apart`() async throws {
+    @Test func `sessions of two devices are independent`() async throws {
         let app = try await AuthFixture.shared().app()
         let phone = try await app.newUser("both@example.org")
         let tablet = try await app.signIn("both@example.org")

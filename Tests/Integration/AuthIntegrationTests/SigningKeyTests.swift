@@ -90,13 +90,13 @@ import Testing
         }
     }
 
-    @Test func `keys move to a new secret by themselves, also from plain text, and go on signing`() async throws {
+    @Test func `keys move to a new secret automatically, also from plain text, and go on signing`() async throws {
         try await withKeys { make, now, store in
             let first = try make(["the old secret"])
             try await first.refresh()
             let token = try first.sign(claims(now.withLock { $0 }))
             func stored() async throws -> String { try #require(try await store.tables.signingKeys().first).privateKey }
-            // As versions stored it that had no secret.
+            // As earlier versions stored it, without a secret.
             let key = try #require(try await store.tables.signingKeys().first)
             try await store.tables.setPrivateKey(try KeyRing(["the old secret"]).open(key.privateKey), of: key.id)
             #expect(try await stored().contains("kty"))
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a secret that is missing is told at the start`() async throws {
+    @Test func `a missing secret is reported at the start`() async throws {
         try await withKeys { make, _, _ in
             try await make(["the old secret"]).refresh()
             let error = await #expect(throws: ConfigurationError.self) {

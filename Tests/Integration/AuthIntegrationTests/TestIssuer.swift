@@ -12,7 +12,7 @@ final class TestIssuer: Sendable {
         var isAway = false
     }
 
-    /// A server that runs must not be let go of.
+    /// A running server must be kept referenced.
     private static let all = Locked<[TestIssuer]>([])
     private static let loops = LoopGroup(1, name: "issuer")
     private let server: HTTPServer
@@ -20,7 +20,7 @@ final class TestIssuer: Sendable {
 
     /// The URL of the key set.
     var url: String { "http://127.0.0.1:\(server.port)/jwks.json" }
-    /// How often the set was asked for.
+    /// How often the set was requested.
     var fetches: Int { state.withLock { $0.fetches } }
 
     /// It serves as long as the test process.

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Auth
 
-/// While Redis is away, auth goes on, and its limits hold all the same.
+/// While Redis is unavailable, auth continues, and its limits still apply.
 @Suite struct WithoutRedisTests {
     private static let holder = Holder()
 
-    /// An auth whose Redis isn't there.
+    /// An auth service whose Redis is unavailable.
     private actor Holder {
         private var made: Task<HostedAuth, any Error>?
 
@@ -35,7 +35,7 @@ import Testing
         return app
     }
 
-    @Test func `guessing is slowed down, and who knows the password comes in`() async throws {
+    @Test func `guessing is slowed down, and a user who knows the password can sign in`() async throws {
         let app = try await app()
         #expect(try await app.register("target@example.org").status == 201)
         #expect(try await app.login("target@example.org").status == 200)
@@ -46,7 +46,7 @@ import Testing
         let refused = try #require(answers.last)
         #expect(refused.status == 429 && refused.code == "TooManyRequests" && answers.count > 5)
         #expect(refused.header("Retry-After").flatMap { Int($0) } ?? 0 > 0)
-        // Others aren't touched, and the owner comes in when the wait is over.
+        // Other accounts aren't affected, and the owner can sign in when the wait is over.
         #expect(try await app.register("other@example.org").status == 201)
         #expect(try await app.login("other@example.org").status == 200)
         try await eventually("the owner signs in", within: .seconds(60)) {
@@ -56,14 +56,14 @@ import Testing
         for _ in 0..<5 { #expect(try await app.login("target@example.org", "a guess").code == "InvalidPassword") }
     }
 
-    @Test func `accounts that anybody makes stay bounded`() async throws {
+    @Test func `accounts that strangers create stay bounded`() async throws {
         let app = try await app()
         var statuses: [Int] = []
         for _ in 0..<30 { statuses.append(try await app.call(.post, "auth/providers/anon-user/login", [:]).status) }
         #expect(statuses.contains(200) && statuses.contains(429), "\(statuses)")
     }
 
-    @Test func `what is counted in memory is bounded, and forgotten`() {
+    @Test func `counters in memory are bounded, and expire`() {
         var counts = LocalCounts()
         for number in 0..<250_000 { counts.set("\(number)", .init(count: 1), memory: 60_000) }
         #expect(counts.size <= 100_000)

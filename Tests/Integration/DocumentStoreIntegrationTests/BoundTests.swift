@@ -21,7 +21,7 @@ import Testing
         return fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
     }
 
-    /// Kilobytes that are resident.
+    /// The process's resident memory in kilobytes.
     private func resident() throws -> Int {
         let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS") } ?? ""
@@ -45,7 +45,7 @@ import Testing
                 ["$match": ["n": ["$gt": 10]]], ["$group": ["_id": ["$mod": ["$n", 7]], "count": ["$sum": 1]]],
             ])
             #expect(groups.compactMap { $0["count"]?.intValue }.reduce(0, +) == count - 10)
-            // What becomes more on the way streams as well, and of a sort only what its limit wants is kept.
+            // Stages that multiply documents stream as well, and a sort keeps only as many documents as its limit.
             seen = 0
             try await messages.forEachResult(of: [
                 ["$match": ["n": ["$gt": 10]]], ["$project": ["n": 1, "parts": ["$split": ["$filler", "a"]]]],
@@ -59,7 +59,7 @@ import Testing
                 ["$sort": ["filler": 1, "n": 1]], ["$limit": 3], ["$project": ["n": 1]],
             ])
             #expect(first.count == 3)
-            // Sorted by an index it streams too, and isn't sorted in memory.
+            // Sorted by an index, it streams and isn't sorted in memory.
             seen = 0
             try await messages.forEach(options: FindOptions(sort: ["n": -1])) { document in
                 if document["n"]?.intValue != count - seen { return false }
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `what would need too much memory ends with MongoDB's error 292`() async throws {
+    @Test func `an operation that would need too much memory ends with MongoDB's error 292`() async throws {
         try await StoreFixture.with { fixture in
             let messages = try await filled(fixture, count: 1)
             try await fixture.client.withTransaction { transaction in
@@ -84,7 +84,7 @@ import Testing
                         '{}' from generate_series(1, 30) i;
                     """)
             }
-            // One after the other they stream all the same.
+            // One after the other they stream as well.
             let before = try resident()
             var seen = 0
             try await messages.forEach(options: FindOptions()) { _ in
@@ -126,7 +126,7 @@ import Testing
                 #expect(error?.mongoCode == 50)
                 #expect(ContinuousClock.now - start < patience)
             }
-            // What takes long in one document or one batch ends too.
+            // Work that takes long within one document or one batch ends, too.
             let numbers = Value.array((0..<200_000).map { .integer($0) })
             try await messages.insertOne(["_id": "long", "partition": "p", "a": numbers])
             let conditions = Value.array((0..<9_000).map { ["a": ["$gt": .integer(1_000_000 + $0)]] })
@@ -162,7 +162,7 @@ import Testing
                 #expect(ContinuousClock.now - start < patience)
             }
             try await checkWritesEnd(messages, fixture.store)
-            // What was begun above would take minutes.
+            // The operations begun above would take minutes.
             try await eventually("nothing goes on in the server") {
                 try await fixture.client.query(
                     "select 1 from pg_stat_activity where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()"
@@ -200,7 +200,7 @@ import Testing
             #expect(ContinuousClock.now - start < patience)
         }
         #expect(try await messages.findOne(["_id": "new"]) == nil)
-        // A session's own limit holds again for what follows.
+        // The session's own limit applies again afterwards.
         try await store.withTransaction(app: StoreFixture.app) { session in
             let inside = session.collection(messages.namespace.collection, database: messages.namespace.database)
             let updated = try await inside.updateOne(["_id": "long"], set, options: UpdateOptions(maxTimeMS: 60_000))

@@ -93,7 +93,7 @@ struct CollectionTests {
         }
     }
 
-    @Test func `a transaction sees its own writes, and nobody does when it fails`() async throws {
+    @Test func `a transaction sees its own writes, which are gone when it fails`() async throws {
         try await StoreFixture.with { fixture in
             let messages = collection(fixture)
             await #expect(throws: Refusal.self) { try await refusedTransaction(fixture) }
@@ -125,7 +125,7 @@ struct CollectionTests {
         }
     }
 
-    @Test func `what the hook writes commits with the documents, and what it throws rolls them back`() async throws {
+    @Test func `a hook's writes commit with the documents, and an error it throws rolls them back`() async throws {
         try await StoreFixture.with { fixture in
             let messages = collection(fixture)
             try await fixture.client.execute("create table claims (id text primary key)")

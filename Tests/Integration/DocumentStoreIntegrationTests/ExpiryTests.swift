@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ExpiryTests {
-    @Test func `documents whose date is past are deleted by the one way of writing`() async throws {
+    @Test func `expired documents are deleted by the regular way of writing`() async throws {
         try await StoreFixture.with { fixture in
             let sessions = fixture.store.collection("Session", database: "RChat", app: StoreFixture.app)
             try await sessions.createIndex(IndexModel([.init("seen")], expireAfterSeconds: 3600))

@@ -5,7 +5,7 @@ import Postgres
 import SyncEngine
 import Testing
 
-/// Rows that are changed without the library, as with `psql`.
+/// Rows that an external writer changes, as with `psql`.
 struct ExternalWriterTests {
     let partition = Partition.conversation("1")
 
@@ -18,7 +18,7 @@ struct ExternalWriterTests {
             0)
     }
 
-    @Test func `a row that is inserted by hand gets its forms, its revision and its change row`() async throws {
+    @Test func `a row of an external writer gets its forms, its revision and its change row`() async throws {
         try await StoreFixture.with { fixture in
             try await insert(
                 #"{"text": "hi", "partition": "conversation=1", "_id": "a", "at": {"$date": "2026-01-01T00:00:00Z"}, "n": 5, "x": 1.5}"#,
@@ -32,7 +32,7 @@ struct ExternalWriterTests {
         }
     }
 
-    @Test func `what a hand writes against the schema fails, and names the path`() async throws {
+    @Test func `an external write against the schema fails, and names the path`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.store.setSchemas(
                 [
@@ -69,7 +69,7 @@ struct ExternalWriterTests {
         }
     }
 
-    @Test func `changes by hand and by devices share one numbering without gaps`() async throws {
+    @Test func `changes by external writers and by devices share one numbering without gaps`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", ["n": 1], in: partition)], in: partition))
@@ -90,7 +90,7 @@ struct ExternalWriterTests {
         }
     }
 
-    @Test func `a device's older write loses to a later one by hand on the same field only`() async throws {
+    @Test func `a device's older write loses to a later external one on the same field only`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", ["x": 0, "y": 0], in: partition)], in: partition))
@@ -105,7 +105,7 @@ struct ExternalWriterTests {
         }
     }
 
-    @Test func `folding keeps what did not change exactly and gives the rest its old type`() async throws {
+    @Test func `an external write keeps unchanged values exactly and gives the rest its old type`() async throws {
         try await StoreFixture.with { fixture in
             let exact =
                 #"{"_id":"a","partition":"conversation=1","long":{"$numberLong":"5"},"big":{"$numberLong":"9007199254740993"},"double":{"$numberDouble":"3.0"},"at":{"$date":{"$numberLong":"1000"}},"id":{"$oid":"64f000000000000000000001"},"nul":"a\u0000b","list":[{"$numberLong":"1"},{"k":{"$numberDouble":"2.0"}}],"z":{"b":{"$numberInt":"1"},"a":{"$numberInt":"2"}}}"#
@@ -135,7 +135,7 @@ struct ExternalWriterTests {
             "x" + String(repeating: ".0", count: 99)
         ),
     ])
-    func `what is ambiguous fails the UPDATE and names the path`(change: String, path: String) async throws {
+    func `an ambiguous value fails the UPDATE and names the path`(change: String, path: String) async throws {
         try await StoreFixture.with { fixture in
             try await insert(
                 #"{"_id": "a", "partition": "conversation=1", "at": {"$date": 5}, "a": {"id": {"$oid": "64f000000000000000000001"}}}"#,
@@ -149,7 +149,7 @@ struct ExternalWriterTests {
         }
     }
 
-    @Test func `a hand that changes the partition value moves the document`() async throws {
+    @Test func `an external write that changes the partition value moves the document`() async throws {
         try await StoreFixture.with { fixture in
             try await insert(#"{"_id": "a", "partition": "conversation=1"}"#, fixture)
             try await fixture.client.execute(
@@ -159,7 +159,7 @@ struct ExternalWriterTests {
         }
     }
 
-    @Test func `an open transaction stalls its own documents and not the others`() async throws {
+    @Test func `an open transaction delays only its own documents`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(

@@ -56,7 +56,7 @@ struct DistinctDifferenceTests {
 
 struct TwoHandsTests {
     @Test(arguments: [4, 5] as [UInt64])
-    func `the triggers make the same of a document as the library`(seed: UInt64) async throws {
+    func `the triggers derive the same from a document as the library`(seed: UInt64) async throws {
         try await StoreFixture.with { fixture in
             var source = RandomDocuments(generator: SeededGenerator(seed: seed))
             let documents = (0..<150).map { source.document($0) }

@@ -4,9 +4,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What Postgres' own checker finds in the functions: names of columns, types and variables that a call would fail on.
+/// What plpgsql_check finds in the functions: names of columns, types and variables that a call would fail on.
 @Suite struct FunctionCheckTests {
-    @Test func `the checker has nothing to say about a function`() async throws {
+    @Test func `the checker finds no problem in a function`() async throws {
         try await StoreFixture.with { fixture in
             try await HandledEvents.migrations.apply(on: fixture.client)
             try await fixture.client.execute("create extension plpgsql_check")

@@ -3,7 +3,7 @@ import DocumentStore
 import QueryLanguage
 import Testing
 
-/// Groups that Postgres makes are those of the engine, types of numbers included.
+/// Postgres computes the same groups as the engine, including the types of numbers.
 @Suite struct GroupTests {
     private static let stages: [[Document]] = [
         [["$group": ["_id": "$key", "count": ["$sum": 1], "sum": ["$sum": "$number"], "mean": ["$avg": "$number"]]]],
@@ -21,7 +21,7 @@ import Testing
         [["$match": ["key": .null]], ["$count": "all"]],
     ]
 
-    /// Values by what makes them different in Postgres' form and in the body.
+    /// Values that differ between the form for Postgres and the body, with a name for the difference.
     private static let kinds: [String: [Value]] = [
         "integers": [.int32(1), .int32(7), .int32(-3), .int32(.max)],
         "longs": [.int64(1), .int64(7), .int64(1 << 40)],
@@ -33,14 +33,14 @@ import Testing
         "rare": [.decimal128(Decimal128("1.5") ?? .init(high: 0, low: 0)), .int64(.max), .double(.nan), .int32(2)],
     ]
 
-    /// Makes Postgres share the smallest table among processes, of which none is the one that was asked.
+    /// Makes Postgres process even the smallest table in parallel workers only, without the leader.
     private static let sharing = [
         "min_parallel_table_scan_size": "0", "parallel_setup_cost": "0", "parallel_tuple_cost": "0",
         "parallel_leader_participation": "off",
     ]
 
     @Test(arguments: kinds.keys.sorted(), [[:], sharing])
-    func `a group has the engine's numbers`(kind: String, settings: [String: String]) async throws {
+    func `a group has the same numbers as in the engine`(kind: String, settings: [String: String]) async throws {
         let values = Self.kinds[kind] ?? []
         try await StoreFixture.with(partitionKey: nil, settings: settings) { fixture in
             let collection = fixture.store.collection("Numbers", database: "RChat", app: StoreFixture.app)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `what stands in arrays and documents is grouped as the engine does`() async throws {
+    @Test func `values in arrays and documents are grouped as in the engine`() async throws {
         try await StoreFixture.with(partitionKey: nil) { fixture in
             let collection = fixture.store.collection("Shapes", database: "RChat", app: StoreFixture.app)
             let documents: [Document] = [
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Groups come in no order; a key of several types may have any of them.
+    /// Groups have no order, and a key that is equal in several types may have any of them.
     private static func sorted(_ documents: [Document]) -> [String] {
         documents.map { document in
             var document = document

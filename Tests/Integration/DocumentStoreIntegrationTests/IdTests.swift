@@ -48,7 +48,7 @@ struct IdTests {
         arguments: [
             (0.5, .decimal128(Decimal128("0.50") ?? .nan)), (2, 2.0), (["a": 1], ["a": .int64(1)]), (.null, .null),
         ] as [(Value, Value)])
-    func `an equal id is the same one`(id: Value, equal: Value) async throws {
+    func `ids that are equal across types are the same`(id: Value, equal: Value) async throws {
         try await StoreFixture.with { fixture in
             let collection = fixture.store.collection("Any", database: "Reports", app: StoreFixture.app)
             try await collection.insertOne(["_id": id])
@@ -60,7 +60,7 @@ struct IdTests {
         }
     }
 
-    @Test func `what groups make can be kept`() async throws {
+    @Test func `the results of groups can be stored`() async throws {
         try await StoreFixture.with { fixture in
             let source = fixture.store.collection("Sales", database: "Reports", app: StoreFixture.app)
             try await source.insertMany(
@@ -89,7 +89,7 @@ struct IdTests {
             ([1], 53), (.regex(RegularExpression("a")), 53), (.undefined, 53), (["$a": 1], 52),
             (.string(String(repeating: "x", count: 1025)), 2),
         ] as [(Value, Int)])
-    func `what can't be an id is refused`(id: Value, code: Int) async throws {
+    func `a value that can't be an id is refused`(id: Value, code: Int) async throws {
         try await StoreFixture.with { fixture in
             let collection = fixture.store.collection("Any", database: "Reports", app: StoreFixture.app)
             let error = await #expect(throws: DocumentStoreError.self) { try await collection.insertOne(["_id": id]) }
@@ -97,7 +97,7 @@ struct IdTests {
         }
     }
 
-    @Test func `another hand changes and deletes such documents, and inserts none`() async throws {
+    @Test func `an external writer can change and delete such documents, but not insert them`() async throws {
         try await StoreFixture.with { fixture in
             let messages = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
             try await messages.insertOne(["_id": ["a": .date(1)], "partition": "conversation=1", "n": 1])

@@ -43,12 +43,12 @@ import Testing
             let left = try await fixture.client.query(
                 "select count(*) from pg_indexes where tablename = 'ChatMessage'"
             ).first?.decode(0, as: Int.self)
-            // Those of the table itself.
+            // The indexes of the table itself.
             #expect(left == 3)
         }
     }
 
-    @Test func `what an index can't be is refused with MongoDB's code`() async throws {
+    @Test func `an impossible index is refused with MongoDB's code`() async throws {
         try await StoreFixture.with { fixture in
             let messages = messages(fixture)
             for (specification, code) in [
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `an index that fails leaves nothing, and says which key is there twice`() async throws {
+    @Test func `an index that fails leaves nothing, and names the duplicate key`() async throws {
         try await StoreFixture.with { fixture in
             let messages = messages(fixture)
             try await messages.insertMany([
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `two that make the same index at once make one`() async throws {
+    @Test func `two concurrent creations of the same index make one`() async throws {
         try await StoreFixture.with(connections: 8) { fixture in
             let messages = messages(fixture)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -122,7 +122,7 @@ import Testing
         #expect(error?.details == ["keyPattern": ["mail": 1, "team": 1], "keyValue": ["mail": "a@b", "team": 7]])
     }
 
-    @Test func `a duplicate is refused in MongoDB's words, whoever writes it`() async throws {
+    @Test func `a duplicate is refused in MongoDB's words for every writer`() async throws {
         try await StoreFixture.with { fixture in
             let users = try await users(fixture)
             expectDuplicate(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `an index over duplicates isn't made, in the same words`() async throws {
+    @Test func `an index over duplicates is refused in the same words`() async throws {
         try await StoreFixture.with { fixture in
             let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
             try await users.insertMany([
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `of many writes those that no index refuses are done`() async throws {
+    @Test func `of many writes those that no index refuses are applied`() async throws {
         try await StoreFixture.with { fixture in
             let users = try await users(fixture)
             let documents: [Document] = [
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `two upserts of one filter at once make one document`() async throws {
+    @Test func `two concurrent upserts of one filter make one document`() async throws {
         try await StoreFixture.with(connections: 8) { fixture in
             let users = try await users(fixture)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `numbers that no double holds are unique as well`() async throws {
+    @Test func `numbers that a double can't represent are unique as well`() async throws {
         try await StoreFixture.with { fixture in
             let users = fixture.store.collection("User", database: "RChat", app: StoreFixture.app)
             try await users.createIndex(IndexModel(["key": ["price": 1], "unique": true]))

@@ -52,7 +52,7 @@ import Testing
                     let page = try await collection.find(filter, options: FindOptions(skip: paged.count, limit: 37))
                     if page.isEmpty { break }
                     paged += ids(page)
-                    // What is written between two pages moves nothing.
+                    // Writes between two pages move nothing.
                     try await collection.updateOne(["n": .int32(Int32(paged.count))], ["$inc": ["count": 1]])
                 }
                 #expect(paged == whole, "\(filter)")
@@ -65,7 +65,7 @@ import Testing
             #expect(grouped[1]["all"]?.arrayValue?.prefix(3) == [1, 3, 5])
             #expect(try await collection.updateOne(["state": "odd"], ["$set": ["met": true]]).matchedCount == 1)
             #expect(try await collection.findOne(["met": true])?["n"] == 1)
-            // Not what Postgres alone decides about.
+            // Not a filter that Postgres alone evaluates.
             _ = try await collection.updateOne(["n": ["$mod": [10, 3]]], ["$set": ["met": "mod"]])
             #expect(try await collection.findOne(["met": "mod"])?["n"] == 3)
             #expect(try await collection.findOneAndDelete(["state": "even"])?["n"] == 0)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `whoever inserts, the order is that of the inserts`() async throws {
+    @Test func `the order is that of the inserts for every writer`() async throws {
         try await StoreFixture.with { fixture in
             let partition = Partition.conversation("1")
             try await fixture.grant(in: partition)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `what natural order is asked for wrongly is refused`() async throws {
+    @Test func `a wrong use of natural order is refused`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)
             for sort in [["$natural": 2], ["$natural": 1, "a": 1], ["a": 1, "$natural": -1]] as [Document] {

@@ -8,7 +8,7 @@ import Testing
         fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
     }
 
-    @Test func `conditions that are nested in negations and branches take no longer with each level`() async throws {
+    @Test func `conditions nested in negations and branches don't take longer with each level`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)
             try await collection.insertMany((1...5).map { ["_id": .int32($0), "partition": "p", "n": .int32($0)] })
@@ -29,7 +29,7 @@ import Testing
                 let open = nested(depth, two) { ["n": ["$ne": 3], "x": ["$ne": ["a": 1]], "$or": [.document($0)]] }
                 #expect(try await collection.countDocuments(open) == 3)
             }
-            // A condition names each beginning of its path.
+            // A condition names each prefix of its path.
             let deep = Array(repeating: "a", count: 100).joined(separator: ".")
             let many = (0..<2000).map { Value.document(Document(fields: [.init(deep + "\($0)", 1)])) }
             #expect(try await collection.countDocuments(["$or": .array(many)]) == 0)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `expressions know what let defines`() async throws {
+    @Test func `expressions see the variables of let`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)
             try await collection.insertMany((1...5).map { ["_id": .int32($0), "partition": "p", "n": .int32($0)] })
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `distinct counts as equal what the collation does`() async throws {
+    @Test func `distinct treats as equal what the collation does`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)
             try await collection.insertMany(
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `decimals come back with the bits that they went in with`() async throws {
+    @Test func `decimals keep their exact bits`() async throws {
         try await StoreFixture.with { fixture in
             let collection = messages(fixture)
             let texts = ["1.0", "1.00", "-0E+3", "0E-6176", "NaN", "-Infinity", "1E+6111", "9.999E-20"]
@@ -128,7 +128,7 @@ import Testing
             #expect(try await collection.find().map { $0["d"]?.decimalBits } == decimals.map { [$0.high, $0.low] })
             let byId = try await collection.findOne(["_id": 8])
             #expect(byId?["d"]?.decimalBits == [decimals[8].high, decimals[8].low])
-            // What other hands write beside it leaves it as it is.
+            // Writes of others to other fields leave it unchanged.
             try await fixture.client.execute(
                 "update \(fixture.table) set document = document || '{\"by\": \"hand\"}' where _id = 'l:8'")
             #expect(try await collection.findOne(["_id": 8])?["d"]?.decimalBits == byId?["d"]?.decimalBits)

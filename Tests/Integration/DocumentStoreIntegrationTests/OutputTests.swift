@@ -60,7 +60,7 @@ struct OutputTests {
                 [["_id": 1, "x": 5, "k": "a", "n": 10], ["_id": 2, "k": "b", "n": 20]]
             ),
         ] as [(Document, [Document])])
-    func `merge does what it is told`(merge: Document, expected: [Document]) async throws {
+    func `merge applies the given actions`(merge: Document, expected: [Document]) async throws {
         try await with([["_id": 1, "x": 5]], ["$merge": .document(merge)]) { results, _, target in
             #expect(results == [])
             let written = try await contents(target)

@@ -55,7 +55,7 @@ struct RelayFixture: Sendable {
         OutboxRelay(store: base.store, producer: producer, on: StoreFixture.loops.next(), options: options)
     }
 
-    /// Runs a relay as long as `body` takes; then it is cut off, or ends as at a shutdown.
+    /// Runs a relay while `body` runs; then it is cancelled, or ends as at a shutdown.
     func running(_ relay: OutboxRelay, _ body: @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await relay.run() }

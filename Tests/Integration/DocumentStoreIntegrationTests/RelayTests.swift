@@ -11,7 +11,7 @@ import Testing
 struct RelayTests {
     let partition = Partition.conversation("1")
 
-    @Test func `changes leave in the order of revisions, whoever made them, with their images`() async throws {
+    @Test func `changes of all writers leave in the order of revisions, with their images`() async throws {
         try await RelayFixture.with { fixture in
             let base = fixture.base
             try await base.grant(in: partition)
@@ -95,7 +95,7 @@ struct RelayTests {
         }
     }
 
-    @Test func `a relay whose lease went to another one marks nothing`() async throws {
+    @Test func `a relay that lost its lease to another one marks nothing`() async throws {
         try await RelayFixture.with { fixture in
             let client = fixture.base.client
             try await fixture.base.grant(in: partition)
@@ -117,7 +117,7 @@ struct RelayTests {
         }
     }
 
-    @Test func `a large change is named and not carried, and heads are published`() async throws {
+    @Test func `a large change is published without its documents, and heads are published`() async throws {
         try await RelayFixture.with { fixture in
             try await fixture.base.grant(in: partition)
             let text = String(repeating: "x", count: 2000)

@@ -9,7 +9,7 @@ import Testing
 
 /// A database that was restored from a backup.
 struct RestoreTests {
-    @Test func `what pg_dump wrote is a store again, for the library and for other hands`() async throws {
+    @Test func `a restored pg_dump works for the library and for external writers`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.client.execute(
                 "insert into \(fixture.table) (document) values ($1)",

@@ -38,7 +38,7 @@ struct RetentionTests {
         }
     }
 
-    @Test func `beyond the limit it goes, whoever is behind`() async throws {
+    @Test func `beyond the limit a day is dropped even if it isn't published`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
@@ -48,7 +48,7 @@ struct RetentionTests {
         }
     }
 
-    @Test func `old tombstones go, and a checkpoint before them is served from the start`() async throws {
+    @Test func `old tombstones are removed, and a checkpoint before them is served from the start`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(

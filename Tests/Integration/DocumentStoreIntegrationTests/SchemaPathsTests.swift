@@ -7,11 +7,11 @@ import TestSupport
 import Testing
 import Vectors
 
-/// What SQL writes is measured as what comes by the library.
+/// Writes by SQL are validated like writes by the library.
 struct SchemaPathsTests {
     private let collection = ChangeEvent.Namespace(database: "RChat", collection: "ChatMessage")
 
-    @Test func `Postgres says of each document what the library says, in the same words`() async throws {
+    @Test func `Postgres reports the same about each document as the library, in the same words`() async throws {
         try await StoreFixture.with { fixture in
             var checked = 0, refused = 0
             for vector in try SchemaVector.all() {
@@ -90,7 +90,7 @@ struct SchemaPathsTests {
                 error?.message
                     == #"name: can't be compared with the pattern ^\p{L}+$ by Postgres; write it by a client or a function"#
             )
-            // What an older version put there isn't read as if it were the same.
+            // The form that an older version stored isn't mistaken for the current one.
             try await fixture.client.execute("update partita.schemas set schema = '{\"bsonType\": \"object\"}'")
             let old = await #expect(throws: PostgresError.self) {
                 try await insert(#"{"_id": "c", "partition": "p"}"#, fixture)
@@ -99,7 +99,7 @@ struct SchemaPathsTests {
         }
     }
 
-    @Test func `U+0000 in a schema, and large documents, are no trouble for SQL`() async throws {
+    @Test func `SQL handles U+0000 in a schema, and large documents`() async throws {
         try await StoreFixture.with { fixture in
             let schema = try DocumentSchema(
                 ["properties": ["o": ["enum": ["a\u{0}", "x"]], "list": ["items": ["bsonType": "int"]]]],
@@ -114,7 +114,7 @@ struct SchemaPathsTests {
                 try await insert(#"{"_id": "d", "partition": "p", "o": "y"}"#, fixture)
             }
             #expect(error?.message == "o: isn't one of the allowed values")
-            // Reading the whole for each element took 9 s for 10,000 of them, and grew by the square.
+            // Reading the whole document for each element took 9 s for 10,000 elements, and grew with the square.
             let elements = (0..<40_000).map { Value.int32($0) }
             let names = (0..<20_000).map { Document.Field("k\($0)", .string($0 == 0 ? "\u{0}" : "x")) }
             for document in [["list": .array(elements)], Document(fields: names)] {
@@ -128,7 +128,7 @@ struct SchemaPathsTests {
     }
 
     @Test(arguments: ["^(a{1,255}){1,255}$", "((((a{1,10}){1,10}){1,10}){1,10}){1,10}"])
-    func `what is too complex for Postgres isn't translated`(_ pattern: String) async throws {
+    func `a schema that is too complex for Postgres isn't translated`(_ pattern: String) async throws {
         #expect(PostgresPattern.translating(pattern) == nil)
         let simple = try #require(PostgresPattern.translating("^((?:ab{2,9}){1,70}[a-z]){1,5}$"))
         let largest = try #require(PostgresPattern.translating("(a{1,70}){1,70}"))

@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `what search doesn't know is refused by name`() async throws {
+    @Test func `what search doesn't support is refused by name`() async throws {
         try await with { recipes in
             for (search, code, word) in [
                 (["queryString": ["query": "a", "defaultPath": "b"]], 115, "queryString"),

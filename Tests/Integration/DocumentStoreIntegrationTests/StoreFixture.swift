@@ -54,7 +54,7 @@ struct StoreFixture: Sendable {
 
     func commit(_ uploads: [Upload]) async throws -> [UploadResult] {
         var results: [UploadResult?] = Array(repeating: nil, count: uploads.count)
-        // What somebody else has locked leaves the batch, and no event tells when the lock is free.
+        // An upload whose rows are locked by another session leaves the batch, and no event reports when the lock is free.
         return try await eventually("no lock is in the way") {
             let open = uploads.indices.filter { results[$0] == nil }
             for (place, result) in zip(open, try await store.commit(open.map { uploads[$0] }, app: Self.app)) {
@@ -93,7 +93,7 @@ struct StoreFixture: Sendable {
     }
 }
 
-/// Lets so many through at once.
+/// Admits this many at a time.
 private final class Turns: Sendable {
     private let state: Locked<(free: Int, waiting: [CheckedContinuation<Void, Never>])>
 

@@ -69,14 +69,14 @@ struct StoreVectorRunner {
     }
 
     private func check(_ vector: VectorCase, _ result: Value) {
-        // What a join finds has no order.
+        // The results of a join have no order.
         if vector.operation["collections"] != nil, result.unordered == vector.expected.unordered { return }
         if !vector.accepts(result) {
             Issue.record("\(vector.name): \(result) instead of \(vector.expected) by \(vector.operation)")
         }
     }
 
-    /// Many expressions in one pipeline, each for its own document; those that fail one by one.
+    /// Runs many expressions in one pipeline, each for its own document; those that fail run one by one.
     private func run(expressions vectors: [VectorCase]) async throws -> Int {
         try await load(
             vectors.enumerated().map { number, vector in
@@ -126,7 +126,7 @@ struct StoreVectorRunner {
     private func result(of vector: VectorCase) async throws -> Value? {
         let operation = vector.operation
         let collation = operation["collation"]?.documentValue
-        // The engine in memory knows no scores; the store says what a query lacks that asks for one.
+        // The engine in memory has no scores; the store reports what a query for one lacks.
         if vector.expected["error"] == 115, "\(operation)".contains("$meta") { return nil }
         switch vector.kind {
         case "filter" where !vector.changes:
@@ -150,7 +150,7 @@ struct StoreVectorRunner {
             return await answer {
                 var options = FindOptions(collation: collation)
                 options.sort = operation["sort"]?.documentValue
-                // Documents that sort alike have no order in a collection; in the cases they stand by their `_id`s.
+                // Documents that sort equally have no order in a collection; the cases have them in the order of their `_id`s.
                 if options.sort?.id == nil { options.sort?["_id"] = 1 }
                 return .array(try await collection.find(options: options).compactMap(\.id))
             }
@@ -192,7 +192,7 @@ struct StoreVectorRunner {
         }
         let stages = vector.operation["pipeline"]?.arrayValue?.compactMap(\.documentValue) ?? []
         if stages.count != vector.operation["pipeline"]?.arrayValue?.count { return nil }
-        // What is written is `OutputTests`' matter.
+        // `OutputTests` covers what is written.
         if ["$out", "$merge"].contains(stages.last?.keys.first), vector.expected["error"] == nil { return nil }
         let result = await answer {
             .array(

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a write over what others changed since it was read begins the transaction anew`() async throws {
+    @Test func `a write over a concurrent change restarts the transaction`() async throws {
         try await StoreFixture.with { fixture in
             let outside = try await accounts(fixture)
             let attempts = Locked(0)
@@ -59,14 +59,14 @@ import Testing
         }
     }
 
-    @Test func `a transaction that is left alone holds nothing for long`() async throws {
+    @Test func `an abandoned transaction doesn't hold anything for long`() async throws {
         try await StoreFixture.with(connections: 6) { fixture in
             let outside = try await accounts(fixture)
             let hasWritten = Locked(false)
             let isDone = Locked(false)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    // On a busy machine its time may be over before it has written: then once more.
+                    // On a busy machine its time may be over before it has written; then it is tried again.
                     while !hasWritten.withLock({ $0 }) {
                         let error = await #expect(throws: (any Error).self) {
                             try await fixture.store.withTransaction(

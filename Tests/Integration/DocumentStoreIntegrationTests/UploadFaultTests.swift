@@ -6,7 +6,7 @@ import SyncEngine
 import TestSupport
 import Testing
 
-/// Something in the database is broken, until a person mends it.
+/// Something in the database is broken until an administrator repairs it.
 struct UploadFaultTests {
     struct Fault: Sendable, CustomStringConvertible {
         let description: String
@@ -37,7 +37,7 @@ struct UploadFaultTests {
     ]
 
     @Test(arguments: faults)
-    func `what is broken holds up only what needs it, says so once, and goes on when it is mended`(
+    func `a fault delays only what it affects, is logged once, and ends when it is repaired`(
         _ fault: Fault
     ) async throws {
         try await StoreFixture.with { fixture in
@@ -60,7 +60,7 @@ struct UploadFaultTests {
                     @Sendable func commit(_ upload: Upload) async throws -> UploadResult {
                         try await committer.commit(upload, app: StoreFixture.app)
                     }
-                    /// What it is refused with; `nil` when it is committed.
+                    /// The error that it is refused with; `nil` when it is committed.
                     @Sendable func outcome(_ upload: Upload) async throws -> DocumentStoreError.Code? {
                         do {
                             return try await commit(upload).acknowledgement == nil ? .corruptRow : nil
@@ -97,7 +97,7 @@ struct UploadFaultTests {
         }
     }
 
-    @Test func `a full unique index refuses the one changeset that meets it`() async throws {
+    @Test func `a unique index refuses only the changeset with a duplicate`() async throws {
         try await StoreFixture.with { fixture in
             let own = Partition.conversation("1")
             try await fixture.grant(in: own)
@@ -118,7 +118,7 @@ struct UploadFaultTests {
         }
     }
 
-    /// A role that may do everything that a service does, and is no superuser, for whom nothing is forbidden.
+    /// A role that may do everything that a service does, but isn't a superuser, for whom nothing is forbidden.
     private func makeRole(_ role: String, _ fixture: StoreFixture) async throws {
         try await fixture.client.execute("create role \"\(role)\"")
         for statement in [

@@ -88,7 +88,7 @@ struct UploadTests {
         }
     }
 
-    @Test func `after a fork nothing that is still on its way counts, and what counted is told again`() async throws {
+    @Test func `after a fork changesets in flight don't count, and earlier answers are repeated`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             let first = Upload.of(1, [.insert("a", in: partition)], in: partition)
@@ -104,7 +104,7 @@ struct UploadTests {
         }
     }
 
-    @Test func `what is committed beside a fork is known to who asks afterwards`() async throws {
+    @Test func `what is committed concurrently with a fork is known to later requests`() async throws {
         try await StoreFixture.with { fixture in
             for round in 0..<20 {
                 let partition = Partition(text: "s:fork-\(round)")
@@ -134,8 +134,7 @@ struct UploadTests {
         }
     }
 
-    @Test func `a changeset that takes too long to be applied is rejected, since everybody's wait for it`() async throws
-    {
+    @Test func `a changeset that takes too long to apply is rejected, since all others wait for it`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             let list = Value.array(Array(repeating: .string(String(repeating: "a", count: 18) + "!"), count: 20_000))
@@ -150,7 +149,7 @@ struct UploadTests {
         }
     }
 
-    @Test func `a rejected changeset advances the counter, is told again, and blocks nobody`() async throws {
+    @Test func `a rejected changeset advances the counter, is answered again, and blocks no other`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             let good = Upload.of(1, [.insert("a", ["n": "text"], in: partition)], in: partition)
@@ -167,7 +166,7 @@ struct UploadTests {
         }
     }
 
-    @Test func `nothing is written without a grant, and the user's own comes before everybody's`() async throws {
+    @Test func `nothing is written without a grant, and the user's own precedes the one for all users`() async throws {
         try await StoreFixture.with { fixture in
             let refused = try await fixture.commit(.of(1, [.insert("a", in: partition)], in: partition))
             #expect(refused.rejection?.code == .notPermitted)
@@ -195,7 +194,7 @@ struct UploadTests {
         }
     }
 
-    @Test func `of two sets since the same base the later clock wins, and the loser is named`() async throws {
+    @Test func `of two sets since the same base the later clock wins, and the loser is reported`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", ["x": 0], in: partition)], in: partition))
@@ -243,7 +242,7 @@ struct UploadTests {
         }
     }
 
-    @Test func `a document that moves is deleted there and inserted here, one update for triggers`() async throws {
+    @Test func `a moved document is a delete and an insert, but one update for triggers`() async throws {
         try await StoreFixture.with { fixture in
             let target = Partition.conversation("2")
             try await fixture.grant(in: partition)
@@ -295,7 +294,7 @@ struct UploadTests {
 struct UnstorableUploadTests {
     let partition = Partition.conversation("1")
 
-    @Test func `what the database can't hold is rejected, and the others of its batch are committed`() async throws {
+    @Test func `a changeset that can't be stored is rejected, and the rest of its batch is committed`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             try await fixture.client.execute(
@@ -315,7 +314,7 @@ struct UnstorableUploadTests {
         }
     }
 
-    @Test func `two gateways that commit the same device's changesets apply each once`() async throws {
+    @Test func `a changeset that two gateways commit is applied once`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
             _ = try await fixture.commit(.of(1, [.insert("a", ["n": 0], in: partition)], in: partition))

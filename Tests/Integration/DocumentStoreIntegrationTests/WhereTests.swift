@@ -2,7 +2,7 @@ import DocumentModel
 import DocumentStore
 import Testing
 
-/// What of a query Postgres does, and what is done here.
+/// Which parts of a query Postgres evaluates, and which the library.
 @Suite struct WhereTests {
     private func filled(_ fixture: StoreFixture) async throws -> DocumentCollection {
         let messages = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
@@ -17,7 +17,7 @@ import Testing
         return messages
     }
 
-    @Test func `what apps count, Postgres counts`() async throws {
+    @Test func `Postgres computes the counts that apps need`() async throws {
         try await StoreFixture.with { fixture in
             let messages = try await filled(fixture)
             for (filter, count) in [
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `what leads a pipeline is a find, and what Postgres groups is shown so`() async throws {
+    @Test func `a pipeline's first stages are a find, and explain shows what Postgres groups`() async throws {
         try await StoreFixture.with { fixture in
             let messages = try await filled(fixture)
             try await messages.createIndex(IndexModel([.init("room"), .init("n")]))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `what Postgres has as no number is compared like one`() async throws {
+    @Test func `numbers and dates that Postgres can't store as numbers are compared like them`() async throws {
         try await StoreFixture.with { fixture in
             let messages = fixture.store.collection("ChatMessage", database: "RChat", app: StoreFixture.app)
             let far: Int64 = -9_100_000_000_000_000
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `a wrong query is refused where there is no collection, too`() async throws {
+    @Test func `a wrong query is refused even if the collection doesn't exist`() async throws {
         try await StoreFixture.with { fixture in
             let none = fixture.store.collection("None", database: "RChat", app: StoreFixture.app)
             for operation in [
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `the moment of a query is now`() async throws {
+    @Test func `the NOW of a query is the current time`() async throws {
         try await StoreFixture.with { fixture in
             let messages = try await filled(fixture)
             #expect(try await messages.countDocuments(["$expr": ["$lt": ["$at", "$$NOW"]]]) == 50)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `the largest and smallest numbers skip and limit`() async throws {
+    @Test func `skip and limit accept the largest and smallest numbers`() async throws {
         try await StoreFixture.with { fixture in
             let messages = try await filled(fixture)
             for sort in [nil, ["_id": 1], ["n": 1]] as [Document?] {
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction holds no more than it may, and what commits in parts takes smaller ones`() async throws {
+    @Test func `a transaction's size is bounded, and operations that commit in parts use smaller ones`() async throws {
         try await StoreFixture.with { fixture in
             let store = DocumentStore(client: fixture.client, maximumTransactionBytes: 100_000)
             store.define(try fixture.store.storage(of: StoreFixture.app))

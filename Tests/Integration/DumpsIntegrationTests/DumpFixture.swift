@@ -61,7 +61,7 @@ struct DumpFixture: Sendable {
         return try DumpFolder.collections(in: "\(folder)/in", collection: name)[0]
     }
 
-    /// So many small documents, as BSON.
+    /// This many small documents, as BSON.
     static func documents(_ count: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         for number in 0..<count {

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `imported documents have revisions and change rows that triggers pass over`() async throws {
+    @Test func `imported documents have revisions and change rows that triggers skip`() async throws {
         try await DumpFixture.with { fixture in
             let documents = try fixture.dump(try DumpFixture.documents(50), as: "items")
             _ = try await fixture.importer().run(documents)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `what can't be taken is listed with its place and reason, and stops nothing`() async throws {
+    @Test func `documents that can't be imported are listed with place and reason, and stop nothing`() async throws {
         try await DumpFixture.with { fixture in
             let bad = try DumpFolder.collections(in: try DumpFixture.path("bad"))[0]
             let report = try await fixture.importer().run(bad)
@@ -60,7 +60,7 @@ import Testing
                     "ambiguous", "badEncoding", "badId", "badId", "badType", "badValue", "duplicateKey",
                     "schemaViolation", "tooDeep",
                 ])
-            // The place is where the byte is that can't be read.
+            // The place is the position of the byte that can't be read.
             let bytes = try DumpFixture.bytes(bad.path)
             let offset = try #require(
                 rejections.first { $0["code"] == "badValue" }?["offset"]?.intValue)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `of another collection nothing is read`() async throws {
+    @Test func `other collections aren't read`() async throws {
         try await DumpFixture.with { fixture in
             _ = try fixture.dump(try DumpFixture.documents(1), as: "wanted")
             _ = try fixture.dump(try DumpFixture.documents(1), as: "other")
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a schema can be left aside`() async throws {
+    @Test func `a schema can be ignored`() async throws {
         try await DumpFixture.with { fixture in
             let dump = try fixture.dump(try BSON.encode(["_id": 1, "forbidden": true]), as: "free")
             let report = try await fixture.importer { $0.bypassesSchema = true }.run(dump)
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: [3, 20, 40, -1])
-    func `a file that ends in the middle is imported up to there, and told`(cut: Int) async throws {
+    func `a truncated file is imported up to its end, and reported`(cut: Int) async throws {
         try await DumpFixture.with { fixture in
             let whole = try DumpFixture.documents(3)
             let size = whole.count / 3
@@ -97,14 +97,14 @@ import Testing
             let report = try await fixture.importer().run(try fixture.dump(bytes, as: "cut"))
             #expect(report.inserted == Int64(bytes.count / size))
             #expect(report.problems.count == 1)
-            // The whole file is another one, whose first documents are there already.
+            // The complete file counts as another one, whose first documents already exist.
             let again = try await fixture.importer().run(try fixture.dump(whole, as: "cut"))
             #expect(again.inserted + report.inserted == 3)
             #expect(again.rejected == report.inserted)
         }
     }
 
-    @Test func `a damaged gzip file and a wrong length are told, not followed`() async throws {
+    @Test func `a damaged gzip file and a wrong length are reported, not followed`() async throws {
         try await DumpFixture.with { fixture in
             var bytes = try DumpFixture.documents(3)
             bytes[bytes.count / 3] = 0xFF
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a unique index keeps out only the documents that it refuses`() async throws {
+    @Test func `a unique index refuses only the documents that violate it`() async throws {
         try await DumpFixture.with { fixture in
             let collection = fixture.collection("unique")
             try await collection.createIndex(IndexModel([.init("key")], unique: true))
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a collection is emptied first if that is asked, and a finished file isn't taken twice`() async throws {
+    @Test func `a collection is emptied first on request, and a finished file isn't imported twice`() async throws {
         try await DumpFixture.with { fixture in
             let dump = try fixture.dump(try DumpFixture.documents(10), as: "items")
             try await fixture.collection("items").insertOne(["_id": "old"])

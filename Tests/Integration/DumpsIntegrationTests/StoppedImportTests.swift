@@ -14,9 +14,9 @@ import Testing
 @Suite struct StoppedImportTests {
     private static let count = 20_000
 
-    @Test func `an import that is killed goes on behind its last batch, with bounded memory`() async throws {
+    @Test func `a killed import continues after its last batch, with bounded memory`() async throws {
         try await DumpFixture.with { fixture in
-            // Thrice the size that the process may grow by.
+            // Three times the size by which the process may grow.
             let padding = String(repeating: "x", count: 1500)
             var bytes: [UInt8] = []
             for number in 0..<Self.count {
@@ -47,7 +47,7 @@ import Testing
             #expect(changes == (Self.count, Self.count, Self.count))
             #expect(peak > 0 && peak < 200_000, "\(peak) kB")
 
-            // What was imported is printed as it comes: all of it together would be more than this.
+            // Imported documents are printed as a stream: all of them together would take more memory than this.
             let printed = "\(fixture.folder)/printed"
             let printing = try fixture.start(
                 [
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// The most memory that a process had so far.
+    /// The peak memory of a process so far.
     private static func peakKilobytes(_ id: Int32) -> Int {
         guard let status = try? String(contentsOfFile: "/proc/\(id)/status", encoding: .utf8) else { return 0 }
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM") }

@@ -3,7 +3,7 @@ import Foundation
 import Functions
 import Testing
 
-/// What a script that broke out of the engine would find: in processes as services start them.
+/// What a script that broke out of the engine could reach, in processes as services start them.
 struct ConfinementTests {
     private static let source = ["f": "exports = () => 1"]
 
@@ -11,14 +11,14 @@ struct ConfinementTests {
         String(decoding: try Data(contentsOf: URL(fileURLWithPath: "/proc/\(host.child.pid)/\(name)")), as: UTF8.self)
     }
 
-    /// The line of a `status` file that begins so, without its name.
+    /// The line of a `status` file with this name, without the name.
     private func field(_ name: String, in status: String) -> String? {
         status.split(separator: "\n").first { $0.hasPrefix(name + ":") }.map {
             $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces)
         }
     }
 
-    @Test func `a host knows nothing of its parent's environment but where libraries, time and language are`() throws {
+    @Test func `of its parent's environment a host gets only libraries, time zone and language`() throws {
         for name in ["PARTITA_CONFINED_TOKEN", "CONFINED_SECRET_ACCESS_KEY"] {
             setenv(name, "a secret of the service", 1)
         }
@@ -30,7 +30,7 @@ struct ConfinementTests {
         #expect(names.contains("JSC_numberOfGCMarkers"))
     }
 
-    @Test func `no thread of a host may gain rights, and the kernel filters the calls of all`() throws {
+    @Test func `no thread of a host may gain privileges, and the kernel filters all their calls`() throws {
         let host = try TestHost([
             "f": "exports = () => { let s = 0; for (let i = 0; i < 1e7; i++) s += i % 7; return s }"
         ])
@@ -45,7 +45,7 @@ struct ConfinementTests {
         }
     }
 
-    @Test func `a host of root's is nobody, without groups`() throws {
+    @Test func `a host that root starts runs as the account nobody, without groups`() throws {
         let host = try TestHost(Self.source)
         let status = try text("status", of: host)
         let users = try #require(field("Uid", in: status)).split(whereSeparator: \.isWhitespace)
@@ -56,8 +56,8 @@ struct ConfinementTests {
         }
     }
 
-    @Test func `a host has no descriptor of its parent's but its socket`() throws {
-        // As a careless library opens them.
+    @Test func `a host inherits no descriptor but its socket`() throws {
+        // As a careless library opens them, without close-on-exec.
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("secret-\(UUID().uuidString)").path
         #expect(FileManager.default.createFile(atPath: file, contents: Data("secret".utf8)))
         defer { try? FileManager.default.removeItem(atPath: file) }  // a temporary file
@@ -103,14 +103,14 @@ struct ConfinementTests {
                 "socket", "connect", "bind", "execute", "fork", "read-file", "write-file", "trace", "signal-parent",
             ]))
         for attempt in attempts { #expect(attempt.last == " Operation not permitted", "\(attempt)") }
-        // The attempts are good ones: without the filter they succeed.
+        // The attempts are valid: without the filter they succeed.
         let open = try await CapturedRun.run(program, ["--confinement", "--without-filter"])
         #expect(open.output.contains("socket: allowed"))
         #expect(open.output.contains("read-file: allowed"))
         #expect(open.output.contains("fork: allowed"))
     }
 
-    @Test func `what needs files at its first use works in a host that can't open any`() throws {
+    @Test func `features that need files at their first use work in a host that can't open any`() throws {
         let host = try TestHost([
             "time":
                 "exports = () => [typeof new Date().toString(), new Date(0).toLocaleString('de', { timeZone: 'Asia/Tokyo' })]",

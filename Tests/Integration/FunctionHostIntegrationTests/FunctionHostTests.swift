@@ -16,7 +16,7 @@ struct FunctionHostTests {
         #expect(result.isIdentical(to: .int32(5)))
     }
 
-    @Test func `every BSON type that a function hands through comes back as it was`() throws {
+    @Test func `every BSON type that a function passes through comes back unchanged`() throws {
         let host = try TestHost(["same": "exports = x => x"])
         let values: [Value] = [
             .null, .bool(true), .int32(-7), .double(1.5), .double(.infinity), .double(-0.0), .double(1e300),
@@ -36,7 +36,7 @@ struct FunctionHostTests {
         }
     }
 
-    @Test func `a Date that is no time is refused by that name`() throws {
+    @Test func `an invalid Date is refused by name`() throws {
         let host = try TestHost(["bad": "exports = () => ({ at: new Date('never') })"])
         let result = try host.call("bad")
         #expect(throws: FunctionFailure.self) { try result.get() }
@@ -57,7 +57,7 @@ struct FunctionHostTests {
         #expect(#expect(throws: FunctionFailure.self) { try host.call("none").get() }?.code == .functionNotFound)
     }
 
-    @Test func `an error names the app's line, however deep in the prelude it came up`() throws {
+    @Test func `an error names the app's line, however deep in the prelude it was thrown`() throws {
         let host = try TestHost([
             "unsupported":
                 "exports = () => {\n  context.services.get('mongodb-atlas').db('D').collection('C').drop()\n}",
@@ -191,7 +191,7 @@ struct FunctionHostTests {
         #expect(host.logs.last?.contains("dropped") == true)
     }
 
-    @Test func `a seeded run repeats itself`() throws {
+    @Test func `a seeded run is reproducible`() throws {
         let source =
             "exports = () => [Math.random(), String(new BSON.ObjectId()), String(BSON.ObjectId()), Date.now(), new Date().toISOString()]"
         let host = try TestHost(["random": source])
@@ -202,7 +202,7 @@ struct FunctionHostTests {
         #expect(try !host.call("random", seed: 43, now: 1_700_000_000_000).get().isIdentical(to: first))
     }
 
-    @Test func `a function whose promise nothing settles ends at once`() throws {
+    @Test func `a function whose promise can't settle ends at once`() throws {
         let host = try TestHost(["hang": "exports = () => new Promise(() => {})"])
         #expect(
             #expect(throws: FunctionFailure.self) { try host.call("hang").get() }?.message.contains(

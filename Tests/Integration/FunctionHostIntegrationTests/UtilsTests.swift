@@ -2,13 +2,13 @@ import DocumentModel
 import FunctionProtocol
 import Testing
 
-/// `utils.crypto` and `utils.jwt`, against values that others made.
+/// `utils.crypto` and `utils.jwt`, against values of other implementations.
 struct UtilsTests {
     private func run(_ body: String, _ arguments: [Value] = []) throws -> Value {
         try TestHost(["f": "exports = async (a, b, c) => { \(body) }"]).call("f", arguments).get()
     }
 
-    @Test func `hashes and signatures with a secret are those of everybody`() throws {
+    @Test func `hashes and signatures with a secret are those of other implementations`() throws {
         #expect(
             try run("return utils.crypto.hash('sha256', 'hello!').toBase64();")
                 == "zgYJL7lI2f+sfRo3bkBLJrdXW8wR7gWkYV/vT+w6MIs=")
@@ -21,7 +21,7 @@ struct UtilsTests {
         #expect(throws: FunctionFailure.self) { try run("return utils.crypto.hash('crc32', 'a');") }
     }
 
-    @Test func `what is encrypted is opened with the same key only`() throws {
+    @Test func `encrypted data is opened with the same key only`() throws {
         let key: Value = "603082712271C525E087BD999A4E0738"
         // Sealed by App Services, as its documentation shows.
         let theirs: Value = "WPBuIvJ6Bity43Uh822dW8QlVYVJaFUiDeUjlTiJXzptUuTYIKPlXekBQAJb"
@@ -52,7 +52,7 @@ struct UtilsTests {
         #expect(try run(verify, [.string(Keys.oldRSAPublic), .string(Keys.signature)]) == true)
     }
 
-    @Test func `a token is that of everybody, and what was changed in one is noticed`() throws {
+    @Test func `a token is that of other implementations, and a change in one is noticed`() throws {
         let token = try run(
             "return utils.jwt.encode('HS256', { sub: '1234567890', name: 'John Doe', iat: 1516239022 }, 'your-256-bit-secret');"
         )
@@ -87,7 +87,7 @@ struct UtilsTests {
         let changed =
             "return utils.jwt.decode(utils.jwt.encode(c, { sub: 'ann' }, a).replace(/.$/, x => x === 'A' ? 'Q' : 'A'), b);"
         #expect(throws: FunctionFailure.self) { try run(changed, keys) }
-        // Whoever knows the public key must not be able to sign with it as a secret.
+        // The public key, which is known, must not be usable as a secret for signing.
         let confused = "return utils.jwt.decode(utils.jwt.encode('HS256', { sub: 'eve' }, b), b);"
         #expect(throws: FunctionFailure.self) { try run(confused, keys) }
     }
@@ -98,7 +98,7 @@ struct UtilsTests {
         "context.services.get('mongodb-atlas').db('a').runCommand({})", "utils.crypto.encrypt('des', 'a', 'b')",
         "utils.jwt.encode('none', {}, '')",
     ])
-    func `what isn't supported says so`(_ call: String) throws {
+    func `an unsupported feature is reported`(_ call: String) throws {
         let failure = #expect(throws: FunctionFailure.self) { try run("return await \(call);") }
         #expect(failure?.message.contains("not supported") == true)
     }

@@ -4,7 +4,7 @@ import FunctionProtocol
 import Functions
 import Testing
 
-/// What a client may ask for without a function.
+/// The calls that a client may make without a function.
 struct ClientCallTests {
     /// Makes 10^20 documents.
     private static let endless: Document = {
@@ -18,7 +18,7 @@ struct ClientCallTests {
         ]
     }()
 
-    @Test func `a pipeline without end is ended, and nobody's loop waits for it`() async throws {
+    @Test func `an endless pipeline is ended, and no loop waits for it`() async throws {
         try await RuledFixture.with { fixture in
             let loops = LoopGroup(1, name: "caller")
             let hasEnded = Locked(false)

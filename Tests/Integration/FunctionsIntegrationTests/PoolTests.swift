@@ -20,7 +20,7 @@ import Testing
     /// The process that was started by this name.
     private static func process(of program: String) throws -> pid_t? {
         try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { pid_t($0) }.first { process in
-            // Others come and go meanwhile.
+            // Other processes start and end in between.
             let words = FileManager.default.contents(atPath: "/proc/\(process)/cmdline") ?? Data()
             return String(decoding: words, as: UTF8.self).hasPrefix(program + "\0")
         }
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `an app with many calls doesn't keep another one out`() async throws {
+    @Test func `an app with many calls doesn't block another one`() async throws {
         try await PoolFixture.with { fixture in
             let order = Locked<[String]>([])
             let source = "exports = () => { const end = Date.now() + 5; while (Date.now() < end) {} return 1; };"
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// Asks for something that never comes.
+    /// Waits for something that never happens.
     private static let hanging = """
         exports = () => context.services.get("mongodb-atlas").db("Test").collection("Item").findOne({});
         """
@@ -234,7 +234,7 @@ import Testing
 
     @Test func `memory that one step of a script takes is limited as well`() async throws {
         try await PoolFixture.with(memoryLimit: 150 << 20) { fixture in
-            // The engine's watchdog is asked between the steps of a script. This is one step, and takes 2 GB.
+            // The engine's watchdog runs between the steps of a script. This is one step, and takes 2 GB.
             let ended = await code { try await fixture.run("exports = () => new Uint8Array(2e9).fill(1).length") }
             #expect(ended == .memoryLimitExceeded)
             let next = try await fixture.run("exports = () => 1")

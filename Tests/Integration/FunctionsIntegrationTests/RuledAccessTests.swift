@@ -37,8 +37,7 @@ import Testing
         }
     }
 
-    @Test func `what a filter of the app lets be seen for a time is found in that time, by a search too`() async throws
-    {
+    @Test func `documents that a filter shows for a time are found in that time, by a search too`() async throws {
         try await RuledFixture.with { fixture in
             // Half a century ago, and in two.
             try await fixture.collection("Offer").insertMany([
@@ -56,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `order, skip and limit are those of what is seen`() async throws {
+    @Test func `order, skip and limit apply to what the user may see`() async throws {
         try await withNotes { fixture in
             let found = try await fixture.call(
                 "ann", "find", "Note",
@@ -97,7 +96,7 @@ import Testing
             #expect(joined[0]?["salary"] == 1)
             #expect(joined[0]?["notes"]?.arrayCount == 2)
             #expect(joined[1]?["salary"] == nil)
-            // Whose notes they are can't be read, so they can't be found by it.
+            // The owner of the notes can't be read, so it can't be used to find them.
             #expect(joined[1]?["notes"]?.arrayCount == 0)
             let union = try await fixture.call(
                 "ann", "aggregate", "Person", ["pipeline": [["$unionWith": "Note"], ["$count": "all"]]])
@@ -157,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `a write that one document refuses leaves nothing`() async throws {
+    @Test func `a write that is refused for one document leaves nothing`() async throws {
         try await withNotes { fixture in
             let calls: [(String, Document)] = [
                 ("insertOne", ["document": ["owner": "bob"]]),
@@ -195,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `filters keep a write from what they hide`() async throws {
+    @Test func `filters protect what they hide from a write`() async throws {
         try await withNotes { fixture in
             let result = try await fixture.call(
                 "ann", "updateMany", "Note", ["filter": ["owner": "ann"], "update": ["$set": ["text": "t"]]])
@@ -204,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `of an unordered insert that meets a duplicate the others are there`() async throws {
+    @Test func `an unordered insert with a duplicate inserts the other documents`() async throws {
         try await withNotes { fixture in
             let documents: Document = [
                 "documents": [["_id": 1, "owner": "ann"], ["_id": 8, "owner": "ann"]], "ordered": false,
@@ -219,7 +218,7 @@ import Testing
 
     // MARK: Functions in rules
 
-    @Test func `rules ask functions about each document, and hold nothing meanwhile`() async throws {
+    @Test func `rules call functions for each document, and hold nothing during the calls`() async throws {
         try await RuledFixture.with { fixture in
             try await fixture.collection("Room").insertMany(
                 (0..<40).map { ["_id": .int32($0), "members": $0 % 2 == 0 ? ["ann"] : ["bob"]] })
@@ -243,7 +242,7 @@ import Testing
             let many = try await fixture.call(
                 "ann", "updateMany", "Message", ["filter": .document(own), "update": ["$set": ["n": 2]]])
             #expect(many["modifiedCount"]?.intValue == 10)
-            // She isn't a member of the room: the message isn't there for her.
+            // She isn't a member of the room, so the message doesn't exist for her.
             let others: Document = ["filter": ["_id": 1], "update": ["$set": ["n": 1]]]
             #expect(try await fixture.call("ann", "updateOne", "Message", others)["matchedCount"]?.intValue == 0)
             #expect(

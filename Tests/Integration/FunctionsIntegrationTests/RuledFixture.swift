@@ -9,7 +9,7 @@ import Postgres
 import SyncEngine
 import TestSupport
 
-/// A document store under the data rules of a small app, for people who call it.
+/// A document store under the data rules of a small app, for calls of its users.
 struct RuledFixture: Sendable {
     let store: DocumentStore
     let app: AppDefinition
@@ -45,7 +45,7 @@ struct RuledFixture: Sendable {
     /// The collection as the system sees it.
     func collection(_ name: String) -> DocumentCollection { store.collection(name, database: "Test", app: app.id) }
 
-    /// Puts a value into a document that its collection's schema, which came later, doesn't allow.
+    /// Writes a value into a document that the collection's schema, deployed later, doesn't allow.
     func violate(_ id: String, path: String, with value: Value) async throws {
         store.define(AppStorage(app: app.id, syncDatabase: "", partitionKey: nil))
         _ = try await collection("File").updateOne(["_id": .string(id)], .document(["$set": [path: value]]))

@@ -6,7 +6,7 @@ import Testing
 /// What a user finds has the same order, whether an index has it or not.
 @Suite struct RuledOrderTests {
     @Test(arguments: [false, true])
-    func `order and limits are those of what is seen, also by an index`(isIndexed: Bool) async throws {
+    func `order and limits apply to what the user may see, also with an index`(isIndexed: Bool) async throws {
         try await RuledFixture.with { fixture in
             let notes = fixture.collection("Note")
             try await notes.insertMany(
@@ -30,7 +30,7 @@ import Testing
                     "aggregate",
                     ["pipeline": [["$sort": ["n": -1]], ["$skip": 1], ["$limit": 2], ["$project": ["n": 1]]]])
                     == [1, 3])
-            // What others' documents hide is missing where they are sorted by it: they come first.
+            // In a sort, a hidden field of others' documents counts as missing: they come first.
             #expect(
                 try await ids("find", ["sort": ["secret": 1, "_id": 1]]) == [
                     1, 4, 7, 10, 13, 16, 19, 0, 12, 9, 6, 18, 3, 15,

@@ -5,12 +5,12 @@ import Functions
 import TestSupport
 import Testing
 
-/// What a user may not read takes part in nothing that the user can observe. Each question is asked twice, with a right guess of what
-/// is hidden and with a wrong one: the answers must be the same to the letter.
+/// What a user may not read affects nothing that the user can observe. Each operation runs twice, with a right guess of what
+/// is hidden and with a wrong one: the answers must be identical.
 @Suite struct RuledSecretTests {
     private static let right = "078-05-1120", wrong = "219-09-9999"
 
-    /// Ann is the clerk of `mine`, some of which is hidden from her, and `others` is out of her reach.
+    /// Ann is the clerk of `mine`, some fields of which are hidden from her; `others` is out of her reach.
     private static let files: [Document] = [
         [
             "_id": "mine", "clerk": "ann", "open": "a", "n": .int32(1), "list": [1, 2],
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// The answer to a call, or its error with all that it says.
+    /// The answer to a call, or its error with all of its text.
     private func outcome(_ fixture: RuledFixture, _ action: String, _ collection: String, _ arguments: Document) async
         -> String
     {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `nothing that is read out of documents has what is hidden in them`() async throws {
+    @Test func `no result that is computed from documents contains what is hidden in them`() async throws {
         try await with { fixture in
             let calls: [(String, Document)] = [
                 ("find", [:]), ("find", ["projection": ["x": "$profile.ssn", "y": "$ssn", "z": "$$ROOT", "list": 1]]),
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `a field that is hidden inside another orders nothing`() async throws {
+    @Test func `a field that is hidden inside another doesn't affect an order`() async throws {
         try await with { fixture in
             for path in ["profile.ssn", "ssn", "list.ssn"] {
                 for direction in [1, -1] as [Int32] {
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `a document out of reach is to writes as if it weren't there`() async throws {
+    @Test func `for writes a document out of reach doesn't exist`() async throws {
         try await with { fixture in
             for (asked, other) in zip(Self.writes(["_id": "others"]), Self.writes(["_id": "nobody"])) {
                 let answer = await outcome(fixture, asked.0, "File", asked.1)
@@ -212,7 +212,7 @@ import Testing
             ["$push": ["ssn": 1]], ["$max": ["ssn": "9"]], ["$unset": ["profile": ""]], ["$rename": ["open": "ssn"]],
             ["$set": ["ssn.x": 1]], [["$set": ["ssn": .string(right)]]], [["$set": ["ssn": "$open"]]],
         ] as [Value])
-    func `an update of what is hidden is refused, whatever is there`(update: Value) async throws {
+    func `an update of a hidden field is refused, whatever its value`(update: Value) async throws {
         try await with { fixture in
             let call: Document = ["filter": ["_id": "mine"], "update": update]
             let before = await outcome(fixture, "updateOne", "File", call)
@@ -235,7 +235,7 @@ import Testing
             ["$unset": ["ssn": "", "profile.ssn": ""]],
             [["$set": ["open": ["$cond": [["$eq": ["$ssn", .string(right)]], 1, 2]]]]],
         ] as [Value])
-    func `an update that copies, moves or removes what is hidden finds nothing there`(update: Value) async throws {
+    func `an update that copies, moves or removes hidden fields finds nothing there`(update: Value) async throws {
         try await with { fixture in
             let call: Document = ["filter": ["_id": "mine"], "update": update, "returnNewDocument": true]
             let answer = await outcome(fixture, "findOneAndUpdate", "File", call)
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `who sees a part of a document changes and replaces that part`() async throws {
+    @Test func `a user who sees a part of a document changes and replaces only that part`() async throws {
         try await with { fixture in
             func mine() async throws -> Document? { try await fixture.collection("File").findOne(["_id": "mine"]) }
             var expected = Self.files[0]
@@ -308,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func `an upsert by what is hidden inserts, whether a document has it or not`() async throws {
+    @Test func `an upsert by a hidden field inserts, whether a document has the value or not`() async throws {
         try await with { fixture in
             for guess in [Self.right, Self.wrong] {
                 let result = try await fixture.call(
@@ -322,7 +322,7 @@ import Testing
         }
     }
 
-    @Test func `a projection of the app's filters keeps writes from what it cuts out`() async throws {
+    @Test func `a projection of the app's filters protects what it removes from writes`() async throws {
         try await with { fixture in
             for guess in [Self.right, Self.wrong] {
                 let found = try await fixture.call(
@@ -346,7 +346,7 @@ import Testing
         }
     }
 
-    @Test func `the filters of array elements look at what is seen of them only`() async throws {
+    @Test func `array filters see only the visible parts of elements`() async throws {
         try await with { fixture in
             for guess in [Self.right, Self.wrong] {
                 let updated = try await fixture.call(
@@ -404,7 +404,7 @@ import Testing
 
     // MARK: Errors
 
-    @Test func `errors say nothing of what is hidden`() async throws {
+    @Test func `errors reveal nothing that is hidden`() async throws {
         try await with { fixture in
             // Against the schema already, in a field that the clerk may not read.
             try await fixture.collection("File").createIndex(
@@ -434,7 +434,7 @@ import Testing
         }
     }
 
-    @Test func `a schema's refusal of what is hidden doesn't name it`() async throws {
+    @Test func `a schema violation in a hidden field doesn't name it`() async throws {
         try await with { fixture in
             try await fixture.violate("mine", path: "old", with: "a secret text")
             let answer = await outcome(

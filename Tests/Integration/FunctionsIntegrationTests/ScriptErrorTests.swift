@@ -14,7 +14,7 @@ import Testing
         };
         """
 
-    @Test func `a script sees of an error what MongoDB's drivers tell`() async throws {
+    @Test func `a script sees errors as MongoDB's drivers report them`() async throws {
         try await PoolFixture.with { fixture in
             let seen = try await fixture.run(
                 """
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a write whose filter is undefined is refused, and meets nothing`() async throws {
+    @Test func `a write whose filter is undefined is refused, and changes nothing`() async throws {
         try await PoolFixture.with { fixture in
             try await fixture.items.insertMany([["_id": "a"], ["_id": "b"]])
             let seen = try await fixture.run(
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `options that nobody serves are refused by their names, and so are misspelled ones`() async throws {
+    @Test func `unsupported options are refused by name, and so are misspelled ones`() async throws {
         try await PoolFixture.with { fixture in
             let seen = try await fixture.run(
                 """
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `let and the sort of an update are served, and a decimal keeps its bits`() async throws {
+    @Test func `let and the sort of an update are supported, and a decimal keeps its bits`() async throws {
         try await PoolFixture.with { fixture in
             let odd = Decimal128(high: 0x7C00_0000_0000_0000, low: 0x12)
             try await fixture.items.insertMany([

@@ -14,14 +14,14 @@ import Testing
         await items.insertOne({_id: "b"}, {session});
         """
 
-    @Test func `a transaction that a script commits is there as a whole`() async throws {
+    @Test func `a transaction that a script commits is applied as a whole`() async throws {
         try await PoolFixture.with { fixture in
             _ = try await fixture.run("exports = async () => { \(Self.begin) await session.commitTransaction(); };")
             #expect(try await fixture.items.countDocuments([:]) == 2)
         }
     }
 
-    @Test func `a transaction whose error says so begins anew`() async throws {
+    @Test func `a transaction whose error allows it is retried`() async throws {
         try await PoolFixture.with { fixture in
             let attempts = try await fixture.run(
                 """
@@ -60,7 +60,7 @@ import Testing
         session.startTransaction();
         """
 
-    @Test func `behind an operation that failed all others fail at once`() async throws {
+    @Test func `after a failed operation all others fail at once`() async throws {
         try await PoolFixture.with { fixture in
             let codes = try await fixture.run(
                 """
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a commit may be asked for again, and nothing else`() async throws {
+    @Test func `a commit may be repeated, and nothing else`() async throws {
         try await PoolFixture.with { fixture in
             let codes = try await fixture.run(
                 """
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a run that has a transaction open has its turn: what it reads beside it waits for nobody`()
+    @Test func `reads of a run with an open transaction don't wait for other runs`()
         async throws
     {
         try await PoolFixture.with(hosts: 4) { fixture in
@@ -148,7 +148,7 @@ import Testing
                 }
                 for try await result in group { #expect(result == true) }
             }
-            // What is left open is ended, and gives its turn back.
+            // An abandoned transaction is ended, and releases its turn.
             let left = """
                 exports = async () => {
                     const session = context.services.get("mongodb-atlas").startSession();

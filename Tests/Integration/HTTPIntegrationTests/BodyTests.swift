@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `bodies together are bounded, an address has its share, and what ends gives it back`() async throws {
+    @Test func `bodies share a budget, an address has its share, and a body's end releases it`() async throws {
         try await withServer(
             { $0.bodiesBytes = 1 << 20 },
             routes: { $0.post("/large", bodyLimit: 4 << 20) { .text("\($0.body.count)") } }
@@ -57,14 +57,14 @@ import Testing
             let text = String(repeating: "x", count: half)
             let slow = try RawClient(port: server.port)
             try await slow.send(head + text.dropLast(1))
-            // The budget counts what has come; the other connection's comes later only when the first one's is in.
+            // The budget counts what has arrived; the first body must be in before the other connection's is sent.
             var refused = try await RawClient(port: server.port).exchange(head + text)
             for _ in 0..<100 where refused.status == 200 {
                 refused = try await RawClient(port: server.port).exchange(head + text)
             }
             #expect(refused.status == 429 && refused.text.contains("TooManyRequests"), "\(refused.text)")
             #expect(refused.headers["retry-after"] == "1")
-            // A small one needs no place.
+            // A small body needs no budget.
             let small = "POST /large HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc"
             #expect(try await RawClient(port: server.port).exchange(small).text == "3")
             try await slow.send("x")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a client that expects 100 Continue gets it, unless nobody wants the body`() async throws {
+    @Test func `a client that expects 100 Continue gets it, unless the body isn't wanted`() async throws {
         try await withEcho { server in
             let client = try RawClient(port: server.port)
             let head = "HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n"
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a slow client slows the producer down, one that leaves stops it`() async throws {
+    @Test func `a slow client slows the producer down, one that disconnects stops it`() async throws {
         let written = Box(0), ended = Gate()
         try await withServer(routes: { router in
             router.get("/endless") { _ in
@@ -166,7 +166,7 @@ import Testing
             let client = try RawClient(port: server.port, receiveBuffer: 4096)
             try await client.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
             var last = -1
-            // The producer stands still once the window and the kernel's buffers are full.
+            // The producer stops once the window and the kernel's buffers are full.
             try await eventually("the producer waits") {
                 let now = written.value
                 defer { last = now }

@@ -79,7 +79,7 @@ import Testing
                 #expect(answer.status == status, "\(app) \(origin)")
                 if status == 403 { #expect(answer.text.contains(#""error_code":"OriginNotAllowed""#)) }
             }
-            // What is no browser says no origin.
+            // A client that isn't a browser sends no origin.
             for app in ["web", "closed"] {
                 #expect(try await RawClient(port: server.port).upgrade("/app/\(app)/sync").status == 101)
             }

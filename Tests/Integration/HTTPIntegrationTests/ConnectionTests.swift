@@ -35,7 +35,7 @@ private struct Conflict: HTTPErrorConvertible {
         }
     }
 
-    @Test func `a waiting handler holds up nobody, and a client that leaves harms nobody`() async throws {
+    @Test func `a waiting handler and a disconnecting client don't affect other connections`() async throws {
         let gate = Gate(), entered = Box(0)
         try await withServer(routes: { router in
             router.get("/wait") { _ in
@@ -120,7 +120,7 @@ private struct Conflict: HTTPErrorConvertible {
         }
     }
 
-    @Test func `an HTTP 1.0 client gets its answer and the end`() async throws {
+    @Test func `an HTTP 1.0 client gets its answer and the end of the connection`() async throws {
         try await withServer(routes: { $0.get("/") { _ in .text("old") } }) { server in
             let client = try RawClient(port: server.port)
             #expect(try await client.exchange("GET / HTTP/1.0\r\n\r\n").text == "old")

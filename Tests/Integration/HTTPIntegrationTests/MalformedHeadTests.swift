@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-/// What a proxy in front might read otherwise must be refused (RFC 9112).
+/// Requests that a proxy in front might parse differently must be refused (RFC 9112).
 @Suite struct MalformedHeadTests {
     struct Probe: Sendable, CustomTestStringConvertible {
         let name: String
@@ -94,12 +94,12 @@ import Testing
             let status = answer.isEmpty ? 0 : Int(answer.dropFirst(9).prefix(3))
             #expect(probe.statuses.contains(status ?? -1), "\(answer)")
             #expect(!reached.value)
-            // Nothing of it harms the next.
+            // It doesn't affect the next request.
             #expect(try await request(server.port, "GET /a").status == 204)
         }
     }
 
-    @Test func `what looks unusual and isn't wrong is served`() async throws {
+    @Test func `an unusual but valid request is served`() async throws {
         try await withServer(routes: { router in
             router.post("/*any") { .text("\($0.headers["x-a"] ?? "-")|\($0.headers["x-b"] ?? "-")|\($0.body.count)") }
         }) { server in
@@ -107,7 +107,7 @@ import Testing
             let first = try await client.exchange(
                 "POST /a?b=%41&c HTTP/1.1\r\nhOST:a\r\nX-A: \t b c \t\r\nX-B:\r\nContent-Length: 3\r\n\r\n\0\0\0")
             #expect(first.text == "b c||3")
-            // An empty line before a request is passed over (RFC 9112, section 2.2).
+            // An empty line before a request is skipped (RFC 9112, section 2.2).
             let second = try await client.exchange(
                 "\r\nPOST / HTTP/1.1\r\nHost: a\r\nCookie: a=b; c\r\nTransfer-Encoding: Chunked\r\n\r\n1\r\n\0\r\n0\r\n\r\n"
             )

@@ -4,11 +4,11 @@ import LocalEngines
 import Testing
 import WebSocket
 
-/// nginx with the configuration that is rolled out: services come and go behind it, and what it answers by itself.
+/// nginx with the configuration of `Deploy`: services that come and go behind it, and its own answers.
 @Suite struct RolledOutProxyTests {
     private static let origin = "Origin: https://page.example"
 
-    /// A server on a loopback address of its own, which says which it is, as all services at once.
+    /// A server on a loopback address of its own, which stands for all services and answers with its name.
     private func withInstance<Result>(
         _ address: String, port: Int, isReady: Box<Bool> = Box(true), _ body: () async throws -> Result
     ) async throws -> Result {
@@ -72,7 +72,7 @@ import WebSocket
                             return seen.value == ["127.0.0.2", "127.0.0.3"]
                         }
                     }
-                    // The one that ended is still named: the other one takes its share.
+                    // The name server still lists the one that ended; the other one takes its share.
                     for _ in 1...20 { #expect(try await request(proxy.port, "GET /which").text == "127.0.0.2") }
                 }
             }
@@ -100,7 +100,7 @@ import WebSocket
         }
     }
 
-    @Test func `what it answers by itself is JSON that a page may read`() async throws {
+    @Test func `its own answers are JSON that a page may read`() async throws {
         let port = try LocalPort.free()
         try await withNames(["127.0.0.2"]) { names in
             try await RolledOutProxy.with(
@@ -131,13 +131,13 @@ import WebSocket
                 try expect(answer, 429, "TooManyRequests")
                 #expect(answer.headers["retry-after"] == "1")
                 #expect(answer.headers["access-control-expose-headers"] == "Retry-After")
-                // A preflight that is refused would hide the reason from the page.
+                // If the preflight were refused, the page couldn't see the reason.
                 #expect(try await request(proxy.port, "OPTIONS /x").status == 503)
             }
         }
     }
 
-    @Test func `an address has so many sockets, and a balancer in front speaks for many`() async throws {
+    @Test func `the sockets of an address are limited, and a balancer in front has many addresses`() async throws {
         let port = try LocalPort.free()
         try await withNames(["127.0.0.2"]) { names in
             try await RolledOutProxy.with(
@@ -166,7 +166,7 @@ import WebSocket
         }
     }
 
-    @Test func `a token in a query is in no log`() async throws {
+    @Test func `a token in a query isn't logged`() async throws {
         let port = try LocalPort.free()
         try await withNames(["127.0.0.2"]) { names in
             try await RolledOutProxy.with(

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a literal part wins over a parameter, and the search goes back`() async throws {
+    @Test func `a literal part wins over a parameter, and the search backtracks`() async throws {
         try await withRoutes { server async throws in
             #expect(try await request(server.port, "GET /users/me").text == "me")
             #expect(try await request(server.port, "GET /users/%6De").text == "me")
@@ -73,7 +73,7 @@ import Testing
             let head = try await client.exchange("HEAD /users/me HTTP/1.1\r\nHost: a\r\n\r\n", isHead: true)
             #expect(head.status == 200)
             #expect(head.headers["content-length"] == "2")
-            // Nothing of a body is left in the connection.
+            // No part of a body is left in the connection.
             #expect(try await client.exchange("GET / HTTP/1.1\r\nHost: a\r\n\r\n").text == "root")
         }
     }

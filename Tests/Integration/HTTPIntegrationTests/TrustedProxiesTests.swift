@@ -20,17 +20,17 @@ import Testing
         }
     }
 
-    @Test func `a client chooses nothing by what it writes before a trusted proxy does`() async throws {
+    @Test func `a client can't choose its address by what it writes before a trusted proxy does`() async throws {
         let headers = ["X-Forwarded-For: 203.0.113.1, 198.51.100.7", "X-Forwarded-Proto: https, http"]
         for trusted in ["loopback", "loopback,1", "1", "127.0.0.1", "loopback,private"] {
             #expect(try await origin(trusting: trusted, headers) == "http 198.51.100.7", "\(trusted)")
         }
-        // Nor by an address that is trusted, beyond the number.
+        // Nor by a trusted address beyond the number of proxies.
         let inside = ["X-Forwarded-For: 203.0.113.1, 127.0.0.2"]
         #expect(try await origin(trusting: "loopback,1", inside) == "http 127.0.0.2")
     }
 
-    @Test func `behind two proxies the client is who called the first`() async throws {
+    @Test func `behind two proxies the client is the caller of the first`() async throws {
         let headers = [
             "X-Forwarded-For: 203.0.113.1, 198.51.100.7", "X-Forwarded-For: 10.0.0.5", "X-Forwarded-Proto: https, http",
         ]
@@ -43,7 +43,7 @@ import Testing
                 == "https 198.51.100.7")
     }
 
-    @Test func `ports, IPv6 and what is no address`() async throws {
+    @Test func `ports, IPv6 and invalid addresses`() async throws {
         let cases = [
             ("198.51.100.7:4711", "198.51.100.7"), ("2001:db8::7", "2001:db8::7"), ("[2001:db8::7]:443", "2001:db8::7"),
             ("::ffff:198.51.100.7", "198.51.100.7"), ("unknown", "127.0.0.1"), ("198.51.100.7, _hidden", "127.0.0.1"),
@@ -56,7 +56,7 @@ import Testing
         #expect(try await origin(trusting: "1", []) == "http 127.0.0.1")
     }
 
-    @Test func `ranges are read as they are meant, or not at all`() {
+    @Test func `ranges are read as they are meant, or refused`() {
         for text in [
             "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "loopback,1,2", "0", "17", "example.org", "10.0.0/8", "::1/129",
             "/8",

@@ -42,7 +42,7 @@ import WebSocket
         }
     }
 
-    @Test func `a refusal brings status and body`() async throws {
+    @Test func `a refusal has a status and a body`() async throws {
         try await withServer(routes: { router in
             router.webSocket("/closed") { _ in throw HTTPError(401, code: "InvalidSession", "expired") }
             router.get("/plain") { _ in .text("plain") }
@@ -60,7 +60,7 @@ import WebSocket
         }
     }
 
-    @Test func `what can't be connected to is an error`() async throws {
+    @Test func `an unreachable server is an error`() async throws {
         let listener = try ScriptedServer()
         let unused = listener.port
         listener.close()
@@ -108,7 +108,7 @@ import WebSocket
         try await served
     }
 
-    @Test func `a server that says nothing is given up, and a cancelled task leaves at once`() async throws {
+    @Test func `an unresponsive server is given up, and a cancelled task returns at once`() async throws {
         let server = try ScriptedServer()
         defer { server.close() }
         let slow = await #expect(throws: WebSocketError.self) {

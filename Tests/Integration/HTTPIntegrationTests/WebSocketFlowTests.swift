@@ -5,7 +5,7 @@ import Testing
 import WebSocket
 
 @Suite(.serialized) struct WebSocketFlowTests {
-    @Test func `a peer that doesn't read is bounded, and the owner hears when it reads again`() async throws {
+    @Test func `a peer that doesn't read has a bounded queue, and the owner is notified when it reads`() async throws {
         let drained = Box(0), sent = Box(0), opened = Box<WebSocket?>(nil)
         try await withServer(routes: { router in
             router.webSocket("/flood") { _ in
@@ -88,7 +88,7 @@ import WebSocket
             let socket = try await opened.present()
             for number in 0..<6 {
                 try await eventually("message \(number) comes") { log.messages.count == number + 1 }
-                // It would have come by now.
+                // It would have arrived by now.
                 _ = await socket.read { _ in }
                 #expect(log.messages.count == number + 1)
                 socket.onLoop { $0.resumeReading() }
@@ -101,7 +101,7 @@ import WebSocket
         }
     }
 
-    @Test func `one frame goes to many, encoded once`() async throws {
+    @Test func `a frame for many sockets is encoded once`() async throws {
         let sockets = Box<[WebSocket]>([]), loop = testLoops.next()
         try await withServer(
             loops: [loop],
@@ -153,11 +153,11 @@ import WebSocket
         }
     }
 
-    @Test func `thousands of connections leave no descriptor and no handle`() async throws {
+    @Test func `thousands of connections leak no descriptor and no handle`() async throws {
         let loop = testLoops.loops[0]
         try await withServer(loops: [loop], routes: { $0.echo("/echo") }) { server in
             let url = "ws://127.0.0.1:\(server.port)/echo"
-            // What is opened once per process is open now.
+            // Descriptors that are opened once per process are open now.
             try await Self.openAndClose(url, on: loop, ending: 0)
             try await eventually("it is closed") { Self.openDescriptors(of: server.port) == 0 }
             let handles = await Self.handles(of: loop)

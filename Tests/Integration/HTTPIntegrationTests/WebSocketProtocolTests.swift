@@ -62,7 +62,7 @@ import WebSocket
         }
     }
 
-    @Test func `five pings, five pongs, and a pong that nobody asked for is nothing`() async throws {
+    @Test func `five pings get five pongs, and an unsolicited pong is ignored`() async throws {
         try await withEcho { client in
             try await client.send(RawFrame(first: 0x8A, payload: [9]))
             for number in 0..<5 {
@@ -138,7 +138,7 @@ import WebSocket
             frame(0xC2, [0xEC, 0xC1, 0x01, 0x0D, 0x00, 0x00, 0x00, 0xC2, 0xA0, 0xF7, 0x4F, 0x6D, 0x0E, 0x37, 0xA0])),
     ]
 
-    @Test func `what is on its way by all sockets has a budget, and a sender a share of it`() async throws {
+    @Test func `data in flight on all sockets has a budget, and a sender a share of it`() async throws {
         let budget = InflightBudget(limit: 1_600_000)
         let routes: @Sendable (inout HTTPRouter) -> Void = { router in
             router.webSocket("/large/:sender") { request in
@@ -170,7 +170,7 @@ import WebSocket
             #expect(try await other.frame() == .text("500000"))
             try await unfinished.send(Array(whole.dropFirst(450_000)))
             #expect(try await unfinished.frame() == .text("500000"))
-            // What came to its end takes nothing any more, nor does what never will.
+            // Neither completed nor failed messages take budget any more.
             for _ in 0..<5 {
                 try await unfinished.send(whole)
                 #expect(try await unfinished.frame() == .text("500000"))
@@ -232,7 +232,7 @@ import WebSocket
         }
     }
 
-    @Test func `a connection that is lost is 1006`() async throws {
+    @Test func `a lost connection has the code 1006`() async throws {
         let log = SocketLog()
         try await withEcho(log: log) { client in
             try await client.send(Array(RawFrame.text("cut").masked().dropLast(1)))

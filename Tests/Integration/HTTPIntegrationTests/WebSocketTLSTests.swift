@@ -28,7 +28,7 @@ import WebSocket
         try await withProxy { proxy in
             let log = SocketLog()
             let socket = try await connect("wss://localhost:\(proxy.port)/talk", trusting: proxy.certificate, log)
-            // More than a record, than a lot, and than all buffers on the way hold.
+            // More than a TLS record, and than all buffers on the path hold.
             let texts = ["", "short"] + (1...12).map { String(repeating: "0123456789\($0)", count: $0 * 6000) }
             socket.onLoop { socket in for text in texts { socket.send(text: text) } }
             try await eventually("all come back") { log.messages.count == texts.count + 1 }
@@ -55,7 +55,7 @@ import WebSocket
         }
     }
 
-    @Test func `a server that isn't trusted, or another one, is refused`() async throws {
+    @Test func `an untrusted server, or one with another name, is refused`() async throws {
         try await withProxy { proxy in
             let log = SocketLog()
             for (url, file) in [

@@ -33,7 +33,7 @@ import WebSocket
 
     private static let good = ["Authorization: Bearer good", "Sec-WebSocket-Protocol: other, partita.sync.v1"]
 
-    @Test func `the handler decides, and a refusal is JSON on a connection that lives on`() async throws {
+    @Test func `the handler decides, and a refusal is JSON on a connection that stays open`() async throws {
         try await withGateway { server in
             let client = try RawClient(port: server.port)
             let unauthorized = try await client.upgrade("/app/rchat/sync", headers: ["Authorization: Bearer bad"])
@@ -52,7 +52,7 @@ import WebSocket
         }
     }
 
-    @Test func `a socket opens with its 101, not when something else happens`() async throws {
+    @Test func `a socket opens with its 101, without waiting for another event`() async throws {
         try await withGateway { server in
             var times: [Duration] = []
             for _ in 0..<10 {
@@ -62,7 +62,7 @@ import WebSocket
                 #expect(try await client.frame() == .text("hello a"))
                 times.append(ContinuousClock.now - start)
             }
-            // libmicrohttpd's timer comes once a second: who waits for it waits for a second each time but the first.
+            // libmicrohttpd's timer runs once a second: waiting for it would take a second each time but the first.
             #expect(times.dropFirst().contains { $0 < .milliseconds(500) }, "\(times)")
         }
     }
@@ -125,7 +125,7 @@ import WebSocket
         }
     }
 
-    @Test func `there are no more sockets than may be`() async throws {
+    @Test func `the number of sockets is limited`() async throws {
         try await withGateway({ $0.webSockets = 2 }) { server in
             let first = try RawClient(port: server.port), second = try RawClient(port: server.port)
             #expect(try await first.upgrade("/echo").status == 101)
@@ -138,7 +138,7 @@ import WebSocket
         }
     }
 
-    @Test func `a server that drains says goodbye to its sockets`() async throws {
+    @Test func `a server that drains closes its sockets`() async throws {
         let log = SocketLog()
         try await withServer(routes: { $0.echo("/echo", log: log) }) { server in
             let client = try RawClient(port: server.port)

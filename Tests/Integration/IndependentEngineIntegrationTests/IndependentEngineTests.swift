@@ -6,9 +6,9 @@ import SyncEngine
 import Testing
 import Vectors
 
-/// The engine against mongomock, which others wrote from the same documentation: random documents and operations that follow from a seed.
+/// The engine against mongomock, an independent implementation: random documents and operations from a seed.
 ///
-/// Where the two differ by what is known, `known-differences.json` says so and why; a difference that has gone is reported too.
+/// `known-differences.json` lists the known differences and their reasons; one that no longer exists is reported, too.
 struct IndependentEngineTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
@@ -20,7 +20,7 @@ struct IndependentEngineTests {
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `both answer alike`(seed: UInt64) async throws {
+    func `both engines give the same answers`(seed: UInt64) async throws {
         var source = SharedCases(generator: SeededGenerator(seed: seed))
         let cases = (0..<400).map { _ in source.next() }
         let theirs = try await answers(to: cases)
@@ -97,7 +97,7 @@ struct IndependentEngineTests {
             sorted(a))
     }
 
-    /// The same with fields by name: mongomock has an order of its own for what it makes.
+    /// The same with fields sorted by name, since mongomock orders the fields that it creates differently.
     private static func sorted(_ value: Value) -> Value {
         switch value {
         case .document(let document):
@@ -130,11 +130,11 @@ struct KnownDifference {
         pattern = try Regex(try #require(value["pattern"]?.stringValue))
     }
 
-    /// Whether a case that reads so falls under it: the operation, and what both answer.
+    /// Whether the difference covers a case, given by the operation and both answers.
     func explains(_ text: String) -> Bool { text.contains(pattern) }
 }
 
-/// Random documents and operations of what both engines claim to know.
+/// Random documents and operations that both engines claim to support.
 struct SharedCases {
     var generator: SeededGenerator
 

@@ -26,6 +26,6 @@ def answer(case):
 for line in open(sys.argv[1], encoding="utf-8"):
     try:
         result = {"results": answer(json_util.loads(line, json_options=OPTIONS))}
-    except Exception as error:  # whatever it is, it is this case's answer
+    except Exception as error:  # any exception is this case's answer
         result = {"error": type(error).__name__ + ": " + str(error)[:200]}
     print(json_util.dumps(result, json_options=OPTIONS))

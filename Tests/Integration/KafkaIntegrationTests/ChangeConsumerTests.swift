@@ -38,7 +38,7 @@ final class MemoryGapSource: GapSource {
 struct CountingHandler: ChangeHandler {
     let client: PostgresClient
     let handled = HandledEvents(consumer: "counting")
-    /// Of the database `db` of app `a`; `nil` for all.
+    /// A consumer of the database `db` of app `a`; `nil` for all.
     var collection: String?
 
     func concern(of apps: Set<ExactText>) async throws -> ConcernedCollections {
@@ -73,7 +73,7 @@ struct CountingHandler: ChangeHandler {
             fullDocument: ["_id": .int64(number)], clusterTime: Timestamp(seconds: 1, increment: 1), wallTime: 0)
     }
 
-    @Test func `what the topic lost or brought twice has its effect once`() async throws {
+    @Test func `changes that the topic lost or delivered twice take effect once`() async throws {
         try await withHandledEvents { (client) async throws in
             try await client.execute("CREATE TABLE effects (revision text)")
             try await KafkaFixture.with { kafka in
@@ -119,14 +119,14 @@ struct CountingHandler: ChangeHandler {
         }
     }
 
-    @Test func `changes that concern nobody are handled unread, and their offsets go on`() async throws {
+    @Test func `changes without a consumer are skipped unread, and their offsets advance`() async throws {
         try await withHandledEvents { (client) async throws in
             try await client.execute("CREATE TABLE effects (revision text)")
             try await KafkaFixture.with { kafka in
                 let pool = try await kafka.pool(DocumentChangesEvent.topic.contract)
                 let producer = EventProducer(kafka.producer, pool: pool)
                 let rows = (1...20).map { change("s:a", $0, collection: $0 == 7 ? "seen" : "other") }
-                // Whoever reads one of the others fails.
+                // A read of one of the others fails.
                 for row in rows {
                     var record = producer.record(DocumentChangesEvent.change(row))
                     if row.namespace.collection == "other" { record.value = Array("no JSON".utf8) }
@@ -149,7 +149,7 @@ struct CountingHandler: ChangeHandler {
                 try await run { try await handled.progress([key], on: client)[key]?.watermark == 20 }
                 #expect(try await client.query("SELECT revision FROM effects").decode(String.self) == ["s:a/1.7"])
 
-                // Who comes next begins behind them, also where nothing says any more that they are handled.
+                // The next consumer begins after them, even if no record says any more that they are handled.
                 try await client.execute("DELETE FROM partita.handled_events")
                 try await producer.send(DocumentChangesEvent.change(change("s:a", 21, collection: "other")))
                 try await run { try await handled.progress([key], on: client)[key]?.contains(21) == true }

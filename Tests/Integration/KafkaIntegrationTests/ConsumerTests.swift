@@ -17,7 +17,7 @@ import Testing
         ).requireAll()
     }
 
-    @Test func `reading goes on where the stored offsets say`() async throws {
+    @Test func `reading continues at the stored offsets`() async throws {
         try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 1)
             let partition = KafkaTopicPartition(topic: topic, partition: 0)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// librdkafka takes partitions again only when the commits that were under way are answered; one to a broker that died meanwhile
+    /// librdkafka takes partitions again only when the commits in flight are answered; one to a broker that died in between
     /// was given up after a minute.
     @Test func `no request to a broker outlives the member's session`() {
         let configuration = KafkaConfiguration(bootstrapServers: "127.0.0.1:9092")
@@ -69,7 +69,7 @@ import Testing
                 }
                 var next: [KafkaTopicPartition: Int64] = [:]
                 for message in try await first.read(100) { next[message.topicPartition] = message.offset + 1 }
-                // What is committed with a revocation only, the broker may refuse when the next rebalance has begun already.
+                // A commit that is sent only with a revocation may be refused if the next rebalance has already begun.
                 try first.storeOffsets(next)
                 try await first.commit()
                 #expect(owned.withLock { $0.count } == 4)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a paused partition gives nothing, and all of it later`() async throws {
+    @Test func `a paused partition delivers nothing, and everything later`() async throws {
         try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 2)
             let quiet = KafkaTopicPartition(topic: topic, partition: 0)
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `the end of a partition is told, also of an empty one`() async throws {
+    @Test func `the end of a partition is reported, also of an empty one`() async throws {
         try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic(partitions: 2)
             try await fill(kafka, topic, 0..<3, partition: 0)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `the embedded broker listens where it was told, and is empty when it comes back`() async throws {
+    @Test func `the embedded broker listens where it is configured to, and is empty after a restart`() async throws {
         let port = try UInt16(LocalPort.free())
         for _ in 0..<2 {
             let broker = try EmbeddedBroker(port: port)
@@ -176,7 +176,7 @@ import Testing
         #expect(throws: KafkaError.self) { try EmbeddedBroker(port: port) }
     }
 
-    @Test func `the embedded broker ends the wait of a fetch when something comes`() async throws {
+    @Test func `the embedded broker ends the wait of a fetch when a message arrives`() async throws {
         try await KafkaFixture.embedded { kafka, _ in
             let topic = try await kafka.topic(partitions: 1)
             let partition = KafkaTopicPartition(topic: topic, partition: 0)
@@ -189,15 +189,15 @@ import Testing
                     #expect(try await consumer.read(1).map { $0.value } == [[UInt8(number)]])
                     times.append(ContinuousClock.now - start)
                 }
-                // A wait that nothing ends takes a quarter of a second on average, and half a one at most.
+                // A wait that isn't ended takes a quarter of a second on average, and half a second at most.
                 let median = times.sorted()[times.count / 2]
                 #expect(median < .milliseconds(150), "\(times)")
             }
         }
     }
 
-    @Test func `the embedded broker comes up again while processes are being started`() async throws {
-        // Each of them has its listener for a moment: between its fork and its exec.
+    @Test func `the embedded broker restarts while processes are being started`() async throws {
+        // Each process holds the listener briefly, between its fork and its exec.
         try await KafkaFixture.embedded { kafka, broker in
             let topic = try await kafka.topic()
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -8,7 +8,7 @@ import Logging
 import TestSupport
 import Testing
 
-/// Notes what it gets; fails as told.
+/// Records what it gets; fails as configured.
 final class NotingHandler: EventHandler {
     struct Refused: Error {}
 
@@ -56,7 +56,7 @@ final class NotingHandler: EventHandler {
     var ids: [String] { notes.withLock { $0.events.map(\.payload.id) } }
 }
 
-/// Holds handlers up until it is opened.
+/// Blocks handlers until it is opened.
 final class Gate: Sendable {
     private let state = Locked<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
@@ -109,7 +109,7 @@ func event(_ id: String, user: String) -> AuthEvent {
         try result.get()
     }
 
-    @Test func `events of a key are handled in order, keys beside each other, and after a restart it goes on`()
+    @Test func `events of a key are handled in order, keys concurrently, and a restart continues`()
         async throws
     {
         try await KafkaFixture.with { kafka in
@@ -137,7 +137,7 @@ func event(_ id: String, user: String) -> AuthEvent {
         }
     }
 
-    @Test func `a failing event is retried and put aside while others go on`() async throws {
+    @Test func `a failing event is retried and becomes a dead letter while others go on`() async throws {
         try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AuthEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
@@ -166,7 +166,7 @@ func event(_ id: String, user: String) -> AuthEvent {
         }
     }
 
-    @Test func `what waits in the process is bounded, and nothing is lost by it`() async throws {
+    @Test func `events that wait in the process are bounded, and none is lost`() async throws {
         try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AuthEvent.topic.contract, partitions: 1)
             let producer = EventProducer(kafka.producer, pool: pool)
@@ -186,7 +186,7 @@ func event(_ id: String, user: String) -> AuthEvent {
         }
     }
 
-    @Test func `a shutdown waits for running handlers, and what waits comes again`() async throws {
+    @Test func `a shutdown waits for running handlers, and waiting events are delivered again`() async throws {
         try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AuthEvent.topic.contract, partitions: 1)
             let producer = EventProducer(kafka.producer, pool: pool)

@@ -41,7 +41,7 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
         ).map(\.number).sorted()
     }
 
-    @Test func `a claim holds once, in whatever order`() async throws {
+    @Test func `a claim succeeds once, in any order`() async throws {
         try await withHandledEvents { (client) async throws in
             let handled = HandledEvents(consumer: "c")
             #expect(try await claim(handled, [1, 2], client) == [1, 2])
@@ -54,7 +54,7 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
         }
     }
 
-    @Test func `a claim that is rolled back never was`() async throws {
+    @Test func `a claim that is rolled back has no effect`() async throws {
         struct Refused: Error {}
         try await withHandledEvents { (client) async throws in
             let handled = HandledEvents(consumer: "c")
@@ -76,7 +76,7 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
         }
     }
 
-    @Test func `of claims at the same time one holds`() async throws {
+    @Test func `of concurrent claims one succeeds`() async throws {
         try await withHandledEvents { (client) async throws in
             let handled = HandledEvents(consumer: "c")
             let fresh = try await withThrowingTaskGroup(of: [Int64].self) { group in
@@ -87,11 +87,11 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
         }
     }
 
-    @Test func `numbers come again after a restore`() async throws {
+    @Test func `numbers are assigned again after a restore`() async throws {
         try await withHandledEvents { (client) async throws in
             let handled = HandledEvents(consumer: "c")
             #expect(try await claim(handled, Array(1...6), client).count == 6)
-            // Restored to 4: 5 and 6 are other changes now.
+            // After a restore to 4, the numbers 5 and 6 are other changes.
             #expect(try await claim(handled, [5], epoch: 2, client) == [5])
             #expect(try await claim(handled, [6], epoch: 1, client) == [])
             #expect(try await claim(handled, [6, 5], epoch: 2, client) == [6])
@@ -100,7 +100,7 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
         }
     }
 
-    @Test func `numbers that come again in another order are handled once too`() async throws {
+    @Test func `numbers assigned again in another order are handled once, too`() async throws {
         try await withHandledEvents { (client) async throws in
             let handled = HandledEvents(consumer: "c")
             #expect(try await claim(handled, Array(1...6), client).count == 6)
@@ -111,7 +111,7 @@ func withHandledEvents(_ body: @Sendable @escaping (PostgresClient) async throws
         }
     }
 
-    @Test func `records and skips meet claims`() async throws {
+    @Test func `records and skips combine with claims`() async throws {
         try await withHandledEvents { (client) async throws in
             let handled = HandledEvents(consumer: "c")
             let other = PartitionKey(app: "b", partition: Partition(text: "s:q"))

@@ -10,7 +10,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Writes changes down in a transaction with their claim; those of the app `hog` when its gate is open.
+/// Records changes in a transaction with their claim; those of the app `hog` only when its gate is open.
 private final class GatedHandler: ChangeHandler {
     let client: PostgresClient
     let gate: Gate
@@ -50,10 +50,10 @@ private final class GatedHandler: ChangeHandler {
 }
 
 @Suite struct HangingAppTests {
-    /// Many times what may wait in the process.
+    /// Many times as many as may wait in the process.
     private static let hogCount: Int64 = 700
     private static let partition = Partition(text: "s:p")
-    /// Of another app, in the same Kafka partition.
+    /// A partition of another app, in the same Kafka partition.
     private static let neighbour: Partition = {
         let count = Int(DocumentChangesEvent.topic.contract.partitions)
         func place(_ app: String, _ partition: Partition) -> Int32 {
@@ -149,7 +149,7 @@ private final class GatedHandler: ChangeHandler {
         }
     }
 
-    @Test func `what went by a process that is killed is handled by the next one, in order`() async throws {
+    @Test func `changes that a killed process didn't handle are handled by the next one, in order`() async throws {
         try await withEngines { client, kafka, pool in
             let producer = EventProducer(kafka.producer, pool: pool)
             let hog = (1...Self.hogCount + 20).map { change("hog", Self.partition, $0) }

@@ -13,15 +13,15 @@ struct KafkaFixture: Sendable {
     let broker: EmbeddedBroker?
     let loop: EventLoop
     let producer: KafkaProducer
-    /// The admin's, and readers'.
+    /// The client of `admin` and of readers.
     let client: KafkaClient
     let admin: KafkaAdmin
-    /// Of this test alone.
+    /// A prefix for this test alone.
     let prefix: String
     /// Topics to be deleted at the end.
     let made = Locked<[String]>([])
 
-    /// On the broker of the run; an embedded one is this test's own, since topics are made by who hosts it.
+    /// Uses the broker of the run; an embedded one is this test's own, since only its host can create topics.
     static func with(
         options: KafkaProducerOptions = KafkaProducerOptions(), _ body: (KafkaFixture) async throws -> Void
     ) async throws {
@@ -31,7 +31,7 @@ struct KafkaFixture: Sendable {
         try await run(try await TestEngines.shared().kafka, nil, options, body)
     }
 
-    /// On the embedded broker or on that of the run.
+    /// Uses the embedded broker or that of the run.
     static func with(_ isEmbedded: Bool, _ body: (KafkaFixture) async throws -> Void) async throws {
         if isEmbedded {
             try await embedded { kafka, _ in try await body(kafka) }
@@ -40,7 +40,7 @@ struct KafkaFixture: Sendable {
         }
     }
 
-    /// On the embedded broker, in this process, whose faults the test can choose.
+    /// Uses the embedded broker in this process, whose faults the test can choose.
     static func embedded(
         options: KafkaProducerOptions = KafkaProducerOptions(), brokers: Int = 1,
         _ body: (KafkaFixture, EmbeddedBroker) async throws -> Void
@@ -84,10 +84,10 @@ struct KafkaFixture: Sendable {
         try await admin.createTopics(topics)
     }
 
-    /// How soon a member that says nothing more is given up: as soon as the broker allows.
+    /// The session timeout of a member: the shortest that the broker allows.
     var sessionTimeout: Duration { configuration.embedded ? .seconds(6) : .seconds(3) }
 
-    /// A pool with these topics of it; few partitions, since real ones take the broker's time.
+    /// A pool with these topics, with few partitions, since real ones take the broker time.
     func pool(_ contracts: TopicContract..., partitions: Int = 3) async throws -> String {
         let pool = prefix
         try await create(contracts.map { KafkaTopic(name: $0.fullName(pool: pool), partitions: partitions) })
@@ -106,7 +106,7 @@ struct KafkaFixture: Sendable {
 }
 
 extension KafkaConsumer {
-    /// Reads until `count` messages have come.
+    /// Reads until `count` messages have arrived.
     nonisolated func read(_ count: Int, within deadline: Duration = .seconds(20)) async throws -> [KafkaMessage] {
         var messages: [KafkaMessage] = []
         try await eventually("\(count) messages", within: deadline) {

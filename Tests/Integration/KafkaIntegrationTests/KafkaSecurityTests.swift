@@ -6,14 +6,14 @@ import LocalEngines
 import TestSupport
 import Testing
 
-/// Brokers that take nobody without TLS or a password.
+/// Brokers that accept no client without TLS or a password.
 @Suite struct KafkaSecurityTests {
     @Test(.enabled("needs Apache Kafka (KAFKA_HOME)") { RealBroker.home != nil })
-    func `a broker that wants TLS, a certificate or a password is used with them, and only with them`() async throws {
+    func `a broker that requires TLS, a certificate or a password is used only with them`() async throws {
         let broker = try await SecuredBroker.start()
         do {
             let cases = Self.cases(broker)
-            // At once: who isn't taken is told so by silence, for seconds.
+            // Concurrently: a refused client just gets no answer, for seconds.
             let answers = try await withThrowingTaskGroup(of: (Int, Bool).self) { group in
                 for (index, one) in cases.enumerated() {
                     group.addTask { (index, try await broker.answers(one.listener, one.security)) }
@@ -151,7 +151,7 @@ private struct SecuredBroker {
         configuration.security = security
         let admin = KafkaAdmin(configuration: configuration)
         do {
-            // One that should be answered may take its time on a busy machine.
+            // An expected answer may take long on a busy machine.
             try await admin.createTopics([KafkaTopic(name: "t", partitions: 1)], timeout: .seconds(15))
         } catch {
             await admin.close()
@@ -167,7 +167,7 @@ private struct SecuredBroker {
         return code == .timedOut || code == .unreachable || code == .unauthorized
     }
 
-    /// An authority, and a broker and a client that it vouches for.
+    /// A certificate authority, and certificates of a broker and a client.
     private static func makeCertificates(_ directory: String) async throws {
         try await TestCertificates.make(in: directory)
         let script = """

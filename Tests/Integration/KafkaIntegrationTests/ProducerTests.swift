@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `what is not acknowledged in time fails, and says that it may be tried again`() async throws {
+    @Test func `a message not acknowledged in time fails with a retryable error`() async throws {
         let options = KafkaProducerOptions(deliveryTimeout: .milliseconds(1200))
         try await KafkaFixture.embedded(options: options) { kafka, broker in
             let topic = try await kafka.topic()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `errors that pass are repaired without anybody noticing`() async throws {
+    @Test func `transient errors are retried without the caller noticing`() async throws {
         try await KafkaFixture.embedded { kafka, broker in
             let topic = try await kafka.topic()
             for code: Int32 in [6, 7, -195] {  // not leader, timed out, connection cut
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `a fatal error fails what is under way and rebuilds the producer`() async throws {
+    @Test func `a fatal error fails what is in flight and rebuilds the producer`() async throws {
         try await KafkaFixture.embedded { kafka, broker in
             let topic = try await kafka.topic()
             try await kafka.producer.send(KafkaRecord(topic: topic, partition: 0, value: [0]))
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a closed producer refuses`() async throws {
+    @Test func `a closed producer refuses messages`() async throws {
         try await KafkaFixture.with { kafka in
             await kafka.producer.close()
             let error = await #expect(throws: KafkaError.self) {

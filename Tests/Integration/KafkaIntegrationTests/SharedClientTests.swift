@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `each reader gets what is its own, and nothing of another's`(_ isEmbedded: Bool) async throws {
+    func `each reader gets its own messages, and no others`(_ isEmbedded: Bool) async throws {
         try await KafkaFixture.with(isEmbedded) { kafka in
             let topics = [try await kafka.topic("a", partitions: 1), try await kafka.topic("b", partitions: 1)]
             try await fill(kafka, topics[0], 0..<10)
@@ -49,8 +49,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a reader that ends leaves the others theirs, and its topic can be read again`(_ isEmbedded: Bool) async throws
-    {
+    func `a reader that ends doesn't affect others, and its topic can be read again`(_ isEmbedded: Bool) async throws {
         try await KafkaFixture.with(isEmbedded) { kafka in
             let topics = [try await kafka.topic("a", partitions: 1), try await kafka.topic("b", partitions: 1)]
             try await fill(kafka, topics[0], 0..<5)
@@ -86,10 +85,10 @@ import Testing
         }
     }
 
-    @Test func `one who doesn't read holds up nobody, and loses nothing`() async throws {
+    @Test func `a reader that doesn't read delays no other reader, and loses nothing`() async throws {
         try await KafkaFixture.with { kafka in
             let topics = [try await kafka.topic("slow", partitions: 1), try await kafka.topic("quick", partitions: 1)]
-            // More than the client fetches ahead for one who doesn't read.
+            // More than the client prefetches for a reader that doesn't read.
             for start in stride(from: 0, to: 600, by: 50) {
                 try await fill(kafka, topics[0], start..<start + 50, size: 100_000)
             }
@@ -105,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a client that is closed ends with its last reader, and takes no more`() async throws {
+    @Test func `a client that is closed ends with its last reader, and accepts no more`() async throws {
         try await KafkaFixture.with { kafka in
             let topic = try await kafka.topic("a", partitions: 1)
             let client = KafkaClient(configuration: kafka.configuration)

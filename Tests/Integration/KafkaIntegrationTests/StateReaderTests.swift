@@ -19,7 +19,7 @@ import Testing
         try result.get()
     }
 
-    @Test func `state is complete when it says so, and follows`() async throws {
+    @Test func `state is complete when it says so, and follows changes`() async throws {
         try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AppDefinitionEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a tail brings all that is stored after it is positioned, and nothing before`() async throws {
+    @Test func `a tail delivers all that is stored after it is positioned, and nothing before`() async throws {
         try await KafkaFixture.with { kafka in
             let pool = try await kafka.pool(AppDefinitionEvent.topic.contract)
             let producer = EventProducer(kafka.producer, pool: pool)
@@ -122,7 +122,7 @@ import Testing
                 for round in 1...3 {
                     try await producer.send(AppDefinitionEvent(app: "missed-\(round)", version: 1, time: 0))
                     #expect(!tail.isReading)
-                    // Two at once share the reading.
+                    // Two concurrent calls share the read.
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for user in 1...2 {
                             group.addTask {

@@ -37,7 +37,7 @@ struct LocalEnginesTests {
         }
     }
 
-    @Test func `what listens on the port already isn't taken for the engine`() async throws {
+    @Test func `a program that already listens on the port isn't taken for the engine`() async throws {
         try await withRoot { root in
             let other = RedisEngine(root: root + "/other", port: try LocalPort.free())
             try await other.start()
@@ -55,7 +55,7 @@ struct LocalEnginesTests {
         }
     }
 
-    @Test func `a port for a server is none that the kernel gives to connections, and nobody else's`() throws {
+    @Test func `a server's port is outside the kernel's range for connections, and free`() throws {
         let file = try String(contentsOfFile: "/proc/sys/net/ipv4/ip_local_port_range", encoding: .utf8)
         let handedOut = file.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
         try #require(handedOut.count == 2)

@@ -20,7 +20,7 @@ import TestSupport
 
 @testable import MediaOffload
 
-/// Media offload in this process, and beside it what a gateway does for it: writes and the outbox relay.
+/// Media offload in this process, with the parts of a gateway that it needs: writes and the outbox relay.
 final class MediaFixture: Sendable {
     static let namespace = ChangeEvent.Namespace(database: "RChat", collection: "ChatMessage")
 
@@ -88,7 +88,7 @@ final class MediaFixture: Sendable {
                 let decoded = try received.map { try $0.decoded().payload }
                 events.withLock { $0 += decoded }
             }
-            // What permissions does: who is named so may read, and nobody else who has no grant.
+            // Stands for permissions: users with such names may read, and no other user without a grant.
             let questions = EventTail<PermissionRequest>(
                 pool: engines.pool, kafka: KafkaClient(configuration: engines.kafka)
             ) { received in
@@ -194,7 +194,7 @@ final class MediaFixture: Sendable {
     }
 
     /// Waits until the picture is moved.
-    /// - Parameter picture: what the link is to lead to, if not to anything.
+    /// - Parameter picture: what the link must lead to; `nil` for anything.
     func movedImage(of id: String, picture: [UInt8]? = nil) async throws -> Document {
         try await eventually("the picture of \(id) is moved", within: .seconds(30)) {
             guard let image = try await image(of: id), image["picture"] == nil,
@@ -240,7 +240,7 @@ final class MediaFixture: Sendable {
             path: "image.picture", time: 0)
     }
 
-    /// Waits until nothing is to be done for a document any more.
+    /// Waits until a document has no more jobs.
     func settled(_ id: String) async throws {
         try await eventually("all jobs of \(id) are done", within: .seconds(30)) {
             try await rows("media_jobs", of: id) == 0
@@ -267,7 +267,7 @@ final class MediaFixture: Sendable {
                 expiresAt: now + lifetime))
     }
 
-    /// Says that a session has ended, as auth does: the row, then the event.
+    /// Ends a session as auth does: writes the row, then the event.
     func end(_ session: String, of user: String) async throws {
         let until = Int64(Date().timeIntervalSince1970 * 1000) + 600_000
         try await EndedSessionTable(engines.postgres).add([EndedSession(app: app, id: session, until: until)])
@@ -277,14 +277,14 @@ final class MediaFixture: Sendable {
                 accessUntil: until, time: 0))
     }
 
-    /// Shuts a user out, as auth does: the row, then the event.
+    /// Shuts a user out as auth does: writes the row, then the event.
     func disable(_ user: String) async throws {
         try await ShutOutTable(engines.postgres).add(user, app: app, reason: .disabled)
         try await engines.events.send(
             AuthEvent(id: ObjectId().hexString, app: app, kind: .userDisabled, userID: user, user: [:], time: 0))
     }
 
-    /// Opens a link as it stands in a document, at the port where the service is.
+    /// Opens a document's link at the service's port.
     func open(_ link: String, token: String? = nil, query: String = "", origin: String? = nil) async throws
         -> HTTPClient.Response
     {

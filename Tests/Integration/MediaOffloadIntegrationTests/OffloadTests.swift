@@ -48,7 +48,7 @@ extension MediaOffloadTests {
             #expect(try await fixture.rows("media_references", of: small) == 0)
         }
 
-        @Test func `while the object store is away no photo is lost, and all come there afterwards`() async throws {
+        @Test func `while the object store is unavailable no photo is lost, and all are stored later`() async throws {
             let fixture = try await MediaFixture.shared()
             fixture.storage.state.withLock { $0.isAway = true }
             let pictures = (0..<8).map { index in
@@ -70,7 +70,7 @@ extension MediaOffloadTests {
             }
         }
 
-        @Test func `a job that comes again changes nothing`() async throws {
+        @Test func `a repeated job changes nothing`() async throws {
             let fixture = try await MediaFixture.shared()
             let picture = Array("once \(UUID().uuidString)".utf8) + Array(repeating: 2, count: 5000)
             let id = try await fixture.insert(picture)

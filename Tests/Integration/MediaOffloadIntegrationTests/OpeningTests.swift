@@ -7,7 +7,7 @@ import Testing
 
 extension MediaOffloadTests {
     @Suite struct OpeningTests {
-        @Test func `a link opens for who may read the document only`() async throws {
+        @Test func `a link opens only for users who may read the document`() async throws {
             let fixture = try await MediaFixture.shared()
             let picture = Array("seen \(UUID().uuidString)".utf8) + Array(repeating: 8, count: 5000)
             let id = try await fixture.insert(picture)
@@ -24,13 +24,13 @@ extension MediaOffloadTests {
                 let unknown = try await fixture.open(link.dropLast(8) + "00000000", token: fixture.token(user))
                 #expect(unknown.status == 404 && unknown.body == answer.body, "nothing tells that it is there")
             }
-            // Everybody's grant doesn't help who has a lower one of their own.
+            // The grant for all users doesn't help a user with a lower grant of their own.
             try await fixture.grant("read", to: "*", on: id)
             #expect(try await fixture.open(link, token: fixture.token("eve")).status == 200)
             #expect(try await fixture.open(link, token: fixture.token("bob")).status == 404)
         }
 
-        @Test func `a link opens for who may read, and never had the partition on a device`() async throws {
+        @Test func `a link opens for a user who may read, but never had the partition on a device`() async throws {
             let fixture = try await MediaFixture.shared()
             let picture = Array("asked \(UUID().uuidString)".utf8) + Array(repeating: 8, count: 5000)
             let id = try await fixture.insert(picture)
@@ -106,7 +106,7 @@ extension MediaOffloadTests {
             #expect(answer.status == 404 && answer.text.contains("MediaNotFound"))
         }
 
-        @Test func `a link that the document has no more opens nothing`() async throws {
+        @Test func `a link that was removed from the document opens nothing`() async throws {
             let fixture = try await MediaFixture.shared()
             let id = try await fixture.insert(
                 Array("gone \(UUID().uuidString)".utf8) + Array(repeating: 11, count: 5000))

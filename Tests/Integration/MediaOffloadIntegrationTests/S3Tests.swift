@@ -13,7 +13,7 @@ import Testing
     private static let loops = LoopGroup(2)
 
     /// A bucket of its own.
-    /// - Parameter change: the access key and its secret, as something wrong.
+    /// - Parameter change: changes the access key and its secret to wrong ones.
     private func withStorage(
         _ change: (inout (key: String, secret: String)) -> Void = { _ in },
         _ body: (S3ObjectStorage, HTTPClient) async throws -> Void
@@ -34,7 +34,7 @@ import Testing
         try await withStorage { storage, client in
             let key = "rchat/ab/abcd-1"
             let bytes = [UInt8](repeating: 42, count: 2_000_000)
-            // The bucket is made by the first who misses it.
+            // The bucket is created by the first call that misses it.
             try await storage.put(key, bytes, contentType: "image/png")
             try await storage.check()
             #expect(try await storage.get(key) == bytes)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a key with anything in it is signed as it is sent`() async throws {
+    @Test func `a key with any characters is signed as it is sent`() async throws {
         try await withStorage { storage, client in
             let key = "an app/ä+b=c&d~e*f'(g)/%41"
             try await storage.put(key, [1, 2, 3], contentType: "application/octet-stream")
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `nobody opens an object without a signature of his own, in time`() async throws {
+    @Test func `an object opens only with its own signature, which expires`() async throws {
         try await withStorage { storage, client in
             let key = "rchat/ab/abcd-1"
             try await storage.put(key, [1], contentType: "image/png")
@@ -116,7 +116,7 @@ import Testing
 
     // MARK: Failures
 
-    @Test func `an error of the store says what it answered`() async throws {
+    @Test func `an error of the store contains its answer`() async throws {
         var router = HTTPRouter()
         router.get("/photos/:key") { _ in
             HTTPResponse(status: 503, body: Array("<Error><Code>SlowDown</Code></Error>".utf8))
@@ -129,7 +129,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a store that nobody listens for is unreachable`() async throws {
+    @Test func `a store without a listener is unreachable`() async throws {
         #expect(try await failure(of: "http://127.0.0.1:1")?.code == .unreachable)
     }
 

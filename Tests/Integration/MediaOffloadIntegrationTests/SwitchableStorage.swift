@@ -2,7 +2,7 @@ import EventLoop
 
 @testable import MediaOffload
 
-/// An object store that can be switched off, and that tells what it is asked.
+/// An object store that can be switched off, and that records its calls.
 final class SwitchableStorage: ObjectStorage {
     struct State {
         var isAway = false

@@ -33,12 +33,12 @@ import Testing
         let second = try await fixture.grant(.none, of: "bob", "kitchen")
         #expect(second.version > first.version)
         #expect(try await fixture.row(of: "bob", "kitchen") == "none")
-        // Who was told no isn't told of a right that comes later, and has it as soon as asking again.
+        // A user who was denied isn't notified of a later right, but gets it when asking again.
         #expect(try await fixture.row(of: "bob", "cellar") == nil)
         try await fixture.ask("bob", "cellar")
         _ = try await fixture.grant(.write, of: "bob", "cellar")
         #expect(try await fixture.row(of: "bob", "cellar") == "write")
-        // From then on it is followed.
+        // From then on the answer is kept up to date.
         _ = try await fixture.members.updateOne(["_id": "bob"], .document(["$set": ["rooms": []]]))
         #expect(try await fixture.grant(.none, of: "bob", "cellar").isFence)
     }
@@ -53,7 +53,7 @@ import Testing
             try await asking
         }
         _ = try await fixture.members.updateOne(["_id": "eve"], .document(["$set": ["rooms": [], "isLast": true]]))
-        // What came before is decided when this user's later question is.
+        // Earlier questions are decided once this user's later question is.
         try await fixture.ask("eve", "news")
         _ = try await fixture.grant(.read, of: "eve", "news")
         try await eventually("the last change counts") {
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a rule that fails says no, for a while`() async throws {
+    @Test func `a rule that fails denies, for a while`() async throws {
         let fixture = try await PermissionsFixture.shared()
         try await fixture.ask("carl", "broken")
         let grant = try await fixture.grant(.none, of: "carl", "broken")
@@ -69,7 +69,7 @@ import Testing
         #expect(grant.expires != nil)
     }
 
-    @Test func `an answer for the present holds for a while, and changes with its document`() async throws {
+    @Test func `an answer that depends on the time is valid for a while, and changes with its document`() async throws {
         let fixture = try await PermissionsFixture.shared()
         // In two centuries, and half a century ago.
         let member: Document = ["_id": "tim", "rooms": [], "until": .date(7_258_118_400_000)]
@@ -91,7 +91,7 @@ import Testing
         _ = try await fixture.grant(.none, of: "dora", "kitchen")
         _ = try await fixture.grant(.none, of: "dora", "cellar")
         #expect(try await fixture.row(of: "dora", "cellar") == "none")
-        // The access token is good for a while longer.
+        // The access token is still valid for a while.
         for room in ["kitchen", "news"] {
             try await fixture.ask("dora", room)
             let grant = try await fixture.grant(.none, of: "dora", room)
@@ -107,7 +107,7 @@ import Testing
         try await fixture.tell(.userDisabled, of: "gil")
         let lost = try await fixture.grant(.none, of: "gil", "kitchen")
         #expect(lost.reason == GrantTable.shutOutReason)
-        // A change of what the answer depended on gives nothing back, nor does a question.
+        // Neither a change of what the answer depended on nor a question restores the right.
         _ = try await fixture.members.updateOne(["_id": "gil"], .document(["$push": ["rooms": "cellar"]]))
         try await fixture.ask("gil", "cellar")
         _ = try await fixture.grant(.none, of: "gil", "cellar")

@@ -6,9 +6,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What is denied costs others nothing, and leaves nothing.
+/// Denied questions cost others nothing, and leave nothing.
 @Suite(.serialized) struct DenialTests {
-    @Test func `a question that is told no leaves no row, and no key in the topic`() async throws {
+    @Test func `a denied question leaves no row, and no key in the topic`() async throws {
         let fixture = try await PermissionsFixture.shared()
         _ = try await fixture.members.insertOne(["_id": "lea", "rooms": ["kitchen"]])
         // As an error does, and as a rule that asks documents.
@@ -18,13 +18,13 @@ import Testing
             try await eventually("the topic forgets it") { fixture.isForgotten("lea", room) }
         }
         #expect(try await fixture.rowCount(of: "lea") == 0)
-        // What is granted is kept, and published as it was.
+        // A grant is kept, and published unchanged.
         try await fixture.ask("lea", "kitchen")
         _ = try await fixture.grant(.write, of: "lea", "kitchen")
         #expect(!fixture.isForgotten("lea", "kitchen"))
     }
 
-    @Test func `one user's thousand questions don't hold up another user's one`() async throws {
+    @Test func `one user's thousand questions don't delay another user's one`() async throws {
         let fixture = try await PermissionsFixture.shared()
         _ = try await fixture.members.insertOne(["_id": "mia", "rooms": ["kitchen", "cellar"]])
         try await fixture.ask("mia", "kitchen")
@@ -34,7 +34,7 @@ import Testing
         for number in 0..<flood { try await fixture.ask("mallory", "flood\(number)") }
         try await fixture.ask("mia", "cellar")
         _ = try await fixture.grant(.write, of: "mia", "cellar")
-        // In the order of their coming it would have been the last.
+        // In the order of arrival it would have been the last.
         let before = fixture.answers(about: "flood")
         #expect(before < flood / 2, "\(before) answers before")
         try await eventually("all are answered", within: .seconds(25)) { fixture.answers(about: "flood") >= flood }
@@ -42,7 +42,7 @@ import Testing
         #expect(try await fixture.rowCount(of: "mallory") == 0)
     }
 
-    @Test func `what was taken away is removed once its receipt is written and it is old`() async throws {
+    @Test func `a revoked grant is removed once its receipt is written and it is old`() async throws {
         let fixture = try await PermissionsFixture.shared()
         _ = try await fixture.members.insertOne(["_id": "nat", "rooms": ["kitchen"]])
         try await fixture.ask("nat", "kitchen")
@@ -63,7 +63,7 @@ import Testing
         #expect(first.version < fence.version && fence.version < again.version)
     }
 
-    @Test func `what a decision left that ended with its process is removed`() async throws {
+    @Test func `what a decision left whose process ended is removed`() async throws {
         let fixture = try await PermissionsFixture.shared()
         let pair: [PostgresValue] = [.text(PermissionsFixture.app), .text("s:kitchen"), .text("orla")]
         try await fixture.postgres.execute(
@@ -79,10 +79,10 @@ import Testing
         try await eventually("the cleaning comes", within: .seconds(60)) { try await fixture.rowCount(of: "orla") == 0 }
     }
 
-    @Test func `questions and changes at the same time leave an answer that is followed`() async throws {
+    @Test func `questions and changes at the same time leave an answer that is kept up to date`() async throws {
         let fixture = try await PermissionsFixture.shared()
         _ = try await fixture.members.insertOne(["_id": "pat", "rooms": []])
-        // Its first right comes while it asks, and may go at once.
+        // The first right arrives while it asks, and may be revoked immediately.
         for round in 0..<12 {
             async let asking: Void = fixture.ask("pat", "kitchen")
             let rooms: Value = round % 2 == 0 ? ["kitchen"] : []

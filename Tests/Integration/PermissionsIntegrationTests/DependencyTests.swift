@@ -28,7 +28,7 @@ import Testing
         #expect(!DependencyAnchor.all(in: ["member": "bob"], fields: ["member"]).contains(ann))
     }
 
-    @Test func `what equals in more than one form, or by absence, isn't indexed`() throws {
+    @Test func `conditions that match several forms, or a missing value, aren't indexed`() throws {
         for filter: Document in [
             ["n": 1], ["n": .null], ["_id": "a"], ["list.0": "a"], ["$or": [["a": "x"], ["b": "y"]]], [:],
             ["a": ["$gt": "x"]],

@@ -28,13 +28,13 @@ final class PermissionsFixture: Sendable {
     private let registry: AppRegistry
     private let settings: [String: String]
     private let grants: Locked<[Grant]>
-    /// The keys that the topic keeps nothing of, by the last message of each.
+    /// The keys without a value in the topic, by the last message of each.
     private let removed: Locked<Set<String>>
     private let receipts: Locked<[RevocationReceipt]>
 
     static func shared() async throws -> PermissionsFixture { try await starter.fixture() }
 
-    /// One for a test that deploys: all answers are decided again then.
+    /// A fixture for tests that deploy, since all answers are then decided again.
     static func own() async throws -> PermissionsFixture { try await PermissionsFixture() }
 
     private static let starter = Starter()
@@ -181,7 +181,7 @@ final class PermissionsFixture: Sendable {
                 time: Int64(Date().timeIntervalSince1970 * 1000)))
     }
 
-    /// Says what happened to an account, as auth does: the row, then the event.
+    /// Reports what happened to an account, as auth does: writes the row, then the event.
     func tell(_ kind: AuthEvent.Kind, of user: String) async throws {
         let table = ShutOutTable(postgres)
         switch kind {
@@ -206,7 +206,7 @@ final class PermissionsFixture: Sendable {
         }
     }
 
-    /// How many answers there were about partitions with names that begin so.
+    /// How many answers there were about partitions whose names begin with this prefix.
     func answers(about prefix: String) -> Int {
         grants.withLock { $0.count { $0.partition.text.hasPrefix("s:" + prefix) } }
     }
@@ -235,7 +235,7 @@ final class PermissionsFixture: Sendable {
         receipts.withLock { $0.contains { $0.user == user && $0.partition.text == "s:" + partition } }
     }
 
-    /// The access that stands in the table.
+    /// The access in the table.
     func row(of user: String, _ partition: String) async throws -> String? {
         try await postgres.query(
             "select access from partita.grants where app = $1 and user_id = $2 and partition = $3",

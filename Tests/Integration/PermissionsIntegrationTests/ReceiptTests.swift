@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// When it is certain that nobody serves a revoked pair any more. The gateways are played by hand.
+/// When it is certain that no gateway serves a revoked pair any more. The test plays the gateways.
 @Suite(.serialized) struct ReceiptTests {
     private func revoked(_ user: String, _ fixture: PermissionsFixture) async throws -> Grant {
         _ = try await fixture.members.insertOne(["_id": .string(user), "rooms": ["kitchen"]])
@@ -49,7 +49,7 @@ import Testing
         #expect(alone.answered.isEmpty && alone.lapsed.isEmpty)
     }
 
-    @Test func `what gave no right needs no receipt`() async throws {
+    @Test func `a grant without access needs no receipt`() async throws {
         let fixture = try await PermissionsFixture.shared()
         _ = try await fixture.members.insertOne(["_id": "jon", "rooms": []])
         try await fixture.ask("jon", "kitchen")

@@ -84,7 +84,7 @@ import Testing
         (number, name, Array(sql.utf8))
     }
 
-    @Test func `functions are applied again when their text is another, but not by who is older`() async throws {
+    @Test func `functions are applied again when their text changed, but not by an older version`() async throws {
         try await withClient { client in
             func says(_ answer: Int, files: Int) -> Migrations {
                 let sql = "CREATE OR REPLACE FUNCTION said() RETURNS int LANGUAGE sql AS 'SELECT \(answer)';"
@@ -95,7 +95,7 @@ import Testing
             for (migrations, applied, answer) in [
                 (says(1, files: 1), ["file 1", "said", "other"], 1), (says(1, files: 1), [], 1),
                 (says(2, files: 1), ["said"], 2), (says(3, files: 2), ["file 2", "said"], 3),
-                (says(1, files: 1), [], 3),  // a service of before the second file
+                (says(1, files: 1), [], 3),  // a service from before the second file
             ] {
                 let done = try await migrations.apply(on: client)
                 #expect(done == applied)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `migrations are applied once, also by two who start together`() async throws {
+    @Test func `migrations are applied once, also by two concurrent starts`() async throws {
         try await withClient { client in
             let table = Self.file(1, "table", "CREATE TABLE m (id int); INSERT INTO m VALUES (1);")
             let first = Migrations(owner: "test", files: [table])

@@ -12,13 +12,13 @@ struct FailureClassTests {
         ("42501", .broken), ("3F000", .broken), ("28P01", .broken), ("XX001", .broken), ("58030", .broken),
         ("ZZ999", .broken),
     ])
-    func `each SQLSTATE has a class, and an unknown one refuses nobody's data`(
+    func `each SQLSTATE has a class, and an unknown one doesn't refuse data`(
         _ state: String, _ expected: PostgresFailureClass
     ) {
         #expect(PostgresError(.server, "…", sqlstate: state).failureClass == expected)
     }
 
-    @Test func `a constraint of a table of our own was not violated by what was asked`() {
+    @Test func `a violated constraint of an internal table isn't the caller's fault`() {
         var error = PostgresError(.server, "no partition of relation \"changes\" found for row", sqlstate: "23514")
         #expect(error.failureClass == .refused)
         error.schema = "partita"

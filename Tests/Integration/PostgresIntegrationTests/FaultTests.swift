@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct FaultTests {
-    @Test func `a refused connection is told to those who wait`() async throws {
+    @Test func `a refused connection is reported to waiting callers`() async throws {
         var configuration = PostgresConfiguration(url: "postgres://nobody@127.0.0.1:1/none")
         configuration.leaseTimeout = .milliseconds(300)
         try await PostgresClient.withClient(configuration, on: loops) { client in
@@ -17,7 +17,7 @@ import Testing
                     return (error.underlyingError as? PostgresError)?.code == .connectionFailed
                 }
             }
-            // Health doesn't wait for a connection that can't be had.
+            // The health check doesn't wait for an unavailable connection.
             await #expect { try await client.check() } throws: { ($0 as? PostgresError)?.code == .connectionFailed }
         }
         let connection = PostgresConnection(configuration: configuration, on: loops.next())
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `what was under way when the connection died fails as unknown`() async throws {
+    @Test func `statements in flight when the connection died fail as unknown`() async throws {
         try await withConnection { victim in
             let process = try await victim.query("SELECT pg_backend_pid()").decode(Int.self)[0]
             let sleeping = Task { try await victim.query("SELECT pg_sleep(20)") }
@@ -140,7 +140,7 @@ import Testing
                 let waiting = Task { try await client.withConnection { _ in } }
                 try await eventually("the second is refused") {
                     do {
-                        // Cancelled at once if it should be the one that waits.
+                        // Cancelled immediately, in case it is the one that waits.
                         let attempt = Task { try await client.withConnection { _ in } }
                         attempt.cancel()
                         try await attempt.value
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `a listener hears, and knows where it may have missed something`() async throws {
+    @Test func `a listener gets notifications, and knows where it may have missed some`() async throws {
         let url = try await TestEngines.shared().makeDatabase()
         let listener = PostgresListener(
             configuration: PostgresConfiguration(url: url), channels: ["News", "other"], on: loops.next())

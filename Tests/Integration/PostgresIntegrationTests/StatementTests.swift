@@ -2,7 +2,7 @@ import Postgres
 import Testing
 
 @Suite struct StatementTests {
-    @Test func `values come back as they went`() async throws {
+    @Test func `values survive a round trip`() async throws {
         try await withConnection { connection in
             try await connection.execute(
                 """
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `what doesn't fit a column's type is refused`() async throws {
+    @Test func `a value that doesn't fit a column's type is refused`() async throws {
         try await withConnection { connection in
             let row = try #require(try await connection.query("SELECT 'x' AS a, null AS b, 300000 AS c").first)
             #expect(throws: PostgresError.self) { try row.decode("a", as: Int.self) }
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `statements of many tasks are answered each to its own`() async throws {
+    @Test func `each of many tasks gets the answers of its own statements`() async throws {
         try await withConnection { connection in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<500 {

@@ -5,10 +5,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A server that takes nobody without TLS.
+/// A server that accepts no client without TLS.
 @Suite struct TLSTests {
-    @Test func `a server that wants TLS is used with its authority, its name and a client's certificate`() async throws
-    {
+    @Test func `a server that requires TLS is used with its authority, its name and a certificate`() async throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(
             atPath: root, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
@@ -51,7 +50,7 @@ import Testing
         await engine.stop()
     }
 
-    /// From now on: TLS for everybody, and a certificate from `holder`.
+    /// Requires TLS from every client from now on, and a certificate from `holder`.
     private func secure(_ engine: PostgresEngine, data: String, directory: String) async throws {
         try await TestCertificates.make(in: directory)
         let script = """
@@ -81,7 +80,7 @@ import Testing
                 return false
             } catch {
                 await probe.close()
-                return true  // refused, as everybody is now without TLS
+                return true  // refused, as every client without TLS is now
             }
         }
     }

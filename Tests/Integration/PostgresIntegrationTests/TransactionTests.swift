@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `what throws is rolled back`() async throws {
+    @Test func `a transaction that throws is rolled back`() async throws {
         try await withClient { client in
             try await client.execute("CREATE TABLE t (id int PRIMARY KEY)")
             await #expect(throws: Refusal.self) {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a swallowed failure doesn't pass for a commit`() async throws {
+    @Test func `a swallowed failure isn't reported as a commit`() async throws {
         try await withClient { client in
             try await client.execute("CREATE TABLE t (id int PRIMARY KEY)")
             await #expect {
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a holder that leaves a transaction open harms nobody`() async throws {
+    @Test func `a transaction that a holder leaves open doesn't affect others`() async throws {
         try await withClient {
             $0.connections = 1
         } _: { client in

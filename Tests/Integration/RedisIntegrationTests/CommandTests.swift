@@ -2,7 +2,7 @@ import Redis
 import Testing
 
 @Suite struct CommandTests {
-    @Test func `values come back as they went`() async throws {
+    @Test func `values survive a round trip`() async throws {
         try await withClient { client, prefix in
             let key = prefix + "k"
             let bytes: [UInt8] = [0, 13, 10, 255]
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `commands of many tasks are answered each to its own`() async throws {
+    @Test func `each of many tasks gets the answers of its own commands`() async throws {
         try await withClient {
             $0.connections = 2
         } _: { client, _ in

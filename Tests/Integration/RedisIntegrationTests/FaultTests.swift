@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct FaultTests {
-    @Test func `a refused connection is told to those who wait`() async throws {
+    @Test func `a refused connection is reported to waiting callers`() async throws {
         var configuration = try RedisConfiguration(url: "redis://127.0.0.1:1")
         configuration.unavailableTimeout = .milliseconds(200)
         try await RedisClient.withClient(configuration, on: loops) { client in
@@ -53,7 +53,7 @@ import Testing
         await #expect(throws: RedisError.self) { try await connection.waitUntilClosed() }
     }
 
-    @Test func `closing fails what is under way`() async throws {
+    @Test func `closing fails commands in flight`() async throws {
         let connection = RedisConnection(
             configuration: try RedisConfiguration(url: try await TestEngines.shared().redisURL), on: loops.next())
         try await connection.connect()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a subscriber hears, and knows where it may have missed something`() async throws {
+    @Test func `a subscriber gets messages, and knows where it may have missed some`() async throws {
         try await withClient { client, prefix in
             var configuration = client.configuration
             configuration.clientName = prefix

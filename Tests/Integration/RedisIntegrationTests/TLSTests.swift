@@ -5,10 +5,9 @@ import Redis
 import TestSupport
 import Testing
 
-/// Servers that take nobody without TLS.
+/// Servers that accept no client without TLS.
 @Suite struct TLSTests {
-    @Test func `a server that wants TLS is used with its authority, its name and a client's certificate`() async throws
-    {
+    @Test func `a server that requires TLS is used with its authority, its name and a certificate`() async throws {
         try await withServer(wantsCertificates: false) { port, directory in
             let ca = "?cacert=\(directory)/ca.pem"
             #expect(await failure("rediss://:s3cret@localhost:\(port)/2\(ca)") == nil)
@@ -30,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `more than all buffers hold goes both ways, and messages come`() async throws {
+    @Test func `more data than all buffers hold goes both ways, and messages arrive`() async throws {
         try await withServer(wantsCertificates: false) { port, directory in
             let url = "rediss://:s3cret@localhost:\(port)?cacert=\(directory)/ca.pem"
             let configuration = try RedisConfiguration(url: url)

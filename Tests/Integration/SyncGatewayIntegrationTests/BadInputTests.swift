@@ -5,7 +5,7 @@ import SyncProtocol
 import Testing
 import WebSocket
 
-/// What a device can send wrong once it is let in, and the code that it is told.
+/// The errors that a welcomed device can make, and the codes that it gets.
 @Suite struct BadInputTests {
     @Test func `a frame beyond the limit is a frameTooLarge`() async throws {
         let device = try await GatewayFixture.shared().device("ann")
@@ -14,7 +14,7 @@ import WebSocket
         #expect(try await device.end().code == .messageTooBig)
     }
 
-    @Test func `nobody knows whose a large frame is before welcome, so it is refused`() async throws {
+    @Test func `a large frame before welcome is refused, since its sender is unknown`() async throws {
         let stranger = try await Device(port: try await GatewayFixture.shared().port)
         stranger.send(text: String(repeating: " ", count: (64 << 10) + 1))
         let error = try await stranger.error()
@@ -38,7 +38,7 @@ import WebSocket
         #expect(try await device.error().code == .unknownPartition)
     }
 
-    @Test func `what comes at the wrong time has a code`() async throws {
+    @Test func `a frame at the wrong time has a code`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         try await fixture.grant(.write, to: "ann", in: partition)
@@ -73,7 +73,7 @@ import WebSocket
         #expect(try await greedy.error().code == .uploadWindowExceeded)
     }
 
-    @Test func `a renewed token must be the same user's, and good`() async throws {
+    @Test func `a renewed token must be the same user's, and valid`() async throws {
         let fixture = try await GatewayFixture.shared()
         for (token, code) in [
             (try fixture.token("bob"), SyncErrorCode.userChanged),

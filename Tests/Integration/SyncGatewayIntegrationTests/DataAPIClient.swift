@@ -8,7 +8,7 @@ import ServiceEngines
 import SyncEngine
 import TestSupport
 
-/// Somebody who calls the data API of an app.
+/// A user who calls the data API of an app.
 struct DataAPIClient: Sendable {
     let fixture: GatewayFixture
     let app: String
@@ -25,7 +25,7 @@ struct DataAPIClient: Sendable {
         var code: String? { body["error_code"]?.stringValue }
     }
 
-    /// Asks for an action; Extended JSON both ways unless it says otherwise.
+    /// Calls an action; with Extended JSON in both directions by default.
     func post(
         _ action: String, _ body: String, contentType: String = "application/ejson",
         accept: String? = "application/ejson", token: String? = nil, origin: String? = nil
@@ -50,7 +50,7 @@ struct DataAPIClient: Sendable {
             allowedOrigin: http?.value(forHTTPHeaderField: "Access-Control-Allow-Origin"))
     }
 
-    /// Asks for an action on a collection.
+    /// Calls an action on a collection.
     func call(_ action: String, _ collection: String, _ parts: Document = [:]) async throws -> Answer {
         var body: Document = [
             "dataSource": "mongodb-atlas", "database": "Test", "collection": .string(collection),

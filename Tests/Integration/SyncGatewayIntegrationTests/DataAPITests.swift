@@ -96,7 +96,7 @@ import Testing
         #expect(own.status == 200, "\(own.text)")
     }
 
-    @Test func `the data API acts under the rules of who calls it`() async throws {
+    @Test func `the data API acts under the rules of the caller`() async throws {
         let ann = try await client()
         var bob = ann
         bob.user = "bob"
@@ -105,7 +105,7 @@ import Testing
         let forged = try await bob.call("insertOne", "Own", ["document": ["owner": "ann"]])
         #expect(forged.status == 403)
         #expect(forged.code == "NoMatchingRuleFound")
-        // What he may not read is to his writes as if it weren't there.
+        // For his writes, what he may not read doesn't exist.
         for id in [1, 2] as [Int32] {
             #expect(try await bob.call("deleteOne", "Own", ["filter": ["_id": .int32(id)]]).body == ["deletedCount": 0])
             let taken = try await bob.call(
@@ -185,7 +185,7 @@ import Testing
         let partition = fixture.partition()
         let name = String(partition.text.dropFirst(2))
         let conversation = String(name.dropFirst("conversation=".count))
-        // The rules of chat messages ask a function, which looks for the conversation in the user's document.
+        // The rules of chat messages call a function, which looks for the conversation in the user's document.
         let user = "user-of-" + conversation
         _ = try await fixture.store.collection("User", database: "RChat", app: GatewayFixture.app).insertOne([
             "_id": .string(user), "partition": .string("user=" + user), "userName": "ann",
@@ -210,7 +210,7 @@ import Testing
         #expect(answer.status == 201, "\(answer.text)")
         let download = try await device.download()
         #expect(download.changes.count == 1)
-        // Somebody else's name is refused.
+        // Another user's name is refused.
         let forged = message.replacing("\(user)@chat", with: "bob@chat").replacing("/1\"", with: "/2\"")
         #expect(try await api.post("insertOne", forged, token: token).code == "NoMatchingRuleFound")
     }

@@ -7,8 +7,8 @@ import Testing
 
 /// Grants that hold for seconds, because they depended on what can't be watched.
 @Suite struct ExpiryTests {
-    @Test func `a grant that is renewed in time is asked for again, and nobody notices`() async throws {
-        // On a busy machine the renewal may come too late: then it shows nothing, and is tried again.
+    @Test func `a grant that is renewed in time is requested again, without an interruption`() async throws {
+        // On a busy machine the renewal may be late; then the round proves nothing, and is repeated.
         for attempt in 1... {
             let frames = try await framesAfterRenewal()
             let isUnnoticed = frames.allSatisfy { if case .error = $0 { false } else { true } }

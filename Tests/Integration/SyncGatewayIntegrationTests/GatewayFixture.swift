@@ -19,7 +19,7 @@ import SyncEngine
 import SyncGateway
 import TestSupport
 
-/// A gateway in this process, on real engines, with an app that everybody's grants are written by hand for.
+/// A gateway in this process, on real engines, with an app whose grants the tests write themselves.
 final class GatewayFixture: Sendable {
     static let loops = LoopGroup(1)
     static let app = "rchat"
@@ -35,7 +35,7 @@ final class GatewayFixture: Sendable {
     private let gateway: ServiceGroup
     private let key: TokenSigningKey
 
-    /// For all tests but those that end it: partitions keep them apart.
+    /// Shared by all tests but those that end it: partitions keep them apart.
     static func shared() async throws -> GatewayFixture { try await starter.fixture() }
 
     private static let starter = Starter()
@@ -52,7 +52,7 @@ final class GatewayFixture: Sendable {
 
     /// - Parameters:
     ///   - presenceTTL: a third of it is the time that a device has to answer a ping.
-    ///   - heartbeats: how long a sign of permissions' life is good.
+    ///   - heartbeats: how long a heartbeat of permissions is valid.
     ///   - connections: how many a user may have; tests have few users, and leave their devices open.
     ///   - settings: other values of the gateway's configuration.
     init(
@@ -144,7 +144,7 @@ final class GatewayFixture: Sendable {
                 expiresAt: now + lifetime, data: data))
     }
 
-    /// Decides as permissions would: the row, then the topic.
+    /// Decides as permissions would: writes the row, then the topic.
     func grant(
         _ access: Grant.Access, to user: String, in partition: Partition, version: Int64 = 1, isFence: Bool = false,
         lifetime: Duration? = nil, app: String = app
@@ -169,7 +169,7 @@ final class GatewayFixture: Sendable {
                     expires: lifetime.map { now + Int64($0 / .milliseconds(1)) }, isFence: isFence, time: now)))
     }
 
-    /// Answers no as permissions does where there is no grant.
+    /// Denies as permissions does if there is no grant.
     func deny(_ user: String, _ partition: Partition) async throws {
         let denial = GrantsEvent.grant(
             Grant(
@@ -179,7 +179,7 @@ final class GatewayFixture: Sendable {
         try await events.remove(key: denial.key, from: GrantsEvent.topic)
     }
 
-    /// Says what happened to an account, as auth does: the row, then the event.
+    /// Reports what happened to an account, as auth does: writes the row, then the event.
     func tell(_ kind: AuthEvent.Kind, of user: String, app: String = app) async throws {
         let table = ShutOutTable(postgres)
         switch kind {
@@ -192,7 +192,7 @@ final class GatewayFixture: Sendable {
             AuthEvent(id: ObjectId().hexString, app: app, kind: kind, userID: user, user: [:], time: 0))
     }
 
-    /// Says that a session has ended, as auth does: the row, then the event.
+    /// Ends a session as auth does: writes the row, then the event.
     func end(_ session: String, of user: String, app: String = app, isTold: Bool = true) async throws {
         let until = Int64(Date().timeIntervalSince1970 * 1000) + 600_000
         try await EndedSessionTable(postgres).add([EndedSession(app: app, id: session, until: until)])
@@ -203,7 +203,7 @@ final class GatewayFixture: Sendable {
                 accessUntil: until, time: 0))
     }
 
-    /// What comes on a topic from now on.
+    /// The messages on a topic from now on.
     func received<Payload: EventPayload>(_ type: Payload.Type) async throws -> Locked<[Payload]> {
         let received = Locked<[Payload]>([])
         let tail = EventTail<Payload>(pool: events.pool, kafka: KafkaClient(configuration: kafka)) { events in

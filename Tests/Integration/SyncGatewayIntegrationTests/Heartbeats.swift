@@ -4,7 +4,7 @@ import EventStream
 import EventTopics
 import Foundation
 
-/// Permissions' signs of life, as long as nobody stops them.
+/// The heartbeats of permissions, until they are stopped.
 final class Heartbeats: Sendable {
     private let isPaused = Locked(false)
     private let silent = Locked<Int32?>(nil)
@@ -15,7 +15,7 @@ final class Heartbeats: Sendable {
             var number: Int64 = 0
             while true {
                 number += 1
-                // All at once: on a busy machine one broker's answer after the other takes longer than a beat is valid.
+                // Concurrently: on a busy machine, waiting for one answer after the other takes longer than a heartbeat is valid.
                 await withDiscardingTaskGroup { group in
                     for partition in 0..<Int32(GrantsEvent.topic.partitions)
                     where !isPaused.withLock({ $0 }) && silent.withLock({ $0 != partition }) {
@@ -23,7 +23,7 @@ final class Heartbeats: Sendable {
                             kafkaPartition: partition, sender: "tests", number: number,
                             time: Int64(Date().timeIntervalSince1970 * 1000),
                             validFor: Int64(validity / .milliseconds(1)))
-                        // Before the gateway has made the topic there is nobody to hear it.
+                        // Before the gateway has created the topic there is no reader.
                         group.addTask { _ = try? await events.send(GrantsEvent.heartbeat(beat), partition: partition) }
                     }
                 }
@@ -32,10 +32,10 @@ final class Heartbeats: Sendable {
         }
     }
 
-    /// Permissions is gone.
+    /// Stops all heartbeats.
     func pause() { isPaused.withLock { $0 = true } }
 
-    /// One Kafka partition moves no more.
+    /// Stops the heartbeats of one Kafka partition.
     func silence(_ partition: Int32) { silent.withLock { $0 = partition } }
 
     func resume() {

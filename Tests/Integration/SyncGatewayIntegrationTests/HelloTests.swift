@@ -5,7 +5,7 @@ import Testing
 import WebSocket
 
 @Suite struct HelloTests {
-    @Test func `a device that can't be let in is told why, and disconnected`() async throws {
+    @Test func `a device that is refused gets the reason, and is disconnected`() async throws {
         let fixture = try await GatewayFixture.shared()
         let refusals: [(SyncErrorCode, String, String)] = [
             (.badToken, "rchat", "forged"),
@@ -21,7 +21,7 @@ import WebSocket
         }
     }
 
-    @Test func `a frame that makes no sense has a code`() async throws {
+    @Test func `a malformed frame has a code`() async throws {
         let fixture = try await GatewayFixture.shared()
         let first = try await Device(port: fixture.port)
         try await first.send(.ping)

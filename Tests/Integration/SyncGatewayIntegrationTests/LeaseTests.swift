@@ -13,19 +13,18 @@ import Testing
 
 /// What a gateway does by itself when it doesn't hear permissions.
 @Suite struct LeaseTests {
-    /// Soon over, but not while a device comes on a busy machine.
+    /// Short, but long enough for a device to connect on a busy machine.
     private static let validity = Duration.seconds(4)
 
-    @Test func `without heartbeats nothing is served, writes are taken, and what was missed comes later`() async throws
-    {
+    @Test func `without heartbeats nothing is served, writes are accepted, and changes follow later`() async throws {
         let fixture = try await GatewayFixture(heartbeats: Self.validity)
         try await suspend(fixture) { fixture.heartbeats.pause() }
         fixture.stop()
     }
 
-    @Test func `one Kafka partition that doesn't move is enough`() async throws {
+    @Test func `one Kafka partition that stands still is enough to suspend`() async throws {
         let fixture = try await GatewayFixture(heartbeats: Self.validity)
-        // The embedded broker has four of any topic that it wasn't told of.
+        // The embedded broker has four partitions of any topic that isn't configured.
         try await suspend(fixture) { fixture.heartbeats.silence(2) }
         fixture.stop()
     }
@@ -44,11 +43,11 @@ import Testing
         }
         try await ann.upload(1, insert: "a-\(partition.text)", into: partition)
         guard case .ack = try await ann.next() else { throw Device.Unexpected(what: "no ack") }
-        // Who comes now is let in, and has to wait.
+        // A device that connects now is welcomed, and has to wait.
         let cleo = try await fixture.device("bob")
         try await cleo.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
         #expect(try await cleo.error().code == .suspended)
-        // The live frame would have come before the answer to a ping.
+        // The live frame would have arrived before the answer to a ping.
         try await bob.send(.ping)
         guard case .pong = try await bob.next() else { throw Device.Unexpected(what: "not silent") }
         fixture.heartbeats.resume()
@@ -57,7 +56,7 @@ import Testing
         #expect(try await cleo.download().changes.count == 1)
     }
 
-    @Test func `a revocation is answered, also where nobody has the partition open`() async throws {
+    @Test func `a revocation is acknowledged even if no device has the partition open`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         let acks = try await fixture.received(FenceAck.self)
@@ -113,11 +112,11 @@ import Testing
         #expect(!lease.isValid)
         lease.renew(beat(0, age: 50_000))
         #expect(lease.isValid)
-        lease.renew(beat(0, age: 70_000))  // an old one that comes late takes nothing away
+        lease.renew(beat(0, age: 70_000))  // an old one that arrives late doesn't shorten the lease
         #expect(lease.isValid)
     }
 
-    @Test func `who watches a lease knows in the end what it is`() async throws {
+    @Test func `a watcher of a lease ends up with its current state`() async throws {
         let lease = GrantLease()
         lease.follow(partitions: 1)
         lease.registered(for: .seconds(600))
@@ -129,7 +128,7 @@ import Testing
                 known.withLock { [isValid] in $0 = isValid }
             } while (try? await lease.mayHaveChanged(from: isValid)) != nil
         }
-        // Leases that run out while somebody looks.
+        // Leases that run out while a watcher reads them.
         for _ in 0..<300 {
             lease.renew(beat(0, validFor: .random(in: 0...2)))
             try await Task.sleep(for: .microseconds(.random(in: 0...2500)))
@@ -143,7 +142,7 @@ import Testing
         await watching.value
     }
 
-    @Test func `heartbeats behind a revocation don't count before it is carried out`() {
+    @Test func `heartbeats after a revocation don't count before it is carried out`() {
         let lease = GrantLease()
         lease.follow(partitions: 1)
         lease.registered(for: .seconds(60))

@@ -6,7 +6,7 @@ import SyncProtocol
 import TestSupport
 import Testing
 
-/// Partitions, users and devices whose names Unicode calls equal, and nobody else does.
+/// Partitions, users and devices whose names are equal by Unicode, but differ in their bytes.
 @Suite struct LookalikeTests {
     private static let composed = "caf\u{e9}", decomposed = "cafe\u{301}"
 
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Nothing comes but live frames of the device's own partition, which it may have any time.
+    /// Expects nothing but live frames of the device's own partition, which may arrive at any time.
     private func silence(_ device: Device, _ what: Comment, own: Partition) async throws {
         try await device.send(.ping)
         let frame = try await next(device, own: own)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// The device asks for a partition; permissions is asked, says no, and the device hears it of that partition.
+    /// The device opens a partition; permissions is asked and denies, and the device gets the refusal for that partition.
     private func refused(
         _ device: Device, _ user: String, _ partition: Partition, own: Partition, _ fixture: GatewayFixture
     ) async throws {
@@ -78,7 +78,7 @@ import Testing
             try await refused(device, user, other, own: own, fixture)
         }
 
-        // One device may have both open, and is told of each what is of it.
+        // One device may have both open, and gets for each its own changes.
         let own = try await cid.open(pair.first), others = try await cid.open(pair.second)
         #expect(own.chunks.flatMap(\.changes).count == 1 && others.chunks.flatMap(\.changes).isEmpty)
         try await ann.upload(2, insert: "2-\(pair.first.text)", into: pair.first)
@@ -89,7 +89,7 @@ import Testing
         #expect(bytes(partition) == bytes(pair.first) && download.changes.count == 1)
         try await silence(bob, "a live frame of the other partition", own: pair.second)
 
-        // A right that is taken away is that of one.
+        // A revocation applies to one of them.
         try await fixture.grant(.none, to: "cid", in: pair.first, version: 2, isFence: true)
         guard case .revoked(let revoked, _) = try await cid.next() else { throw Device.Unexpected(what: "not revoked") }
         #expect(bytes(revoked) == bytes(pair.first))

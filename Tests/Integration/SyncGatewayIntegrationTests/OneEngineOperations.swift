@@ -15,7 +15,7 @@ struct EngineOperation: Sendable, CustomStringConvertible {
 
     var description: String { "\(method) \(ExtendedJSON.print(arguments, mode: .relaxed))" }
 
-    /// All operations of a collection, with what they answer and how they are refused. They follow each other: a later one sees
+    /// All operations of a collection, with their answers and errors. They run in sequence: a later one sees
     /// what the earlier ones have written.
     static let all: [EngineOperation] =
         inserts + finds + updates + modifications + aggregations + bulks + hints + deletes

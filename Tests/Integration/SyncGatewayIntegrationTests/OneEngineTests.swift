@@ -13,7 +13,7 @@ import Testing
 @Suite struct OneEngineTests {
     private static let collections = ["Function", "API", "Tool"]
 
-    /// Calls a method as a function does, with what a call names by its place in its place.
+    /// Calls a method as a function does, with positional arguments in their places.
     private static let script = """
         const places = {
           find: ["filter", "projection"], findOne: ["filter", "projection"], aggregate: ["pipeline"],
@@ -113,7 +113,7 @@ import Testing
             """, [stages], app: api.app, fixture.store, hosts)
         #expect(byFunction[0]?["stages"] == expected)
         #expect(byFunction[1]?["indexes"] == ["n_1"])
-        // A user isn't told what statements and plans would tell of others' documents.
+        // A user doesn't get statements and plans, which would reveal something about others' documents.
         let byAPI = try await api.call("explain", "API", ["pipeline": stages]).body
         #expect(byAPI["indexes"] == ["n_1"] && byAPI["postgres"] == nil)
         #expect(
@@ -123,7 +123,7 @@ import Testing
             ])
     }
 
-    /// What is in an answer of the data API; an error is its message.
+    /// The content of an answer of the data API; for an error its message.
     private static func result(of body: Value) -> Value {
         for name in ["error", "document", "documents", "count", "values"] {
             if let value = body[name] { return neutral(value) }

@@ -28,7 +28,7 @@ import Testing
 
     private func watch(_ users: [String], _ device: Device) async throws {
         try await device.send(.presence(.init(state: "online", watch: users)))
-        // Whoever comes after the pong is watched.
+        // Users who come online after the pong are watched.
         try await device.send(.ping)
         guard case .pong = try await device.next() else { throw Device.Unexpected(what: "no pong") }
     }
@@ -39,14 +39,14 @@ import Testing
         return report
     }
 
-    @Test func `who watches a user hears the user come, say something and go`() async throws {
+    @Test func `a watcher is notified when the user comes, reports something and goes`() async throws {
         let fixture = try await GatewayFixture.shared()
         let bob = ObjectId().hexString
         let ann = try await watcher(of: bob, fixture)
         let device = try await fixture.device(bob)
         var heard = try await report(ann)
         #expect(heard.user == bob && heard.state == "online" && heard.data == nil)
-        // What is taken for granted isn't told.
+        // The default state isn't reported.
         try await device.send(.presence(.init(state: "online")))
         try await device.send(.presence(.init(state: "away", data: ["until": "five"])))
         heard = try await report(ann)
@@ -57,25 +57,25 @@ import Testing
         ann.close()
     }
 
-    @Test func `who watches somebody else hears no more of those before`() async throws {
+    @Test func `a watcher of other users hears no more of the previous ones`() async throws {
         let fixture = try await GatewayFixture.shared()
         let bob = ObjectId().hexString, cid = ObjectId().hexString, eve = ObjectId().hexString
         let ann = try await watcher(of: bob, fixture), other = try await watcher(of: bob, fixture)
         try await share(["ann", eve], fixture)
         try await watch([cid, eve, eve], ann)
         let device = try await fixture.device(bob)
-        // What comes of Bob has come to both by now.
+        // By now both would have received Bob's changes.
         #expect(try await report(other).user == bob)
         let last = try await fixture.device(eve)
         #expect(try await report(ann).user == eve)
         for device in [ann, other, device, last] { device.close() }
     }
 
-    @Test func `nobody hears of a stranger, nor of whom a partition is no longer shared with`() async throws {
+    @Test func `presence isn't sent to strangers, nor to users who no longer share a partition`() async throws {
         let fixture = try await GatewayFixture.shared()
         let dan = ObjectId().hexString, bob = ObjectId().hexString, cid = ObjectId().hexString
         let eve = ObjectId().hexString, zoe = ObjectId().hexString
-        // Ann of the helper shares with each of them: what she has heard, Dan would have heard before the next.
+        // The helper's Ann shares a partition with each of them: what she has received, Dan would have received before the next.
         let witness = try await watcher(of: bob, fixture)
         try await share(["ann", eve], fixture)
         try await watch([bob, eve], witness)
@@ -96,13 +96,13 @@ import Testing
         let third = try await fixture.device(eve)
         #expect(try await report(witness).user == eve)
         #expect(try await report(device).user == eve)
-        // The partition is Dan's no more; he hears of others, and nothing of Eve.
+        // Dan has lost the partition; he hears of others, but not of Eve.
         try await fixture.grant(.none, to: dan, in: shared, version: 2, isFence: true)
         try await third.send(.presence(.init(state: "away")))
         #expect(try await report(witness).state == "away")
         let fourth = try await fixture.device(zoe)
         #expect(try await report(device).user == zoe)
-        // What is shared later counts, and a partition of everybody's is shared by all.
+        // Partitions that are shared later count, and one that is granted to all users is shared by all.
         try await fixture.grant(.read, to: dan, in: open, version: 2)
         try await second.send(.presence(.init(state: "busy")))
         let heard = try await report(device)
@@ -110,7 +110,7 @@ import Testing
         for device in [witness, device, first, second, third, fourth] { device.close() }
     }
 
-    @Test func `an app may let everybody watch everybody`() async throws {
+    @Test func `an app may let all users watch each other`() async throws {
         let fixture = try await GatewayFixture.shared()
         let app = "lobby"
         try await fixture.deploy([
@@ -129,7 +129,7 @@ import Testing
         other.close()
     }
 
-    @Test func `a device whose network is gone is missed within the time of its lease and a second`() async throws {
+    @Test func `a device without network is offline within the time of its lease and a second`() async throws {
         let lease = Duration.seconds(2)
         let fixture = try await GatewayFixture(presenceTTL: lease)
         let bob = ObjectId().hexString
@@ -151,7 +151,7 @@ import Testing
         fixture.stop()
     }
 
-    @Test func `who leaves while leases are renewed has none left`() async throws {
+    @Test func `a device that leaves while leases are renewed has none left`() async throws {
         let fixture = try await GatewayFixture.shared()
         let redis = RedisClient(
             configuration: try RedisConfiguration(url: try await TestEngines.shared().redisURL),
@@ -173,7 +173,7 @@ import Testing
                 try await eventually("all of round \(round) are gone", within: .seconds(10)) {
                     try await leases.absent(members).count == members.count
                 }
-                // A renewal that was under way comes meanwhile.
+                // A renewal that was in flight arrives in between.
                 try await Task.sleep(for: .milliseconds(10))
                 try await eventually("all of round \(round) stay away", within: .seconds(10)) {
                     try await leases.absent(members).count == members.count

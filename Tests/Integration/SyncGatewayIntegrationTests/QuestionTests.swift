@@ -4,9 +4,9 @@ import SyncProtocol
 import TestSupport
 import Testing
 
-/// Nobody answers questions here: they stay under way.
+/// Questions stay unanswered here.
 @Suite struct QuestionTests {
-    /// Opens partitions that nobody may have heard of, and returns when so many of them were refused.
+    /// Opens arbitrary partitions, and returns when this many of them were refused.
     private func flood(_ device: Device, _ fixture: GatewayFixture, refusals: Int) async throws {
         var invented: [Partition] = []
         for _ in 0..<refusals + 20 {
@@ -16,7 +16,7 @@ import Testing
         }
         var refused = 0
         while refused < refusals {
-            // Others have waited long enough meanwhile: nobody answers.
+            // By now others have waited long enough without an answer.
             guard case .error(let report) = try await device.next() else { throw Device.Unexpected(what: "no error") }
             guard report.code == .tooManyQuestions else { continue }
             refused += 1
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a user asks for no more partitions than the budget has, with any number of devices`() async throws {
+    @Test func `a user's questions about partitions are bounded, with any number of devices`() async throws {
         let limit = 8
         let fixture = try await GatewayFixture(settings: ["questions.user": "\(limit)", "questions.device": "5"])
         let asked = try await fixture.received(PermissionRequest.self)
@@ -37,7 +37,7 @@ import Testing
         let partitions = Set(asked.withLock { $0.filter { $0.user == mallory }.map(\.partition.text) })
         let renewed = (ContinuousClock.now - start) / .seconds(60) * Double(limit)
         #expect(Double(partitions.count) <= Double(limit) + renewed)
-        // What is granted isn't asked for, and what others ask is their own.
+        // Granted partitions need no question, and other users have their own budgets.
         let open = fixture.partition()
         try await fixture.grant(.read, to: mallory, in: open)
         try await first.send(.subscribe(partition: open, checkpoint: Revision(epoch: 0, number: 0)))
@@ -53,7 +53,7 @@ import Testing
         fixture.stop()
     }
 
-    @Test func `the app's budget bounds what many users ask together`() async throws {
+    @Test func `the app's budget bounds the questions of many users together`() async throws {
         let fixture = try await GatewayFixture(settings: ["questions.app": "5"])
         for _ in 0..<3 {
             let device = try await fixture.device(ObjectId().hexString)
@@ -63,14 +63,14 @@ import Testing
         fixture.stop()
     }
 
-    @Test func `who was refused has the partition when the right is there and it asks again`() async throws {
+    @Test func `a refused device gets the partition once the right is there and it asks again`() async throws {
         let fixture = try await GatewayFixture.shared()
         let user = ObjectId().hexString, partition = fixture.partition()
         let asked = try await fixture.received(PermissionRequest.self)
         let device = try await fixture.device(user)
         try await device.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)))
         try await eventually("the question is there") { asked.withLock { $0.contains { $0.user == user } } }
-        // As permissions says no: by the topic alone.
+        // As permissions denies: by the topic alone.
         try await fixture.deny(user, partition)
         guard case .revoked(partition, _) = try await device.next() else {
             throw Device.Unexpected(what: "not refused")
@@ -81,7 +81,7 @@ import Testing
             throw Device.Unexpected(what: "not subscribed")
         }
         #expect(subscribed.partition == partition && subscribed.access == .write)
-        // A no that comes late takes nothing away.
+        // A late denial revokes nothing.
         try await fixture.deny(user, partition)
         try await fixture.grant(.read, to: user, in: partition, version: 2)
         guard case .download = try await device.next(), case .access(partition, .read) = try await device.next() else {

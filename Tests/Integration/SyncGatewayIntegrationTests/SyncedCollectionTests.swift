@@ -6,7 +6,7 @@ import SyncProtocol
 import TestSupport
 import Testing
 
-/// Who leads where a collection has a partition, data rules, or both: for devices the partition's permissions, for everybody else
+/// What applies if a collection has a partition, data rules, or both: for devices the partition's permissions, for other callers
 /// the data rules. Devices know no collection whose schema lacks the partition key.
 @Suite struct SyncedCollectionTests {
     private static let allows = #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: collections)
-    func `for a device the partition leads, and collections without it don't exist`(
+    func `for a device the partition's rights apply, and collections without it don't exist`(
         collection: (name: String, isSynced: Bool, isAllowed: Bool)
     ) async throws {
         let client = try await Self.client.value, fixture = client.fixture
@@ -94,12 +94,12 @@ import Testing
     }
 
     @Test(arguments: collections)
-    func `for the data API the rules lead, whether a collection syncs or not`(
+    func `for the data API the rules apply, whether a collection syncs or not`(
         collection: (name: String, isSynced: Bool, isAllowed: Bool)
     ) async throws {
         let client = try await Self.client.value
         let id = ObjectId().hexString
-        // Nobody has granted the partition to anybody.
+        // The partition is granted to no user.
         let document: Document = ["_id": .string(id), "team": .string("nobody-" + id)]
         let written = try await client.call("insertOne", collection.name, ["document": .document(document)])
         let found = try await client.call("count", collection.name, ["filter": ["_id": .string(id)]])
@@ -118,12 +118,12 @@ import Testing
             let document: Document = ["_id": .string(ObjectId().hexString), "team": .string(team)]
             let written = try await client.call("insertOne", "SyncedOpen", ["document": .document(document)])
             #expect(written.status == 400 && written.code == "SchemaValidationFailedWrite", "\(written.text)")
-            // Where nothing syncs it is a field like others.
+            // In a collection that doesn't sync it is an ordinary field.
             #expect(try await client.call("insertOne", "NoSchemaOpen", ["document": .document(document)]).status == 201)
         }
     }
 
-    @Test func `devices get nothing of a collection that doesn't sync, by whatever hand it was written`() async throws {
+    @Test func `devices get nothing of a collection that doesn't sync, from any writer`() async throws {
         let client = try await Self.client.value, fixture = client.fixture
         let team = ObjectId().hexString
         let partition = Partition(text: "s:" + team)

@@ -7,7 +7,7 @@ import SyncProtocol
 import TestSupport
 import Testing
 
-/// What Postgres can't hold or compute with is the caller's fault: it is told so, and doesn't try again.
+/// A value that Postgres can't store or compute with is the caller's fault: the error says so and isn't retryable.
 @Suite struct UnstorableTests {
     private static let open = #"{"roles": [{"name": "all", "apply_when": {}, "read": true, "write": true}]}"#
     private static let nul = "a\0b"
@@ -16,7 +16,7 @@ import Testing
         try await GatewayFixture.shared().deploy("api-" + ObjectId().hexString, rules: ["default_rule": Self.open])
     }
 
-    /// Documents with U+0000 where none can be kept.
+    /// Documents with U+0000 where it can't be stored.
     private static let documents: [Document] = [
         Document(fields: [.init(nul, 1)]), ["inner": .document(Document(fields: [.init(nul, 1)]))],
         ["list": [.document(Document(fields: [.init(nul, 1)]))]], ["code": .code(Code(nul))],
@@ -45,7 +45,7 @@ import Testing
         #expect(try await client.call("find", "Task", ["filter": [:]]).body == ["documents": []])
     }
 
-    @Test func `no way of writing makes a document that nobody can read`() async throws {
+    @Test func `no way of writing makes a document that can't be read`() async throws {
         let client = try await client()
         let hidden: Value = ["b": 1, "c": ["$literal": 2]]
         #expect(
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a string's value may have U+0000, and comes back as it went`() async throws {
+    @Test func `a string's value may have U+0000, and comes back unchanged`() async throws {
         let client = try await client()
         let document: Document = ["_id": 1, "text": .string(Self.nul), "list": [.string("\0")], "x": .symbol(Self.nul)]
         #expect(try await client.call("insertOne", "Task", ["document": .document(document)]).status == 201)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `no question with a value that Postgres can't compute with makes the client come again`() async throws {
+    @Test func `no query with a value that Postgres can't compute with makes the client retry`() async throws {
         let client = try await client()
         for n in 1...3 {
             let document: Document = [
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `a name with U+0000 is no name`() async throws {
+    @Test func `a name with U+0000 is refused`() async throws {
         let client = try await client()
         for (name, collection) in [
             ("database", "Task"), ("collection", "Task"), ("collection", Self.nul), ("dataSource", "Task"),
@@ -203,7 +203,7 @@ import Testing
         "/app/%00/endpoint/data/v1/action/find", "/app/x/endpoint/data/v1/action/fi%00nd", "/health/live?a=%00",
         "/health/live?%00=a", "/health/live?a=%ff",
     ])
-    func `a path or a query that is no text is a bad request`(_ target: String) async throws {
+    func `a path or a query that isn't valid text is a bad request`(_ target: String) async throws {
         let fixture = try await GatewayFixture.shared()
         let url = try #require(URL(string: "http://127.0.0.1:\(fixture.port)\(target)"))
         let response = try await URLSession.shared.data(from: url).1 as? HTTPURLResponse
@@ -212,7 +212,7 @@ import Testing
 
     // MARK: Devices
 
-    @Test func `a device is told which of its changesets nobody could read`() async throws {
+    @Test func `a device is told which of its changesets can't be read`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         try await fixture.grant(.write, to: "ann", in: partition)
@@ -271,7 +271,7 @@ import Testing
         version += 1
         try await device.upload(version, insert: "good-\(partition.text)", into: partition, ["text": .string(Self.nul)])
         guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
-        // A collection that can't be is one that isn't synced.
+        // A collection with an impossible name counts as one that isn't synced.
         version += 1
         try await device.send(
             .upload(
@@ -289,7 +289,7 @@ import Testing
         device.close()
     }
 
-    @Test func `a partition or a device with U+0000 in its name is refused for good`() async throws {
+    @Test func `a partition or a device with U+0000 in its name is refused permanently`() async throws {
         let fixture = try await GatewayFixture.shared()
         let device = try await fixture.device("ann")
         try await device.send(

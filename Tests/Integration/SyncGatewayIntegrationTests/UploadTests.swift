@@ -52,7 +52,7 @@ import Testing
         #expect(versions == Array(1...16))
     }
 
-    @Test func `a rejected changeset says why and doesn't hold up the next`() async throws {
+    @Test func `a rejected changeset has a reason and doesn't delay the next`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         try await fixture.grant(.write, to: "ann", in: partition)
@@ -73,7 +73,7 @@ import Testing
         #expect(ack.version == 2)
     }
 
-    @Test func `who may only read has writes refused`() async throws {
+    @Test func `a user who may only read can't write`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         try await fixture.grant(.read, to: "ann", in: partition)
@@ -115,7 +115,7 @@ import Testing
         guard case .ack = try await device.answer() else { throw Device.Unexpected(what: "no ack") }
     }
 
-    @Test func `a version that is too old to be told from others is refused`() async throws {
+    @Test func `a version that is too old to be distinguished from others is refused`() async throws {
         let fixture = try await GatewayFixture.shared()
         let partition = fixture.partition()
         try await fixture.grant(.write, to: "ann", in: partition)

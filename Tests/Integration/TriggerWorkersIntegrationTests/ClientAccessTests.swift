@@ -2,7 +2,7 @@ import DocumentModel
 import TestSupport
 import Testing
 
-/// What clients do to documents: by functions that run as them, and by calls of the collections themselves.
+/// Clients' access to documents: by functions that run as them, and by direct calls of collections.
 @Suite struct ClientAccessTests {
     private static let functions = [
         "userNotes": """
@@ -100,7 +100,7 @@ import Testing
         #expect(try await notes.countDocuments() == 4)
     }
 
-    @Test func `for a function's call the rules lead, whether a collection syncs or not`() async throws {
+    @Test func `for a function's call the rules apply, whether a collection syncs or not`() async throws {
         let fixture = try await TriggersFixture.shared()
         let insert = """
             exports = async (name, id) => {

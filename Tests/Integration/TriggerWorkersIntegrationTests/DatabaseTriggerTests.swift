@@ -20,7 +20,7 @@ import Testing
         };
         """
 
-    @Test func `a trigger's write is there once although its event comes twice`() async throws {
+    @Test func `a trigger's write is applied once although its event is delivered twice`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
         try await fixture.deploy(app)
@@ -33,7 +33,7 @@ import Testing
         try await eventually("the event is finished") { try await fixture.journalRows(of: app) == 0 }
         let event = try #require(try await fixture.lastChange(of: app, collection: "Message"))
         try await fixture.events.send(event)
-        // Events of other documents have other lanes: one more of the same tells when the second delivery is over.
+        // Events of other documents have other lanes: one more of the same document shows that the second delivery is over.
         _ = try await messages.insertOne(["_id": "second", "to": "ann"])
         try await eventually("the second message is counted") {
             try await counters.findOne(["_id": "ann"])?["last"]?.stringValue == "second"
@@ -42,7 +42,7 @@ import Testing
         #expect(fixture.deadLetters(of: app).isEmpty)
     }
 
-    @Test func `a trigger sees the events right behind its deployment, before the workers heard of it`() async throws {
+    @Test func `a trigger sees the events right after its deployment, before the workers know of it`() async throws {
         let fixture = try await TriggersFixture.shared()
         var app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
         try await fixture.deployUnannounced(app)
@@ -52,7 +52,7 @@ import Testing
         try await eventually("the first is counted", within: .seconds(20)) {
             try await counters.findOne(["_id": "ann"])?["count"] == 1
         }
-        // So is one of a trigger that a later version brings.
+        // So is one of a trigger that a later version adds.
         app.triggers["Letter"] = "count"
         try await fixture.deployUnannounced(app)
         _ = try await fixture.store.collection("Letter", database: "Test", app: app.id).insertOne(
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a run that begins anew doesn't repeat what the run before it wrote`() async throws {
+    @Test func `a run that is repeated doesn't repeat the writes of the run before it`() async throws {
         let fixture = try await TriggersFixture.shared()
         // Throws after its write, each time.
         let app = TriggerApp(
@@ -85,7 +85,7 @@ import Testing
         #expect(try await counters.findOne(["_id": "n"])?["count"]?.intValue == 1)
     }
 
-    @Test func `an event on which the match fails is put aside, and the next one runs`() async throws {
+    @Test func `an event on which the match fails becomes a dead letter, and the next one runs`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(
             functions: ["count": Self.counting], triggers: ["Message": "count"],
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `what is old is forgotten, what is young stays`() async throws {
+    @Test func `old records are removed, recent ones stay`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = "test-" + ObjectId().hexString
         try await fixture.postgres.execute(
@@ -127,7 +127,7 @@ import Testing
         #expect(try ids.decode(String.self) == [app + "30 days"])
     }
 
-    @Test func `of an app's lines the latest stay, and as many as there may be`() async throws {
+    @Test func `the latest log lines of an app are kept, up to the limit`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = "lines-\(UUID().uuidString)", other = app + "-other"
         for (name, count) in [(app, 5003), (other, 2)] {
@@ -147,13 +147,13 @@ import Testing
         }
     }
 
-    @Test func `a function whose write the database can't take now waits for it, and nothing is put aside`()
+    @Test func `a function whose write the database can't take now waits, without a dead letter`()
         async throws
     {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: ["count": Self.counting], triggers: ["Message": "count"])
         try await fixture.deploy(app)
-        // As a full disk would, where a run writes what it did.
+        // Fails as with a full disk, when a run records what it did.
         try await fixture.postgres.withTransaction { transaction in
             try await transaction.runScript(
                 """
@@ -177,7 +177,7 @@ import Testing
         #expect(fixture.deadLetters(of: app).isEmpty)
     }
 
-    @Test func `a function that fails is put aside, and the next event runs`() async throws {
+    @Test func `an event whose function fails becomes a dead letter, and the next event runs`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(
             functions: [

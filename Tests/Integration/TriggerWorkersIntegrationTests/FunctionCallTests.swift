@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `a user who is shut out calls nothing, and everything again when enabled`() async throws {
+    @Test func `a user who is shut out can't call functions until enabled again`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: Self.functions)
         let token = try await deployed(app, fixture)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a session that ended calls nothing, and its user's others go on`() async throws {
+    @Test func `an ended session can't call functions, and its user's others can`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(functions: Self.functions)
         _ = try await deployed(app, fixture)

@@ -6,7 +6,7 @@ import Presence
 import TestSupport
 import Testing
 
-/// One after the other: one of them has Redis forget who is online.
+/// One after the other: one of them deletes from Redis who is online.
 @Suite(.serialized) struct PresenceTests {
     private let device = "phone"
 
@@ -61,8 +61,7 @@ import Testing
         count("event_stream_\(what)_total{topic=\"presence-events\",group=\"trigger-workers-presence\"}")
     }
 
-    @Test func `users without a document hold nobody up, and a document that comes gets the newest flip`() async throws
-    {
+    @Test func `users without a document delay no other, and a new document gets the newest flip`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(hasPresence: true)
         try await fixture.deploy(app)
@@ -74,7 +73,7 @@ import Testing
                 app: app.id, user: user, device: "phone", state: online ? .online : .offline,
                 why: online ? nil : .left, isUserOnline: online, lastSeen: 1000, version: version)
         }
-        // One who comes back without a pause, and a crowd.
+        // One who reconnects immediately, and a crowd.
         let before = (retries: events("retries"), letters: events("dead_letters"))
         let crowd = (1...1000).map { flip("hal", $0) } + (1...1000).map { flip("nobody-\($0)", 1) }
         try await fixture.events.send(crowd).requireAll()
@@ -116,7 +115,7 @@ import Testing
         #expect(count("trigger_worker_presence_without_document_total") == passed)
     }
 
-    @Test func `flips count on when Redis has forgotten everything`() async throws {
+    @Test func `flips keep counting up when Redis has lost everything`() async throws {
         let fixture = try await TriggersFixture.shared()
         let member = PresenceMember(app: "forgetful", user: "cid", device: device)
         let leases = PresenceLeases(redis: fixture.redis, ttl: .seconds(30), prefix: "\(fixture.pool):")
@@ -128,7 +127,7 @@ import Testing
         _ = try await leases.leave(member)
     }
 
-    @Test func `who went while Redis was away goes offline, and who is still connected doesn't`() async throws {
+    @Test func `users who left while Redis was unavailable go offline, and connected ones don't`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(hasPresence: true)
         try await fixture.deploy(app)

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a moment that a killed worker was running is finished by another, and written once`() async throws {
+    @Test func `a scheduled run of a killed worker is finished by another, and written once`() async throws {
         let workers = try await Workers()
         let first = try workers.start()
         defer { first.signal(SIGKILL) }
@@ -60,7 +60,7 @@ import Testing
             let store = DocumentStore(client: client)
             store.define(AppStorage(definition))
             let runs = store.collection("Run", database: "Test", app: app.id)
-            // As if a worker had taken the moment and ended at once.
+            // As if a worker had taken the scheduled run and ended immediately.
             try await client.execute(
                 """
                 insert into partita.trigger_moments (app, trigger, moment, claimed_until)

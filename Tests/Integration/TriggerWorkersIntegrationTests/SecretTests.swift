@@ -41,7 +41,7 @@ import TriggerWorkers
         try await eventually("functions don't get it any more") { try await value()?.hasPrefix("error: ") == true }
     }
 
-    @Test func `Postgres has no secret in clear, and what was in clear is encrypted`() async throws {
+    @Test func `Postgres has no secret in plain text, and former plain text is encrypted`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(secretValues: ["a": "a"])
         try await fixture.deploy(app)

@@ -109,7 +109,7 @@ final class TriggersFixture: Sendable {
         return port
     }
 
-    /// Deploys an app for a test, and tells nobody.
+    /// Deploys an app for a test, without announcing it.
     @discardableResult
     func deployUnannounced(_ app: TriggerApp) async throws -> DeployedApp {
         let definition = try AppDefinition(files: app.files)
@@ -126,7 +126,7 @@ final class TriggersFixture: Sendable {
         }
     }
 
-    /// Says what happened to an account, as auth does: the row, then the event.
+    /// Reports what happened to an account, as auth does: writes the row, then the event.
     func tell(_ kind: AuthEvent.Kind, of user: String, app: TriggerApp) async throws {
         let table = ShutOutTable(postgres)
         switch kind {
@@ -139,7 +139,7 @@ final class TriggersFixture: Sendable {
             AuthEvent(id: ObjectId().hexString, app: app.id, kind: kind, userID: user, user: [:], time: 0))
     }
 
-    /// Says that a session has ended, as auth does: the row, then the event.
+    /// Ends a session as auth does: writes the row, then the event.
     func end(_ session: String, of user: String, app: TriggerApp) async throws {
         let until = Int64(Date().timeIntervalSince1970 * 1000) + 600_000
         try await EndedSessionTable(postgres).add([EndedSession(app: app.id, id: session, until: until)])
@@ -196,7 +196,7 @@ final class TriggersFixture: Sendable {
         try await Self.send("POST", port, "/api/client/v2.0/app/\(app)/functions/call", token: token, body: body)
     }
 
-    /// Asks for a stream of changes, as SDKs do.
+    /// Requests a stream of changes, as SDKs do.
     func watch(app: String, token: String) async throws -> (status: Int, text: String) {
         try await Self.send("GET", port, "/api/client/v2.0/app/\(app)/functions/call?baas_request=e30&baas_at=\(token)")
     }

@@ -2,7 +2,7 @@ import EventLoop
 import Foundation
 import Glibc
 
-/// A name server on the loopback interface that answers as it was told last: as the one of a container network does when containers
+/// A name server on the loopback interface with addresses that can be changed, like the one of a container network when containers
 /// come and go.
 final class NameServer: Sendable {
     let port: Int
@@ -26,10 +26,10 @@ final class NameServer: Sendable {
         Thread.detachNewThread { [self] in serve() }
     }
 
-    /// From now on the name stands for these IPv4 addresses; for none, it is unknown.
+    /// Sets the IPv4 addresses of the name; without any, the name is unknown.
     func set(_ name: String, _ new: [String]) { addresses.withLock { $0[name] = new } }
 
-    /// Ends it.
+    /// Stops the server.
     func close() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     private func serve() {
@@ -53,7 +53,7 @@ final class NameServer: Sendable {
         Glibc.close(descriptor)
     }
 
-    /// The question again, with its addresses (RFC 1035, 4.1): an hour to live, as container networks say too.
+    /// The question again, with its addresses (RFC 1035, 4.1) and a time to live of an hour, as in container networks.
     private func answer(to query: [UInt8]) -> [UInt8] {
         var name: [String] = []
         var position = 12

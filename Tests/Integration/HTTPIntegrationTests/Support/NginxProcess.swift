@@ -3,12 +3,12 @@ import Foundation
 import LocalEngines
 import Testing
 
-/// nginx, for as long as a body runs.
+/// nginx, which runs while a body does.
 enum NginxProcess {
     /// - Parameters:
     ///   - file: its configuration.
     ///   - port: where it listens.
-    ///   - log: the file for all that it writes.
+    ///   - log: the file for all of its output.
     static func with<Result>(
         _ file: String, port: Int, log: String, directives: String = "daemon off; master_process off;",
         _ body: () async throws -> Result

@@ -14,8 +14,8 @@ struct RawClientError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A TCP client that sends exactly the bytes it is given. Its blocking calls have a thread of their own, and the tests'
-/// `patience`.
+/// A TCP client that sends exactly the bytes it is given. Its blocking calls run on a thread of their own, with the tests'
+/// `patience` as timeout.
 actor RawClient {
     private let executor = ThreadExecutor(name: "raw-client", stackSize: 512 << 10)
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -23,7 +23,7 @@ actor RawClient {
     private var buffer: [UInt8] = []
     private var isOpen = true
 
-    /// - Parameter receiveBuffer: SO_RCVBUF, so that a client that doesn't read is full soon.
+    /// - Parameter receiveBuffer: SO_RCVBUF; small, so that the buffer of a client that doesn't read is soon full.
     init(port: Int, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw RawClientError(description: "socket: \(errno)") }
@@ -78,7 +78,7 @@ actor RawClient {
         return true
     }
 
-    /// Exactly so many bytes.
+    /// Reads exactly this many bytes.
     func take(_ count: Int) throws -> [UInt8] {
         while buffer.count < count {
             guard try receive() else {
@@ -96,7 +96,7 @@ actor RawClient {
         return buffer
     }
 
-    /// Whether the peer ends, with nothing before.
+    /// Whether the peer closes without sending anything.
     func sawEnd() throws -> Bool { try takeAll().isEmpty }
 
     /// Sends and reads one response.

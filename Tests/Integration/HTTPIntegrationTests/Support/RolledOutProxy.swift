@@ -3,19 +3,19 @@ import Foundation
 import LocalEngines
 import Testing
 
-/// nginx with `Deploy/proxy.conf.template`, as it is rolled out, its services found by name.
+/// nginx with `Deploy/proxy.conf.template`, which finds its services by name.
 struct RolledOutProxy {
     let port: Int
-    /// All that it has written.
+    /// All of its output.
     let log: String
 
     /// The names of the services, as compose calls them, and the port that they have in these tests.
     static let services = ["auth", "sync-gateway", "trigger-workers", "media-offload"]
 
-    /// Runs one until the body has returned.
+    /// Runs nginx until the body has returned.
     /// - Parameters:
     ///   - servicePort: the port of all services.
-    ///   - names: knows their addresses.
+    ///   - names: the name server with their addresses.
     ///   - settings: values of the template that differ from those of compose.
     static func with<Result>(
         servicePort: Int, names: NameServer, settings: [String: String] = [:],
@@ -44,7 +44,7 @@ struct RolledOutProxy {
         }
     }
 
-    /// The lines of the access log; what nginx says besides has no JSON.
+    /// The lines of the access log; nginx's other output isn't JSON.
     var lines: [String] {
         get throws { try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init) }
     }

@@ -2,7 +2,7 @@ import EventLoop
 import Glibc
 import WebSocket
 
-/// Listens, and answers a client's handshake with whatever a test wants.
+/// Listens, and answers a client's handshake with what the test specifies.
 final class ScriptedServer: Sendable {
     private let descriptor: Int32
     let port: Int

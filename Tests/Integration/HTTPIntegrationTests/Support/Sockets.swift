@@ -21,12 +21,12 @@ final class SocketLog: Sendable {
 }
 
 extension WebSocket {
-    /// Does something on the socket's loop.
+    /// Runs a closure on the socket's loop.
     func onLoop(_ body: @escaping @Sendable (WebSocket) -> Void) {
         loop.execute { [self] in body(self) }
     }
 
-    /// Reads something on the socket's loop.
+    /// Returns a closure's result from the socket's loop.
     func read<Value: Sendable>(_ body: @escaping @Sendable (WebSocket) -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             loop.execute { [self] in continuation.resume(returning: body(self)) }
@@ -35,7 +35,7 @@ extension WebSocket {
 }
 
 extension HTTPRouter {
-    /// Sends back what comes.
+    /// Echoes what arrives.
     mutating func echo(
         _ path: String, _ configuration: WebSocketConfiguration = WebSocketConfiguration(), log: SocketLog? = nil
     ) {

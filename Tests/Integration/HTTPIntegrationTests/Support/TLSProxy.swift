@@ -4,13 +4,13 @@ import HTTPServer
 import LocalEngines
 import Testing
 
-/// nginx in front of a server, as TLS ends where it is rolled out, with a certificate for `localhost`.
+/// nginx that terminates TLS in front of a server, as in a deployment, with a certificate for `localhost`.
 struct TLSProxy {
     let port: Int
     /// The certificate, which is its own authority.
     let certificate: String
 
-    /// Runs one until the body has returned.
+    /// Runs nginx until the body has returned.
     static func with<Result>(_ server: HTTPServer, _ body: (TLSProxy) async throws -> Result) async throws -> Result {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("tls-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)

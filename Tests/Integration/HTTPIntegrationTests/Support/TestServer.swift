@@ -31,7 +31,7 @@ func withServer<Result>(
     }
 }
 
-/// How long a test waits for what must come: an answer to the question whether, not when, on a machine however busy.
+/// How long a test waits for what must happen: long, since it tests whether it happens, not how fast, even on a busy machine.
 let patience = Duration.seconds(60)
 
 /// Waits until a condition holds.
@@ -57,7 +57,7 @@ final class Box<Value: Sendable>: Sendable {
     func update(_ change: @Sendable (inout Value) -> Void) { state.withLock { change(&$0) } }
 }
 
-/// Opened once; whoever waits goes on then.
+/// A gate that opens once; tasks that wait then continue.
 final class Gate: Sendable {
     private let state = Locked<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
@@ -82,7 +82,7 @@ final class Gate: Sendable {
 }
 
 extension Box {
-    /// What a callback puts in.
+    /// A value that a callback stores.
     func present<Wrapped>() async throws -> Wrapped where Value == Wrapped? {
         try await eventually("something is there") { value != nil }
         return try #require(value)
