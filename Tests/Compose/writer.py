@@ -1,9 +1,9 @@
-"""Writes documents through the proxy, one after the other by each of three people, for as long as the file STOP isn't there.
+"""Writes documents through the proxy, one after the other for each of three users, until the file STOP exists.
 
     writer.py BASE ACKNOWLEDGED STOP
 
 Each identifier whose write was answered with success is a line in ACKNOWLEDGED, before the next is sent. A write without an answer is sent
-again with its identifier, and "there is one already" is an answer as well: it was written, and only the word of it got lost."""
+again with its identifier, and a duplicate counts as success, too: it was written, and only the answer was lost."""
 
 import json
 import os

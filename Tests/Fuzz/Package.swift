@@ -9,7 +9,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [.product(name: "FuzzTargets", package: "partita")],
             path: "Sources/Fuzz",
-            // libFuzzer brings the loop; SwiftPM renames `main`.
+            // libFuzzer provides `main` with the loop; SwiftPM renames ours.
             swiftSettings: [.unsafeFlags(["-parse-as-library"])])
     ]
 )

@@ -1,23 +1,23 @@
 public import DocumentModel
 public import SyncEngine
 
-/// A document store in memory for simulations and fakes. What is decided about uploads is the servers' own code
-/// (`UploadDecision`); here is only what Postgres does with it: rows, revisions, tombstones, counters.
+/// A document store in memory for simulations and fakes. Uploads are decided by the servers' own code
+/// (`UploadDecision`); this stands only for Postgres: rows, revisions, tombstones, counters.
 public struct MemoryStore: Sendable {
-    /// What is left of a document that was deleted.
+    /// The tombstone of a deleted document.
     public struct Tombstone: Sendable {
         public var id: Value
         public var revision: Revision
         public var incarnation: Revision
     }
 
-    /// What a partition holds.
+    /// The contents of a partition.
     public struct Contents: Sendable {
-        /// Where the partition stands.
+        /// The partition's newest revision.
         public internal(set) var head: Revision
         public internal(set) var documents: [DocumentKey: StoredDocument] = [:]
         public internal(set) var tombstones: [DocumentKey: Tombstone] = [:]
-        /// Deletions up to it have left no tombstone.
+        /// Deletions up to this revision have no tombstone any more.
         public internal(set) var tombstoneHorizon = EpochHistory.beginning
     }
 
@@ -98,7 +98,7 @@ public struct MemoryStore: Sendable {
         return (decision.results(heads: heads), changes)
     }
 
-    /// Gives a decision what it may need for an upload.
+    /// Collects what a decision may need for an upload.
     private func offer(
         _ upload: Upload, at index: Int, to decision: inout UploadDecision, _ mayWrite: (Partition, String) -> Bool
     ) {
@@ -161,7 +161,7 @@ public struct MemoryStore: Sendable {
         return write(plan).changes
     }
 
-    /// What Postgres does with a plan: the heads move, ordinals become revisions, rows and tombstones are written.
+    /// Applies a plan as Postgres does: heads advance, ordinals become revisions, rows and tombstones are written.
     private mutating func write(_ plan: WritePlan) -> (heads: [CommittedHead], changes: [Changes]) {
         var changes: [Partition: Changes] = [:]
         for (text, count) in plan.counts {

@@ -1,5 +1,5 @@
-"""What Schemathesis makes up names no collection of the app and no fields that belong together: here half of it gets them, so that more
-than the checks of a request is called."""
+"""Requests that Schemathesis generates name no collection of the app and no fields that belong together. These hooks add them to half of
+the requests, so that more than the validation of requests is tested."""
 import copy
 import json
 import random
@@ -36,7 +36,7 @@ def extended_json(context, value):
 
 
 def fitting(action, body, source):
-    """The body with what the action knows and needs."""
+    """The body with the fields that the action knows and needs."""
     made = {name: value for name, value in body.items() if name in FIELDS.get(action, READ)}
     for name in ALWAYS.get(action, []):
         made.setdefault(name, copy.deepcopy(REQUIRED[name]))
@@ -48,7 +48,7 @@ def map_case(context, case):
     operation = case.operation.definition.raw.get("operationId")
     if operation not in ("dataAction", "callFunction") or not isinstance(case.body, dict):
         return case
-    # By what was made up alone, so that the seed repeats it.
+    # Depends only on the generated request, so that the seed reproduces it.
     source = random.Random(repr(sorted(case.body.items(), key=repr)))
     if source.random() < 0.5:
         return case

@@ -1,10 +1,10 @@
 import Foundation
 
-/// When something that happens at once has happened for certain: the time tells it from what hangs, and says nothing about speed.
+/// The time by which something immediate has certainly happened: it distinguishes that from a hang, and says nothing about speed.
 public let patience = Duration.seconds(60)
 
 /// Waits until a condition holds, asking for it again and again.
-/// - Parameter deadline: for a machine with little else to do; where several tasks wait for each processor, it is that much longer.
+/// - Parameter deadline: for an idle machine; if several tasks wait for each processor, it is extended by that factor.
 /// - Throws: `EventuallyError` with what was awaited when `deadline` is over; and what the condition throws.
 public func eventually(
     _ what: @autoclosure () -> String, within deadline: Duration = .seconds(10),
@@ -40,7 +40,7 @@ public struct EventuallyError: Error, CustomStringConvertible {
 
 /// How many tasks have wanted each processor in the last minute: 1 to 30.
 private func tasksPerProcessor() -> Double {
-    guard let text = try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8),  // without it the deadline stands
+    guard let text = try? String(contentsOfFile: "/proc/loadavg", encoding: .utf8),  // then the deadline is kept
         let load = text.split(separator: " ").first.flatMap({ Double($0) })
     else { return 1 }
     return min(max(load / Double(ProcessInfo.processInfo.activeProcessorCount), 1), 30)

@@ -2,7 +2,7 @@ import ChildProcesses
 import Foundation
 import LocalEngines
 
-/// A real mail server as a process (`mail-server.py`): it asks for a name and a password, refuses some, and keeps what it takes.
+/// A real mail server as a process (`mail-server.py`): it requires a name and a password, refuses some mails, and keeps the rest.
 public final class MailServer: Sendable {
     /// A mail as the server understood it.
     public struct Mail: Decodable, Sendable {
@@ -10,7 +10,7 @@ public final class MailServer: Sendable {
         public let to: [String]
         public let subject: String
         public let text: String
-        /// Where the mail breaks the rules for mails.
+        /// The violations of the mail format.
         public let defects: [String]
     }
 
@@ -49,7 +49,7 @@ public final class MailServer: Sendable {
         return server
     }
 
-    /// All mails to an address, in the order of their coming.
+    /// All mails to an address, in the order of arrival.
     public func mails(to address: String) throws -> [Mail] {
         let names = try FileManager.default.contentsOfDirectory(atPath: directory + "/mails")
         let numbers = names.filter { !$0.hasPrefix(".") }.compactMap { Int($0.prefix { $0 != "." }) }.sorted()
@@ -59,7 +59,7 @@ public final class MailServer: Sendable {
         }.filter { $0.to.contains(address) }
     }
 
-    /// Ends it, with all connections.
+    /// Stops the server, with all connections.
     public func stop() async {
         process.signal(SIGKILL)
         _ = await process.wait()

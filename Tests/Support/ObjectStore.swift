@@ -10,7 +10,7 @@ public struct ObjectStore: Sendable {
     public let accessKey: String
     public let secretKey: String
 
-    /// The store; started by the first who asks, which takes a quarter of a minute.
+    /// The store; the first call starts it, which takes a quarter of a minute.
     public static func shared() async throws -> ObjectStore { try await starter.store() }
 
     private static let starter = Starter()

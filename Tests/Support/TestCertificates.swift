@@ -3,7 +3,7 @@ import ChildProcesses
 /// Certificates for tests of TLS: an authority (`ca.pem`), a server for `localhost` (`server.pem`, `server.key`) and a client by the name
 /// of `holder` (`client.pem`, `client.key`).
 public enum TestCertificates {
-    /// Makes them in a directory that is there.
+    /// Creates them in an existing directory.
     public static func make(in directory: String) async throws {
         let script = """
             set -e; cd "$1"

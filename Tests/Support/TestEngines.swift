@@ -4,16 +4,16 @@ import Kafka
 import LocalEngines
 
 /// The engines of a test run: what `PARTITA_POSTGRES_URL`, `PARTITA_REDIS_URL` and `PARTITA_KAFKA_BOOTSTRAP` name, and started
-/// once per process where they name nothing; the broker is Apache Kafka where `KAFKA_HOME` names one, and the embedded development
+/// once per process if they name nothing; the broker is Apache Kafka if `KAFKA_HOME` names one, and the embedded development
 /// broker otherwise. A missing engine fails the test that asks for it.
 public struct TestEngines: Sendable {
-    /// A database of the server that others may be made on.
+    /// A database of the server from which others may be created.
     public let postgresURL: String
     public let redisURL: String
     /// How to reach the broker.
     public let kafka: KafkaConfiguration
 
-    /// The engines; started by the first who asks.
+    /// The engines; the first call starts them.
     public static func shared() async throws -> TestEngines { try await starter.engines() }
 
     private static let starter = Starter()
@@ -74,7 +74,7 @@ public struct TestEngines: Sendable {
         return address
     }
 
-    /// What a service's configuration says about the broker.
+    /// The broker's part of a service's configuration.
     public var kafkaSettings: [String: String] {
         ["kafka.bootstrap": kafka.bootstrapServers, "kafka.embedded": "\(kafka.embedded)"]
     }

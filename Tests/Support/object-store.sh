@@ -14,14 +14,14 @@ for program in ceph-mon ceph-osd radosgw radosgw-admin; do
     }
 done
 
-# Nothing in them is worth an orderly end, which takes seconds.
+# Their contents don't need a graceful shutdown, which takes seconds.
 trap 'kill -9 $(jobs -p) 2>/dev/null || true; wait' EXIT
 trap 'exit 0' TERM INT
 
 mkdir -p "$directory"/{mon,osd,run,log}
 cluster=$(cat /proc/sys/kernel/random/uuid)
 export CEPH_CONF=$directory/ceph.conf
-# One of everything, nothing is kept twice. Without keys (`auth … = none`) radosgw doesn't start.
+# One daemon of each kind and one copy of the data. Without keys (`auth … = none`) radosgw doesn't start.
 cat >"$CEPH_CONF" <<END
 [global]
 fsid = $cluster

@@ -1,7 +1,7 @@
 public import DocumentModel
 import Foundation
 
-/// A schema and documents, with what an independent validator says of them (`Reference/schemas_reference.py`).
+/// A schema and documents, with the verdict of an independent validator (`Reference/schemas_reference.py`).
 public struct SchemaVector: Sendable {
     /// A document, and whether it is accepted.
     public struct Case: Sendable {

@@ -37,7 +37,7 @@ public struct VectorFile: Sendable {
     }
 }
 
-/// One case: what is there, what is done with it and what comes out.
+/// One case: the given documents, the operation and the expected result.
 public struct VectorCase: Sendable {
     /// File, number and name.
     public let name: String
@@ -63,9 +63,9 @@ public struct VectorCase: Sendable {
     public var documents: [Document] { given.arrayValue?.compactMap(\.documentValue) ?? [] }
     /// The one document that is given.
     public var document: Document { given.documentValue ?? Document() }
-    /// What is done: the operation's first field.
+    /// The operation's name: its first field.
     public var kind: String { operation.fields.first?.key ?? "" }
-    /// The moment of `$$NOW` and `$currentDate`.
+    /// The time of `$$NOW` and `$currentDate`.
     public var now: Int64 { operation["now"]?.dateValue ?? 1_600_000_000_000 }
     /// The filters of `$[name]`.
     public var arrayFilters: [Document] { operation["arrayFilters"]?.arrayValue?.compactMap(\.documentValue) ?? [] }
@@ -87,7 +87,7 @@ public struct VectorError: Error, CustomStringConvertible {
 }
 
 extension Value {
-    /// Identical, but for the last bits of doubles, in which libraries of mathematics differ, and of which NaN it is.
+    /// Identical, except for the last bits of doubles, in which math libraries differ, and for the bits of NaN.
     fileprivate func isAlike(_ other: Value) -> Bool {
         switch (self, other) {
         case (.double(let a), .double(let b)):
@@ -100,7 +100,7 @@ extension Value {
         }
     }
 
-    /// Identical, but that a number may have any type.
+    /// Identical, except that a number may have any type.
     fileprivate func isSame(as expected: Value) -> Bool {
         switch (self, expected) {
         case (.document(let a), .document(let b)):
@@ -116,7 +116,7 @@ extension Value {
 extension Decimal128 {
     fileprivate func isAlike(_ other: Decimal128) -> Bool {
         if description == other.description { return true }
-        // Of functions such as $ln the digits behind a double's precision are no promise.
+        // The digits of functions such as $ln beyond a double's precision aren't guaranteed.
         let (a, b) = (doubleValue, other.doubleValue)
         return a.isNaN && b.isNaN || a == b || abs(a - b) <= 4e-15 * max(abs(a), abs(b))
     }

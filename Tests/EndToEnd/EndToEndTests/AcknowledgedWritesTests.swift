@@ -26,7 +26,7 @@ extension EndToEnd {
             var sent: [String] = []
             for number in 1...10 { sent.append(try await ada.send("before \(number)", to: adaTalk)) }
             try await adaTalk.waitForUploads()
-            // These are on their way when it dies, and acknowledged before, after, or both.
+            // These are in flight when it dies, and acknowledged before, after, or both.
             for number in 1...10 { sent.append(try await ada.send("meanwhile \(number)", to: adaTalk)) }
             let old = try system.pid(of: victim)
             try system.kill(victim)
@@ -63,7 +63,7 @@ extension EndToEnd {
             try await system.replace("trigger-workers")
             try await waitForUnread(30, of: ben, conversation, system)
 
-            // One more, behind all the others in its topic partition: what ran twice would be counted by then.
+            // One more, behind all the others in its topic partition: by then, an event that ran twice would be counted.
             try await ada.send("the last one", to: talk)
             try await waitForUnread(31, of: ben, conversation, system)
             #expect(TestDevice.unread(try await ben.userRow(), conversation.id) == 31)

@@ -42,7 +42,7 @@ extension EndToEnd {
             #expect(try await deployedVersion(system) == version)
         }
 
-        @Test func `a partition key that would take documents off devices needs a word`() async throws {
+        @Test func `a partition key that would take documents off devices needs --repartition`() async throws {
             let system = try await RunningSystem.shared()
             func files(key: String) -> [String: String] {
                 [
@@ -57,7 +57,7 @@ extension EndToEnd {
                 ]
             }
             _ = try await TestApp.deploy("moved", files(key: "team"), on: system)
-            // Nothing is lost while there is nothing.
+            // While there are no documents, none can be lost.
             _ = try await TestApp.deploy("moved", files(key: "taem"), on: system)
             _ = try await TestApp.deploy("moved", files(key: "team"), on: system)
             _ = try await system.query("select partita.ensure_collection('moved', 'd', 'c', 'team')")

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// What a gateway says to a device that doesn't keep to the protocol: a stable code, and the connection ends.
+    /// What a gateway answers a device that violates the protocol: a stable code, and the connection ends.
     struct BadFrameTests {
         @Test(arguments: [
             "", "hello", "{", "[]", "{}", #"{"type":7}"#, #"{"type":"nonsense"}"#, #"{"type":"hello"}"#,
@@ -38,7 +38,7 @@ extension EndToEnd {
             #expect(try await device.errorCode() == "helloExpected")
         }
 
-        @Test func `an app that nobody deployed is an unknownApp`() async throws {
+        @Test func `an app that isn't deployed is an unknownApp`() async throws {
             let device = try await RawDevice.connect(.shared(), app: "nobody")
             device.send(.hello(.init(device: "d", token: "x")))
             #expect(try await device.errorCode() == "unknownApp")
@@ -55,7 +55,7 @@ extension EndToEnd {
             try await ada.close()
         }
 
-        @Test func `a partition that nobody may read is refused`() async throws {
+        @Test func `a partition that no user may read is refused`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let device = try await RawDevice.connect(system)
@@ -69,7 +69,7 @@ extension EndToEnd {
 
         // MARK: Tokens
 
-        @Test func `a token that somebody else signed is a badToken`() async throws {
+        @Test func `a token signed with another key is a badToken`() async throws {
             let system = try await RunningSystem.shared()
             let forger = try TokenSigningKey(generatingWithId: try await systemKey(system).id)
             #expect(try await refusal(of: forger.sign(claims(lifetime: 600)), system) == "badToken")
@@ -102,7 +102,7 @@ extension EndToEnd {
             return try await device.errorCode()
         }
 
-        /// The key that the system itself signs with: who can read Postgres and the system's configuration is the administrator.
+        /// The key that the system itself signs with. Only an administrator can read Postgres and the system's configuration.
         private func systemKey(_ system: RunningSystem) async throws -> TokenSigningKey {
             let rows = try await system.query(
                 "select private_key from partita.auth_signing_keys order by signs_from, id limit 1")

@@ -43,8 +43,7 @@ extension EndToEnd {
             #expect(!run.output.contains("HID") && !run.output.contains("DEN"), "\(run.output)")
         }
 
-        @Test func `a second system on the same data, or on the same ports, says so and disturbs nobody`() async throws
-        {
+        @Test func `a second system on the same data or ports reports that and leaves the first alone`() async throws {
             let system = try await RunningSystem.shared()
             let processes = try system.processes
             func up(_ arguments: [String]) async throws -> CapturedRun {
@@ -63,7 +62,7 @@ extension EndToEnd {
             #expect(try system.processes == processes)
         }
 
-        @Test func `an app folder that isn't there is said before anything is started`() async throws {
+        @Test func `a missing app folder is reported before anything is started`() async throws {
             let directory = FileManager.default.temporaryDirectory.path + "/partita-e2e-noapp-\(getpid())"
             defer { try? FileManager.default.removeItem(atPath: directory) }
             let up = ["up", "--data", directory, "--port", "\(try RunningSystem.freePorts())"]
@@ -78,7 +77,7 @@ extension EndToEnd {
             #expect(host.status == .exited(64) && host.output.contains("--host takes a name"), "\(host.output)")
         }
 
-        @Test func `a Ctrl-C in the middle of the start stops what has been started, and no error is made of it`()
+        @Test func `Ctrl-C during the start stops what has been started and isn't an error`()
             async throws
         {
             let directory = FileManager.default.temporaryDirectory.path + "/partita-e2e-stopped-\(getpid())"
@@ -102,7 +101,7 @@ extension EndToEnd {
             #expect(!LocalPort.isTaken(port + 10))
         }
 
-        @Test func `the tool says why Postgres doesn't answer, and keeps the password to itself`() async throws {
+        @Test func `the tool says why Postgres doesn't answer, without the password`() async throws {
             let given = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
             let port = try LocalPort.free()
             let run = try await CapturedRun.run(
@@ -117,14 +116,14 @@ extension EndToEnd {
             #expect(!run.output.contains("secret"))
         }
 
-        @Test func `a service without a setting that it needs says which`() async throws {
+        @Test func `a service without a required setting names it`() async throws {
             let run = try await CapturedRun.run(CurrentEnvironment.sibling("sync-gateway"), environment: [:])
             #expect(run.status == .exited(78))
             #expect(run.output.contains("must be set, here or as PARTITA_"), "\(run.output)")
             #expect(run.output.split(separator: "\n").count == 1)
         }
 
-        @Test func `a gateway goes on without Redis, says so, and has it again when it comes`() async throws {
+        @Test func `a gateway runs without Redis, reports that, and uses it again when it is up`() async throws {
             let system = try await RunningSystem.shared()
             let redis = RedisEngine(root: system.directory + "/late", port: try LocalPort.free())
             let port = try LocalPort.free()
@@ -132,7 +131,7 @@ extension EndToEnd {
             try await says(#""status":"degraded""#, 200, without: "redis", gateway, port: port, system)
             try await redis.start()
             try await hasEverything(gateway, port: port, system)
-            // And the same again when it goes away later.
+            // And the same again when it becomes unavailable later.
             await redis.stop()
             try await says(#""status":"degraded""#, 200, without: "redis", gateway, port: port, system)
             try await redis.start()
@@ -142,7 +141,7 @@ extension EndToEnd {
         }
 
         @Test(arguments: ["auth", "permissions", "trigger-workers"])
-        func `a service waits for Postgres, says so, and ends when it is told to`(_ service: String) async throws {
+        func `a service waits for Postgres, reports that, and ends when it is stopped`(_ service: String) async throws {
             let system = try await RunningSystem.shared()
             let port = try LocalPort.free()
             let nobody = "postgres://partita@127.0.0.1:\(try LocalPort.free())/partita"
@@ -151,8 +150,8 @@ extension EndToEnd {
             #expect(await process.terminate(grace: .seconds(30)) == .exited(0))
         }
 
-        /// A system of its own but for Postgres and Redis: what it relays mustn't be missed elsewhere.
-        @Test func `all services wait for the broker, say so, and begin when it comes`() async throws {
+        /// Services with a database, a broker and topics of their own, so that other tests don't miss what they relay.
+        @Test func `all services wait for the broker, report that, and begin when it is up`() async throws {
             let system = try await RunningSystem.shared()
             let root = system.directory + "/late", database = "late"
             let broker = try TestEngines.broker(root: root)
@@ -215,7 +214,7 @@ extension EndToEnd {
         }
 
         private static func isMissing(_ engine: String, in text: String) -> Bool {
-            let report = try? JSONDecoder().decode(Report.self, from: Data(text.utf8))  // something else says nothing
+            let report = try? JSONDecoder().decode(Report.self, from: Data(text.utf8))  // other text is no report
             return report?.components[engine]?.status == "notReady"
         }
     }

@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Somebody breaks a collection's table under a running system, and mends it later.
+    /// A collection's table is broken under a running system, and repaired later.
     struct BrokenTableTests {
-        @Test func `a broken table holds up its own changesets, and they commit when it is mended`() async throws {
+        @Test func `a broken table delays only its own changesets, which commit once it is repaired`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let ben = try await TestDevice.register("ben", on: system)

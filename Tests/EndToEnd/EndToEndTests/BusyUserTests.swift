@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// What one user asks for takes no other user's turn.
+    /// One user's requests don't delay another user's.
     struct BusyUserTests {
         /// A pipeline that computes for minutes, each of its documents for a few hundredths of a second.
         private static let long: [Value] = {
@@ -35,7 +35,7 @@ extension EndToEnd {
                     ], body: Array(ExtendedJSON.print(body).utf8), timeout: .seconds(60)))
         }
 
-        @Test func `pipelines end at their limit in time, and hold up nobody meanwhile`() async throws {
+        @Test func `pipelines end at their time limit, and don't delay other users`() async throws {
             let system = try await RunningSystem.shared()
             let eve = try await TestDevice.register("eve", on: system)
             let ben = try await TestDevice.register("ben", on: system)
@@ -49,7 +49,7 @@ extension EndToEnd {
                         let answer = try await act(
                             "aggregate", as: eves, ["pipeline": .array(Self.long), "maxTimeMS": 6000], http, system)
                         running.withLock { $0 -= 1 }
-                        // Two at a time, so that the last ones' turn would come after the time that anybody waits.
+                        // Two at a time, so that the last ones would start only after the longest wait.
                         let isRefused = answer.status == 429 && answer.text.contains("TooManyRequests")
                         #expect(isRefused || answer.text.contains("time limit"), "\(answer.text)")
                     }
@@ -68,13 +68,13 @@ extension EndToEnd {
             for device in [eve, ben] { try await device.close() }
         }
 
-        @Test func `queries that hold connections leave everybody's sync and reads theirs`() async throws {
+        @Test func `queries that hold connections don't delay other users' sync and reads`() async throws {
             let system = try await RunningSystem.shared()
             let eve = try await TestDevice.register("eve", on: system)
             let ben = try await TestDevice.register("ben", on: system)
             let http = HTTPClient(loop: system.loop)
             let eves = try await eve.accessToken(on: system), bens = try await ben.accessToken(on: system)
-            /// Each reads her own document, and holds what it reads with until its time is over.
+            /// Each reads her own document, and holds its connection until its time limit.
             let holding: Value = .array([["$match": ["_id": .string(eve.session.userId)]]] + Self.long.dropFirst())
             let statuses = Locked<[Int]>([])
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -99,7 +99,7 @@ extension EndToEnd {
                     try await ben.send("hello", to: handle)
                     try await handle.waitForUploads()
                     rounds += 1
-                    // They waited for 13 s where her queries had all connections.
+                    // They waited for 13 s when her queries could take all connections.
                     #expect(ContinuousClock.now - begun < .seconds(5))
                 }
                 #expect(rounds > 2)
@@ -111,7 +111,7 @@ extension EndToEnd {
             for device in [eve, ben] { try await device.close() }
         }
 
-        @Test func `partitions invented on many sockets hold up nobody's decisions, and leave nothing`() async throws {
+        @Test func `partitions invented on many sockets don't delay other decisions, and leave nothing`() async throws {
             let system = try await RunningSystem.shared()
             let eve = try await TestDevice.register("eve", on: system)
             let ben = try await TestDevice.register("ben", on: system)
@@ -146,7 +146,7 @@ extension EndToEnd {
                     let talk = try await ben.beginConversation()
                     let start = ContinuousClock.now
                     _ = try await ben.open(talk)
-                    // It waited for 38 s where questions had one queue.
+                    // It waited for 38 s when all questions had one queue.
                     #expect(ContinuousClock.now - start < .seconds(10))
                 }
                 isOver.withLock { $0 = true }

@@ -3,7 +3,7 @@ import Testing
 
 extension EndToEnd {
     struct DemoTests {
-        @Test func `the demo comes out right on the running system`() async throws {
+        @Test func `the demo succeeds on the running system`() async throws {
             let system = try await RunningSystem.shared()
             let run = try await CapturedRun.run(
                 CurrentEnvironment.sibling("partita"), ["demo", "--data", system.directory])

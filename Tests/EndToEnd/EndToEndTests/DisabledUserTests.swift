@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// An access token lives on when its account is disabled, and is good for nothing.
+    /// An access token outlives the disabling of its account, but is refused.
     struct DisabledUserTests {
-        @Test func `a disabled user is out within a second, stays out when services start anew, and can come back`()
+        @Test func `a disabled user is out within a second and after restarts, until enabled again`()
             async throws
         {
             let system = try await RunningSystem.shared()
@@ -25,7 +25,7 @@ extension EndToEnd {
                 try await set("disable", ada, system)
                 let start = ContinuousClock.now
                 try await waitForAnswer("UserDisabled", "UserDisabled", token, system)
-                // Disabling ends the user's sessions: whichever is heard of first.
+                // Disabling also ends the user's sessions; either event may arrive first.
                 let codes: [SyncErrorCode] = [.userDisabled, .sessionEnded]
                 #expect(codes.map(\.rawValue).contains(try await socket.errorCode()))
                 _ = try await socket.closure()
@@ -34,7 +34,7 @@ extension EndToEnd {
                 token = try await ada.accessToken(on: system)
                 try await waitForAnswer("FunctionNotFound", "NoMatchingRuleFound", token, system)
             }
-            // Where the two calls alone take longer than 50 ms, the machine is busy, and the second is that much longer.
+            // If the two calls alone take longer than 50 ms, the machine is busy, and the limit of a second grows by that factor.
             let limit = max(.seconds(1), calls.sorted()[2] * 20)
             #expect(times.sorted()[2] < limit, "out after \(times), of \(limit)")
 
@@ -58,7 +58,7 @@ extension EndToEnd {
             }
         }
 
-        /// The codes of a function's call and of the data API: neither can be carried out, but it's for the user's sake at the earliest.
+        /// The codes of a function call and of the data API. Neither call could succeed, but the user is checked first.
         private func answers(to token: String, _ system: RunningSystem) async throws -> [String?] {
             let call = try await send(
                 "POST", system.url(of: "trigger-workers") + "/api/client/v2.0/app/rchat/functions/call", token,

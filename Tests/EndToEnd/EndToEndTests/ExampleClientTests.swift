@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// The client that the documents show, which shares no code with ours.
+    /// The client in the documentation, which shares no code with ours.
     struct ExampleClientTests {
         private static let script =
             TestApp.rchat + "/../../../Libraries/SyncProtocol/SyncProtocol.docc/Resources/client.py"
@@ -30,7 +30,7 @@ extension EndToEnd {
             document?["userPreferences"]?["displayName"]?.stringValue
         }
 
-        @Test func `a client of two hundred lines of Python keeps a partition, and a copy of it loses nothing`()
+        @Test func `a client of two hundred lines of Python syncs a partition, and a copy of it loses nothing`()
             async throws
         {
             let system = try await RunningSystem.shared()

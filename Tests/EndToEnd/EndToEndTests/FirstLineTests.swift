@@ -84,7 +84,7 @@ extension EndToEnd {
             #expect(lines[1].text.contains(one.says), "\(lines[1].text)")
             #expect(!lines[1].text.contains("wrong"), "no password")
             #expect(lines[1].text.contains(one.variable), "\(lines[1].text)")
-            // Long before anybody has waited in vain for a connection, which takes ten seconds.
+            // Long before the wait for a connection times out, which takes ten seconds.
             let wait = lines[1].seconds - lines[0].seconds
             #expect((wait < 0 ? wait + 86_400 : wait) < 5, "\(lines[1].text)")
             #expect(await process.terminate(grace: .seconds(30)) == .exited(0))
@@ -94,7 +94,7 @@ extension EndToEnd {
             let text: String
             let level: String
             let message: String
-            /// Of the day.
+            /// The time of day in seconds.
             let seconds: Double
         }
 
@@ -120,7 +120,7 @@ extension EndToEnd {
                 /\/[^\/]*$/, with: "/" + database)
         }
 
-        /// Two users whom the server lets in on its conditions only.
+        /// Two users that the server accepts only under its conditions.
         private static func prepare(_ system: RunningSystem) async throws {
             let file: String = try await system.query("show hba_file").first?.decode(0) ?? ""
             for (user, line) in [
@@ -132,7 +132,7 @@ extension EndToEnd {
                     .decode(0) ?? false
                 if known { continue }
                 _ = try await system.query("create role \(user) login password 'right'")
-                // Before the line that lets everybody in; the second user's first line ends what comes after for it.
+                // Before the line that accepts everyone; the second user's first line ends the matching for it.
                 let rules = try String(contentsOfFile: file, encoding: .utf8)
                 let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))  // the file stays the server's
                 try handle.write(contentsOf: Data("\(line)\nhost all \(user) 127.0.0.1/32 reject\n\(rules)".utf8))

@@ -4,15 +4,15 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// A system that does nothing costs next to nothing.
+    /// An idle system uses hardly any processor time.
     struct IdleTests {
         @Test(arguments: [true, false])
-        func `a system that does nothing leaves the processor alone`(_ isEmbedded: Bool) async throws {
+        func `an idle system uses hardly any processor time`(_ isEmbedded: Bool) async throws {
             if !isEmbedded, !RealBroker.isThere { return }  // the other argument is this one then
             let system = try await RunningSystem.start(
                 "partita-e2e-idle-\(isEmbedded)-\(getpid())", isEmbedded: isEmbedded)
             try await system.waitUntilReady()
-            // Kafka's Java machine keeps itself busy, whoever asks something of it or not.
+            // Kafka's JVM keeps itself busy even without requests.
             let broker: pid_t? = isEmbedded ? nil : try system.pid(of: "kafka")
             var last = 0.0
             // It takes 2.0 and 1.7 %; machines differ by a quarter. A wait that spins, or a poll of some milliseconds, costs as much again.
@@ -39,12 +39,12 @@ extension EndToEnd {
             try await Task.sleep(for: time)  // what is measured is time
             let elapsed = ContinuousClock.now - start
             let after = try processorTime(below: root, without: excluded)
-            // What ended meanwhile isn't counted, what began is.
+            // Processes that ended in between aren't counted, those that began are.
             let used = after.reduce(Duration.zero) { $0 + $1.value - before[$1.key, default: .zero] }
             return used / elapsed
         }
 
-        /// By thread. To the nanosecond: ticks of the clock hit what wakes up with them more often than it runs.
+        /// By thread, to the nanosecond: sampling by clock ticks overstates threads that wake up with the tick.
         private static func processorTime(below root: pid_t, without excluded: pid_t?) throws -> [pid_t: Duration] {
             var children: [pid_t: [pid_t]] = [:]
             for name in try FileManager.default.contentsOfDirectory(atPath: "/proc") {

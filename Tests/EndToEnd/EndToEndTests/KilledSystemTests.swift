@@ -6,9 +6,9 @@ import Testing
 extension EndToEnd {
     /// What `partita up` started doesn't outlive it, and the next one finds its data.
     struct KilledSystemTests {
-        /// The embedded broker and Redis forget everything: keys, grants, offsets, app definitions, who is online. All of it comes
+        /// The embedded broker and Redis lose everything: keys, grants, offsets, app definitions, who is online. All of it comes
         /// back from Postgres, or from the devices.
-        @Test func `kill -9 of up leaves nothing behind, and the next one goes on where it was`() async throws {
+        @Test func `kill -9 of up leaves nothing behind, and the next up continues with its data`() async throws {
             let name = "partita-e2e-killed-\(getpid())"
             let first = try await RunningSystem.start(name, isEmbedded: true)
             let ada = try await TestDevice.register("ada", on: first)

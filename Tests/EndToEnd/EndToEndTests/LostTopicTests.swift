@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Topics that somebody deletes come back by themselves, and what they held with them.
+    /// Deleted topics are created again automatically, with their contents.
     struct LostTopicTests {
-        @Test(.needsRealBroker) func `topics that are deleted meanwhile are made anew, and nothing is lost`()
+        @Test(.needsRealBroker) func `topics deleted under a running system are created again, and nothing is lost`()
             async throws
         {
             let system = try await RunningSystem.shared()
@@ -42,7 +42,7 @@ extension EndToEnd {
             }
             let log = try String(contentsOfFile: "\(system.directory)/logs/auth.log", encoding: .utf8)
             #expect(log.contains("topics are missing") && log.contains("partita.main.document-changes"))
-            // Who starts now has all that it needs from the new topics.
+            // A service that starts now gets everything that it needs from the new topics.
             let start = ContinuousClock.now
             try await system.replace("sync-gateway")
             let cid = try await TestDevice.register("cid", on: system)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// Everything that clients call is behind one host: the proxy's configuration, as it is rolled out.
+    /// Everything that clients call is behind one host: the proxy, with the configuration of `Deploy`.
     struct OneHostTests {
         private static let app: [String: String] = [
             "realm_config.json": """
@@ -32,7 +32,7 @@ extension EndToEnd {
             "functions/add.js": "exports = (a, b) => ({sum: a + b, user: context.user.id});",
         ]
 
-        @Test func `somebody signs up, calls a function and signs in again at one address`() async throws {
+        @Test func `a user signs up, calls a function and signs in again at one address`() async throws {
             let system = try await RunningSystem.shared()
             try await deploy(system)
             let client = HTTPCaller(root: system.publicURL + "/api/client/v2.0/app/onehost", system: system)
@@ -64,13 +64,13 @@ extension EndToEnd {
             #expect(try ExtendedJSON.parse(found.body)["error_code"] == "NoMatchingRuleFound", "\(found.text)")
         }
 
-        @Test func `devices sync there, and links to media open there`() async throws {
+        @Test func `devices sync and links to media open at one address`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let conversation = try await ada.beginConversation()
             let talk = try await ada.open(conversation)
             let picture = [UInt8](repeating: 7, count: 300_000)
-            // What is escaped in its URL must come to the service as it was.
+            // Escapes in the URL must reach the service unchanged.
             let id = "a photo/ö \(UUID().uuidString)"
             _ = try await ada.send(picture, id: id, to: talk)
             let link = try await eventually("the photo is a link", within: .seconds(30)) {
@@ -88,14 +88,14 @@ extension EndToEnd {
             try await ada.close()
         }
 
-        @Test func `what is the operator's isn't there, and a service that is away is a 503 that clients understand`()
+        @Test func `the operator's paths are hidden, and an unavailable service is a 503 for clients`()
             async throws
         {
             let system = try await RunningSystem.shared()
             let client = HTTPCaller(root: system.publicURL, system: system)
             for path in ["/metrics", "/health/live"] { #expect(try await client.get(path).status == 404) }
 
-            // In the 200 ms until it is started again, nobody listens.
+            // During the 200 ms until it is started again, nothing listens.
             let old = try system.pid(of: "media-offload")
             try system.kill("media-offload")
             let answer = try await eventually("the proxy finds nobody") {
@@ -104,7 +104,7 @@ extension EndToEnd {
             }
             #expect(try ExtendedJSON.parse(answer.body)["error_code"] == "ServiceUnavailable")
             try await system.waitUntilReplaced("media-offload", old)
-            // The proxy wasn't started again, and says so when all are there.
+            // The proxy wasn't restarted, and becomes ready when all services are.
             try await system.waitUntilReady(system.publicURL)
         }
 
@@ -117,7 +117,7 @@ extension EndToEnd {
             "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked",
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1",
         ])
-        func `what the proxy can't read is a bad request, as the services say it`(_ head: String) async throws {
+        func `what the proxy can't parse is a bad request in the services' form`(_ head: String) async throws {
             let answer = try await raw(head)
             #expect(["400", "405", "414"].contains(answer.dropFirst(9).prefix(3)), "\(head): \(answer)")
             #expect(answer.contains("Content-Type: application/json"), "\(answer)")
@@ -149,7 +149,7 @@ extension EndToEnd {
             ("trigger-workers", "/api/client/v2.0/app/rchat/functions/call", 18 << 20),
             ("sync-gateway", "/app/rchat/endpoint/data/v1/action/find", 18 << 20),
         ])
-        func `a body that is too large for its service is refused there by the same code`(
+        func `a body that is too large for its service is refused by the proxy with the same code`(
             _ service: String, _ path: String, _ limit: Int
         ) async throws {
             let system = try await RunningSystem.shared()
@@ -157,7 +157,7 @@ extension EndToEnd {
                 let client = HTTPCaller(root: root, system: system)
                 let most = try await client.send("POST", path, [UInt8](repeating: 0x20, count: limit))
                 #expect(most.status != 413, "\(root): \(most.text)")
-                // The proxy takes what comes before it hangs up; a service may not.
+                // The proxy reads what arrives before it closes the connection; a service may not.
                 let more = try await client.send(
                     "POST", path, [UInt8](repeating: 0x20, count: limit + 1), waits: root != system.publicURL)
                 #expect(more.status == 413, "\(root): \(more.text)")
@@ -167,7 +167,7 @@ extension EndToEnd {
         }
 
         @Test(arguments: ["auth", "sync-gateway", "trigger-workers", "media-offload"])
-        func `each operation that is described is answered there by its own service`(_ service: String) async throws {
+        func `each documented operation is answered by its own service`(_ service: String) async throws {
             let system = try await RunningSystem.shared()
             let here = HTTPCaller(root: system.publicURL, system: system)
             let direct = HTTPCaller(root: system.url(of: service), system: system)
@@ -179,12 +179,12 @@ extension EndToEnd {
                 let answer = try await here.send(parts[0], path, parts[0] == "GET" ? nil : [])
                 let own = try await direct.send(parts[0], path, parts[0] == "GET" ? nil : [])
                 #expect(answer.status == own.status && answer.text == own.text, "\(operation): \(answer.text)")
-                // The administrator's are off without a token.
+                // The administrator's operations are off without a token.
                 #expect(!answer.text.contains("no such resource") || path.hasPrefix("/api/admin/"), "\(operation)")
             }
         }
 
-        @Test func `clients on other machines are told the name that up was given`() async throws {
+        @Test func `clients on other machines get the host name that up was given`() async throws {
             let system = try await RunningSystem.start("partita-e2e-host-\(getpid())", ["--host", "localhost"])
             let client = HTTPCaller(root: system.publicURL + "/api/client/v2.0/app/rchat", system: system)
             let location = try ExtendedJSON.parse(try await client.get("/location").body)

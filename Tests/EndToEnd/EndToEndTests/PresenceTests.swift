@@ -7,17 +7,17 @@ import Testing
 extension EndToEnd {
     /// Promise 6: presence is right within TTL + 1 s.
     struct PresenceTests {
-        @Test func `after kill -9 of the gateway those who don't come back flip in time, and nobody else does`()
+        @Test func `after kill -9 of the gateway only users who don't reconnect go offline, and in time`()
             async throws
         {
             try await replaceGateway(SIGKILL)
         }
 
-        @Test func `a restart of the gateway flips nobody who comes back`() async throws {
+        @Test func `users who reconnect after a restart of the gateway stay online`() async throws {
             try await replaceGateway(SIGTERM)
         }
 
-        /// Ada comes back, Ben doesn't: his flip is also the sign that hers would have come by then.
+        /// Ada reconnects, Ben doesn't: once his flip has arrived, hers would have, too.
         private func replaceGateway(_ signal: Int32) async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)

@@ -11,7 +11,7 @@ import Testing
 extension EndToEnd {
     /// A Postgres that answers and takes no writes, as after a failover or with a full disk.
     struct ReadOnlyTests {
-        @Test func `while Postgres takes no writes a partition pauses, and the connection and the rest go on`()
+        @Test func `while Postgres takes no writes a partition pauses, and the connection stays open`()
             async throws
         {
             let system = try await RunningSystem.shared()
@@ -59,7 +59,7 @@ extension EndToEnd {
             try await ada.close()
         }
 
-        /// For all sessions that begin; those that are there end.
+        /// Applies to new sessions; existing ones are ended.
         private func setReadOnly(_ isReadOnly: Bool, _ system: RunningSystem) async throws {
             var settings = PostgresConfiguration(url: try system.setting("postgres.url"))
             settings.connections = 1

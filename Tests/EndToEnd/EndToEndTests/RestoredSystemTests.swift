@@ -9,7 +9,7 @@ import Testing
 extension EndToEnd {
     /// A system that goes back to a backup, by the commands in `Deploy/README.md`.
     struct RestoredSystemTests {
-        @Test func `after a restore every device has what Postgres has, and the server has again what it forgot`()
+        @Test func `after a restore devices match Postgres, and the server gets back what it lost`()
             async throws
         {
             let name = "partita-e2e-restored-\(getpid())"
@@ -46,7 +46,7 @@ extension EndToEnd {
             let second = try await RunningSystem.start(name, basePort: first.basePort)
             let again = TestConversation(id: talk.id, system: second)
 
-            // What comes first is written in the new epoch: everything before it has revisions of the former one.
+            // This write comes first in the new epoch: everything before it has revisions of the former one.
             let fresh = try await Device("fresh", of: ada, second)
             sent.append(try await fresh.send("after the restore", to: again))
             let back = try await [exact, behind, both].asyncMap { try await Device($0.name, of: ada, second) }
@@ -66,12 +66,12 @@ extension EndToEnd {
                 #expect(try await device.handle(again).rejected().isEmpty)
                 try await device.close()
             }
-            // What was made after the backup is gone.
+            // What was created after the backup is gone.
             #expect(try await second.query("select to_regclass('partita.made_since') is null").first?.decode(0) == true)
             #expect(await second.up.terminate(grace: .seconds(40)) == .exited(0))
 
-            // The same backup once more. What the devices saw since the first time is forgotten; numbers that are given once more aren't
-            // taken for it, although there are as many by the time that a device comes back.
+            // The same backup once more. What the devices saw since the first restore is lost; numbers that are assigned again aren't
+            // mistaken for it, although there are as many by the time that a device reconnects.
             try await run("partita restore", backup, first)
             let third = try await RunningSystem.start(name, basePort: first.basePort)
             let anew = TestConversation(id: talk.id, system: third)
@@ -87,7 +87,7 @@ extension EndToEnd {
             #expect(await third.up.terminate(grace: .seconds(40)) == .exited(0))
         }
 
-        @Test func `a restore refuses what is no backup, and a system that runs`() async throws {
+        @Test func `a restore refuses an invalid backup and a running system`() async throws {
             let system = try await RunningSystem.shared()
             let nothing = try await tool(["restore", "/nonexistent"], system)
             #expect(nothing.status == .exited(1))
@@ -125,7 +125,7 @@ extension EndToEnd {
 
         // MARK: The documented commands
 
-        /// Runs the line of `Deploy/README.md` that begins so, with the backup's directory of the test.
+        /// Runs the line of `Deploy/README.md` that begins with this text, with the test's backup directory.
         private func run(_ beginning: String, _ directory: String, _ system: RunningSystem) async throws {
             let readme = try String(contentsOfFile: TestApp.rchat + "/../../README.md", encoding: .utf8)
             let lines = readme.split(separator: "\n").filter { $0.hasPrefix(beginning + " ") }
@@ -156,7 +156,7 @@ extension EndToEnd {
             return environment
         }
 
-        /// What made the old path fail: tables of changes of other days, a collection and a table that are not in the backup.
+        /// What made the former restore fail: change tables of other days, and a collection and a table that aren't in the backup.
         private func tamper(_ system: RunningSystem) async throws {
             for statement in [
                 "select partita.ensure_change_tables(20)", "create table partita.made_since (n int)",
@@ -166,7 +166,7 @@ extension EndToEnd {
 
         // MARK: Devices
 
-        /// One more device of a person; with the folder of an earlier one it is that again.
+        /// One more device of a person; with the folder of an earlier device it is the same device again.
         private final class Device: Sendable {
             let name: String
             private let app: PartitaApp

@@ -9,7 +9,7 @@ import Testing
 extension EndToEnd {
     /// Promise 4: after the receipt not one byte more, and the device removes what it had.
     struct RevocationTests {
-        @Test func `a member who is removed loses the conversation and gets no byte of it any more`() async throws {
+        @Test func `a removed member loses the conversation and gets no more bytes of it`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let ben = try await TestDevice.register("ben", on: system)
@@ -22,7 +22,7 @@ extension EndToEnd {
             for talk in [benTalk, cleoTalk] {
                 try await eventually("the message is there") { try await talk.find("ChatMessage").count == 1 }
             }
-            // A second connection of Ben's, which won't obey.
+            // A second connection of Ben's, which ignores the revocation.
             let partition = benTalk.partition
             let rogue = try await RawDevice.connect(system)
             try await rogue.greet(try await ben.accessToken(on: system))
@@ -40,7 +40,7 @@ extension EndToEnd {
             try await eventually("Cleo has the new message", within: .seconds(20)) {
                 try await cleoTalk.find("ChatMessage").count == 2
             }
-            // What was on its way to Ben before an answer to his own document would be there by then.
+            // By the time of an answer to his own document, everything that was in flight to Ben would have arrived.
             try await ben.own.write {
                 $0.update("User", id: .string(ben.session.userId), ["$set": ["lastSeenAt": .date(0)]])
             }
@@ -52,7 +52,7 @@ extension EndToEnd {
             for device in [ada, ben, cleo] { try await device.close() }
         }
 
-        @Test func `documents that pretend to be somebody's give no right and get no invitation`() async throws {
+        @Test func `documents that impersonate another user give no right and get no invitation`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let ben = try await TestDevice.register("ben", on: system)
@@ -103,9 +103,9 @@ extension EndToEnd {
             for device in [ada, ben, eve] { try await device.close() }
         }
 
-        /// The median of several: one that a busy machine holds up says nothing about the others. Where an ordinary change of the same
-        /// minute takes longer than 50 ms to its receiver, the machine is busy, and the second is that much longer.
-        @Test func `the device knows within a second of the write that takes the right away`() async throws {
+        /// The median of several: one that a busy machine delays says nothing about the others. If an ordinary change of the same
+        /// minute takes longer than 50 ms to its receiver, the machine is busy, and the limit of a second grows by that factor.
+        @Test func `the device is notified within a second of the write that revokes its right`() async throws {
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
             let ben = try await TestDevice.register("ben", on: system)
@@ -145,11 +145,11 @@ extension EndToEnd {
                 if case .download(partition, let download) = $0 { download.changes.count > 0 } else { false }
             }
 
-            // The last that gave a sign: those that earlier tests have killed give none.
+            // The one with the latest heartbeat: those that earlier tests have killed send none.
             let gateways = "select gateway from partita.gateways order by seen_at desc"
             let known = try await system.query(gateways).decode(String.self)
             let stopped = try #require(known.first)
-            // Another one takes over what the stopped one doesn't do any more.
+            // Another one takes over the work of the stopped one.
             let port = try LocalPort.free()
             let second = try system.startSecond("sync-gateway", port: port)
             try await system.waitUntilReady("http://127.0.0.1:\(port)")
@@ -228,7 +228,7 @@ extension EndToEnd {
             return ContinuousClock.now - start
         }
 
-        /// What tells of a partition after its `revoked`.
+        /// The frames about a partition after its `revoked`.
         private static func framesAfterRevocation(_ frames: [GatewayFrame], of partition: Partition) -> [GatewayFrame] {
             let isRevocation: (GatewayFrame) -> Bool = { if case .revoked(partition, _) = $0 { true } else { false } }
             guard let index = frames.firstIndex(where: isRevocation) else { return [] }

@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// An access token lives on when its session ends, and is good for nothing.
+    /// An access token outlives the end of its session, but is refused.
     struct SignedOutTests {
-        @Test func `a session that ended is over everywhere within a second, also when services start anew`()
+        @Test func `an ended session is refused everywhere within a second and after restarts`()
             async throws
         {
             let system = try await RunningSystem.shared()
@@ -36,7 +36,7 @@ extension EndToEnd {
                 times.append(ContinuousClock.now - start)
                 last = tokens.access
             }
-            // Where the three calls alone take longer than 50 ms, the machine is busy, and the second is that much longer.
+            // If the three calls alone take longer than 50 ms, the machine is busy, and the limit of a second grows by that factor.
             let limit = max(.seconds(1), calls.sorted()[2] * 20)
             #expect(times.sorted()[2] < limit, "out after \(times), of \(limit)")
             for service in ["trigger-workers", "sync-gateway", "media-offload"] { try await system.replace(service) }
@@ -50,7 +50,7 @@ extension EndToEnd {
             try await cleo.close()
         }
 
-        @Test func `a session that ends while the broker is away is over all the same`() async throws {
+        @Test func `a session that ends while the broker is unavailable is refused, too`() async throws {
             let system = try await RunningSystem.start("partita-e2e-unheard-\(getpid())", isEmbedded: true)
             let cleo = try await TestDevice.register("cleo", on: system)
             let tokens = try await signIn(cleo, system)
@@ -64,7 +64,7 @@ extension EndToEnd {
             let start = ContinuousClock.now
             try await waitForAnswers("InvalidSession", "InvalidSession", "InvalidSession", tokens.access, system)
             #expect(try await socket.errorCode() == SyncErrorCode.sessionEnded.rawValue)
-            // Services look every thirty seconds, whatever they are told; a busy machine has its time, too.
+            // Sooner than the services' poll, which runs every thirty seconds; a busy machine needs some time.
             #expect(ContinuousClock.now - start < .seconds(15))
             try system.kill("broker", SIGCONT)
             try await cleo.close()
@@ -89,7 +89,7 @@ extension EndToEnd {
             }
         }
 
-        /// The codes of a function's call, of the data API and of a media link: none can be carried out, but it's for the token's sake
+        /// The codes of a function call, of the data API and of a media link. None could succeed, but the token is checked
         /// first.
         private func answers(to token: String, _ system: RunningSystem) async throws -> [String?] {
             let call = try await send(

@@ -4,14 +4,14 @@ import TestSupport
 import Testing
 
 extension EndToEnd {
-    /// A client that is told that its token is bad signs its user out.
+    /// A client whose token is called bad signs its user out.
     struct StartingServiceTests {
         private struct Probe {
             let service: String
             let method: String
             let path: String
             let body: String
-            /// The code of an answer to somebody who is known.
+            /// The code of an answer to a user who is signed in.
             let known: String
         }
 
@@ -29,7 +29,7 @@ extension EndToEnd {
         ]
 
         @Test(arguments: probes.indices)
-        func `a service that starts calls no good token bad`(index: Int) async throws {
+        func `a starting service doesn't call a valid token bad`(index: Int) async throws {
             let probe = Self.probes[index]
             let system = try await RunningSystem.shared()
             let ada = try await TestDevice.register("ada", on: system)
@@ -56,7 +56,7 @@ extension EndToEnd {
                 }
                 #expect(codes.isSubset(of: [probe.known, "ServiceUnavailable"]))
                 try await system.waitUntilReplaced(probe.service, old)
-                // Whoever is ready knows who asks.
+                // A service that is ready can verify the caller.
                 #expect(await code() == probe.known)
             }
             await http.shutDown()

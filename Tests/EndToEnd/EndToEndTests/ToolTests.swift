@@ -10,7 +10,7 @@ import Testing
             CurrentEnvironment.sibling("partita"), arguments, environment: own.merging(more) { $1 })
     }
 
-    @Test func `an engine that is away ends a command within seconds, and the message says which`() async throws {
+    @Test func `an unavailable engine ends a command within seconds, and the message names it`() async throws {
         let start = ContinuousClock.now
         let run = try await run(
             ["app", "list"], ["PARTITA_POSTGRES_URL": "postgres://nobody:secret@127.0.0.1:1/nothing"])
@@ -20,7 +20,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(20))
     }
 
-    @Test func `a word that several commands begin with brings those to mind`() async throws {
+    @Test func `a word that several commands begin with suggests them`() async throws {
         let run = try await run(["app"])
         #expect(run.status == .exited(64))
         #expect(run.output.contains("app deploy, app list"), "\(run.output)")
@@ -28,7 +28,7 @@ import Testing
         #expect(try await self.run(["device"]).output.contains("usage: partita device"))
     }
 
-    @Test func `what lists something also speaks JSON, and an unknown app is an error`() async throws {
+    @Test func `commands that list something also print JSON, and an unknown app is an error`() async throws {
         let system = try await RunningSystem.shared()
         let data = ["--data", system.directory]
         let list = try await run(["app", "list", "--json"] + data)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `no app is taken for another where there are several`() async throws {
+    @Test func `with several apps a command must name one`() async throws {
         let system = try await RunningSystem.shared()
         let data = ["--data", system.directory]
         _ = try await TestApp.deploy(
@@ -74,7 +74,7 @@ import Testing
         #expect(!list.output.contains("foreign"), "\(list.output)")
     }
 
-    @Test func `what the store refuses is told in MongoDB's words, whatever was asked`() async throws {
+    @Test func `the store's refusals are reported in MongoDB's words by every command`() async throws {
         let system = try await RunningSystem.shared()
         let name = "Tool\(UUID().uuidString.prefix(8))"
         func refused(_ words: [String]) async throws -> String {
@@ -98,7 +98,7 @@ import Testing
         #expect(misspelled == "partita: MongoDBError (40415): BSON field 'find.filtr' is an unknown field.\n")
     }
 
-    @Test func `a device by hand says what the server answers`() async throws {
+    @Test func `a manually run device prints the server's answers`() async throws {
         let system = try await RunningSystem.shared()
         let script = """
             printf 'open conversation=of others\\nopen all-users=all-the-users\\nfind Chatster\\noffline\\nopen s:l:1\\n' \
@@ -114,7 +114,7 @@ import Testing
         #expect(lines.contains("opened s:l:1 on this device: the server hasn't answered"), "\(run.output)")
     }
 
-    @Test func `a dead letter that can't be offered again goes on waiting`() async throws {
+    @Test func `a dead letter that can't be retried stays stored`() async throws {
         let system = try await RunningSystem.shared()
         _ = try await system.query(
             """

@@ -47,7 +47,7 @@ extension EndToEnd {
             var use = Use()
             try await play(system)
             try await note(&use, system)
-            // Only a gateway that can't say goodbye leaves presence to the workers.
+            // Workers write presence only for a gateway that couldn't shut down gracefully.
             let cleo = try await TestDevice.register("cleo", on: system)
             try await note(&use, system)
             let old = try system.pid(of: "sync-gateway")
@@ -83,7 +83,7 @@ extension EndToEnd {
             let link = try await eventually("the photo is a link", within: .seconds(30)) {
                 try await ada.link(ofPicture: picture, in: talk)
             }
-            // Nothing is decided about who never had the conversation on a device.
+            // Permissions decide nothing about a user who never had the conversation on a device.
             let stranger = try await TestDevice.register("eve", on: system)
             let opened = try await HTTPCaller(root: "", system: system).get(
                 link, token: try await stranger.accessToken(on: system))
@@ -102,7 +102,7 @@ extension EndToEnd {
             for device in [ada, ben] { try await device.close() }
         }
 
-        /// Adds what the services' metrics say. A reader is there as soon as it runs, a writer when it has written.
+        /// Adds the topics in the services' metrics. A reader appears as soon as it runs, a writer when it has written.
         private func note(_ use: inout Use, _ system: RunningSystem) async throws {
             let line = #/event_stream_(read|produced)_total\{topic="([a-z-]+)"\} ([0-9]+)/#
             for name in RunningSystem.services {

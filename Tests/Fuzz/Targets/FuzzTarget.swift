@@ -2,11 +2,11 @@ import DocumentModel
 import QueryLanguage
 import SyncProtocol
 
-/// What reads bytes from outside. Every input ends in a result or an error; what else happens is found here.
+/// Code that reads bytes from outside. Every input must end in a result or an error; fuzzing finds anything else.
 public enum FuzzTarget: String, CaseIterable, Sendable {
     case json, bson, filter, update, pipeline, frame
 
-    /// Gives the bytes to the target. What it refuses is no fault; a broken promise ends the process.
+    /// Gives the bytes to the target. A refused input is no fault; a violated invariant ends the process.
     public func run(_ bytes: [UInt8]) async {
         switch self {
         case .json: json(bytes)
@@ -60,7 +60,7 @@ public enum FuzzTarget: String, CaseIterable, Sendable {
         "q": .timestamp(Timestamp(seconds: 1, increment: 2)), "r": .minKey, "s": .maxKey,
     ]
 
-    // The value of a refused operation is of no interest, so that its error is dropped in what follows.
+    // The result of a refused operation isn't needed, so its error is ignored below.
 
     private func filter(_ bytes: [UInt8]) {
         guard let document = try? ExtendedJSON.parseDocument(bytes), let filter = try? Filter(document) else { return }

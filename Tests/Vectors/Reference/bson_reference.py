@@ -38,7 +38,7 @@ VALUES = {
     "dbref": [DBRef("c", ObjectId("5ab9cbe531c2ab715d42129a")), DBRef("c", 1, "d")],
 }
 
-# What pymongo doesn't write any more, from bsonspec.org by hand: name, bytes, text.
+# Types that pymongo doesn't write any more, by hand from bsonspec.org: name, bytes, text.
 DEPRECATED = [
     ("undefined", "08000000066100" + "00", '{"a":{"$undefined":true}}'), ("symbol", "0e0000000e61000200000078" + "0000", '{"a":{"$symbol":"x"}}'),
     ("dbPointer", "1a0000000c610002000000" + "6200" + "5ab9cbe531c2ab715d42129a" + "00", '{"a":{"$dbPointer":{"$ref":"b","$id":{"$oid":"5ab9cbe531c2ab715d42129a"}}}}'),

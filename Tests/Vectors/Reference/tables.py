@@ -182,7 +182,7 @@ def comparisons():
     for a in some:
         for b in some:
             given = {key: value for key, value in (("a", a), ("b", b)) if value is not MISSING}
-            # What is missing equals only what is missing or undefined, and sorts before null.
+            # A missing value equals only a missing or undefined one, and sorts before null.
             cases.append(("%s, %s" % (short(a), short(b)), {"$cmp": ["$a", "$b"]}, given, I32(compare(a, b))))
     yield expressions("cmp", cases)
     for name, test in (("eq", lambda o: o == 0), ("ne", lambda o: o != 0), ("gt", lambda o: o > 0), ("gte", lambda o: o >= 0),

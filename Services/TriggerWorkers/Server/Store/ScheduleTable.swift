@@ -25,8 +25,7 @@ struct ScheduleTable: Sendable {
 
     /// Takes the last scheduled time that is due and that no worker has taken; of several missed ones, only the last.
     /// - Returns: the scheduled time, claimed for the caller; `nil` when none is due, or another worker was faster.
-    func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Run?
-    {
+    func take(_ schedule: TriggerDefinition.Schedule, app: String, trigger: String, now: Int64) async throws -> Run? {
         // A schedule begins when a worker sees its trigger for the first time.
         let rows = try await client.query(
             """

@@ -1,6 +1,6 @@
 import Testing
 
-/// Shows the ends of all logs when a test throws or takes too long: what it waited for alone doesn't say why it didn't come.
+/// Shows the ends of all logs when a test throws or takes too long: the awaited condition alone doesn't explain the failure.
 struct LogsOfTrouble: TestTrait, SuiteTrait, TestScoping {
     let limit: Duration
     let isRecursive = true

@@ -7,7 +7,7 @@ import SyncProtocol
 import TestSupport
 import WebSocket
 
-/// A connection to the gateway that keeps no rules: sends any bytes, and notes what comes.
+/// A connection to the gateway that follows no rules: sends any bytes, and records what arrives.
 final class RawDevice: Sendable {
     private struct State {
         var frames: [GatewayFrame] = []
@@ -31,6 +31,7 @@ final class RawDevice: Sendable {
         let state = Locked(State())
         var configuration = WebSocketConfiguration()
         configuration.maxQueuedBytes = 256 << 20
+        configuration.maxMessageBytes = 64 << 20
         configuration.allowsCompression = false
         let socket = try await WebSocketClient.connect(
             system.syncURL.replacing("/rchat/", with: "/\(app)/"), subprotocol: SyncProtocolVersion.name,
@@ -38,7 +39,7 @@ final class RawDevice: Sendable {
             on: system.loop
         ) { socket in
             socket.onMessage = { _, bytes in
-                // One that can't be read is missed by the test that waits for it.
+                // If a frame can't be decoded, the test that waits for it fails.
                 guard let frame = try? GatewayFrame(bytes) else { return }
                 state.withLock { $0.frames.append(frame) }
             }
@@ -57,7 +58,7 @@ final class RawDevice: Sendable {
 
     var frames: [GatewayFrame] { state.withLock { $0.frames } }
 
-    /// Greets, and waits for the welcome.
+    /// Sends `hello`, and waits for the `welcome`.
     func greet(_ token: String) async throws {
         send(.hello(.init(device: UUID().uuidString.lowercased(), token: token)))
         try await wait("a welcome") { if case .welcome = $0 { true } else { false } }
@@ -82,7 +83,7 @@ final class RawDevice: Sendable {
 }
 
 extension TestDevice {
-    /// An access token, as any program gets one that knows the password.
+    /// An access token, as any program that knows the password gets one.
     func accessToken(on system: RunningSystem) async throws -> String {
         let http = HTTPClient(loop: system.loop)
         let credentials: Document = ["username": .string(email), "password": .string(Self.password)]

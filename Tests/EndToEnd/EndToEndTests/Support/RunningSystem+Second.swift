@@ -11,7 +11,7 @@ extension RunningSystem {
         return process
     }
 
-    /// What a second instance is told.
+    /// The configuration of a second instance.
     func environment(port: Int, _ changes: [String: String] = [:]) throws -> [String: String] {
         let own = [
             "PARTITA_HTTP_PORT": "\(port)", "PARTITA_HTTP_ADDRESS": "127.0.0.1", "PARTITA_LOOPS": "1",

@@ -6,10 +6,10 @@ import LocalEngines
 import Postgres
 import TestSupport
 
-/// The whole system as processes, brought up once by `partita up` for all tests of this process.
+/// The whole system as processes, started once by `partita up` for all tests of this process.
 final class RunningSystem: Sendable {
     static let services = ["auth", "permissions", "sync-gateway", "trigger-workers", "media-offload"]
-    /// As `up` sets it: short enough to wait for, long enough for a service to come back.
+    /// As `up` sets it: short enough to wait for, long enough for a service to restart.
     static let presenceTTL = Duration.seconds(6)
 
     /// Opens the administrator's API.
@@ -31,10 +31,10 @@ final class RunningSystem: Sendable {
 
     // MARK: Start
 
-    /// The system; the first who asks starts it.
+    /// The system, which the first call starts.
     static func shared() async throws -> RunningSystem { try await starter.system() }
 
-    /// The system, if somebody has asked for it and it came up.
+    /// The system, if a test has requested it and it started.
     static func started() async -> RunningSystem? { await starter.startedSystem() }
 
     private static let starter = Starter()
@@ -62,7 +62,7 @@ final class RunningSystem: Sendable {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent(name).path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         chmod(directory, 0o755)  // engines may run as another user
-        unlink(directory + "/run/ready")  // of one that was killed
+        unlink(directory + "/run/ready")  // left by a system that was killed
         let basePort = try basePort ?? freePorts()
         let up = try ChildProcess.spawn(
             CurrentEnvironment.sibling("partita"),
@@ -85,7 +85,7 @@ final class RunningSystem: Sendable {
 
     private static let proxyTemplate = TestApp.rchat + "/../../proxy.conf.template"
 
-    /// Engines that the environment names are others' as well, and aren't for killing.
+    /// Engines that the environment names are shared with other tests, and must not be killed.
     private static var environment: [String: String] {
         let own = [
             "PARTITA_PRESENCE_TTL": "\(presenceTTL.components.seconds)s", "PARTITA_ADMIN_TOKEN": adminToken,
@@ -107,7 +107,7 @@ final class RunningSystem: Sendable {
 
     var syncURL: String { "ws://127.0.0.1:\(port(of: "sync-gateway"))/v1/apps/rchat/sync" }
 
-    /// What the services are told by `up`.
+    /// The configuration that `up` gives the services.
     func setting(_ key: String) throws -> String {
         let text = try String(contentsOfFile: directory + "/partita.conf", encoding: .utf8)
         for line in text.split(separator: "\n") where line.hasPrefix(key + " = ") {
@@ -174,7 +174,7 @@ final class RunningSystem: Sendable {
         }
     }
 
-    /// What a service says about its readiness; 0 when it doesn't answer.
+    /// The status of a service's readiness; 0 when it doesn't answer.
     func readiness(_ url: String) async -> (status: Int, text: String) {
         do {
             let response = try await http.send(.init(method: "GET", url: url + "/health/ready", timeout: .seconds(5)))
@@ -186,7 +186,7 @@ final class RunningSystem: Sendable {
 
     // MARK: Postgres
 
-    /// What a query answers, by a connection of its own: Postgres may have been killed since the last one.
+    /// The result of a query, on a connection of its own: Postgres may have been killed since the last one.
     func query(_ sql: String, _ parameters: [PostgresValue] = []) async throws -> PostgresRows {
         var settings = PostgresConfiguration(url: try setting("postgres.url"))
         settings.connections = 1

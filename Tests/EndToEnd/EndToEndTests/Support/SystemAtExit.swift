@@ -31,7 +31,7 @@ enum SystemAtExit {
             done.signal()
         }
         done.wait()
-        // Kept on request, for whoever looks for a failure's reason.
+        // Kept on request, to find the cause of a failure.
         guard CurrentEnvironment.variables["PARTITA_KEEP_LOGS"] == nil else { return }
         // Temporary directories: nothing depends on the removal.
         for system in state.systems { try? FileManager.default.removeItem(atPath: system.directory) }

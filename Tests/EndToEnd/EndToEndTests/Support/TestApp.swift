@@ -9,7 +9,7 @@ enum TestApp {
         .appendingPathComponent("../../../../Deploy/apps/rchat").standardizedFileURL.path
 
     /// A copy with one file changed.
-    /// - Parameter change: gets the file's text and gives the new one.
+    /// - Parameter change: gets the file's text and returns the new one.
     static func broken(_ file: String, in system: RunningSystem, _ change: (String) -> String) throws -> String {
         let copy = system.directory + "/broken-" + UUID().uuidString.prefix(8).lowercased()
         try FileManager.default.copyItem(atPath: rchat, toPath: copy)
@@ -19,7 +19,7 @@ enum TestApp {
     }
 
     /// Deploys an app of these files.
-    /// - Returns: what the tool said.
+    /// - Returns: what the tool printed.
     static func deploy(
         _ name: String, _ files: [String: String], on system: RunningSystem, _ options: [String] = []
     ) async throws -> String {

@@ -30,7 +30,7 @@ struct TestConversation: Sendable {
         return try rows.decode(String.self)
     }
 
-    /// Waits until a device shows what Postgres has; both may still be on their way.
+    /// Waits until a device shows what Postgres has; both may still change.
     func waitUntilSame(_ handle: PartitionHandle) async throws {
         var (expected, shown): ([String: String], [String: String]) = ([:], [:])
         try await eventually(

@@ -3,7 +3,7 @@ import Foundation
 import PartitaClient
 import TestSupport
 
-/// One person's device: an account of its own, its User document, and everybody's public faces.
+/// One person's device: an account of its own, its User document, and the public documents (Chatsters) of all users.
 final class TestDevice: Sendable {
     static let password = "correct horse battery staple"
 
@@ -26,7 +26,7 @@ final class TestDevice: Sendable {
         self.system = system
     }
 
-    /// Registers somebody new, signs in, and waits for the documents that triggers make: the person's own, and the public one by
+    /// Registers a new user, signs in, and waits for the documents that triggers make: the user's own, and the public one by
     /// which others invite them.
     static func register(_ name: String, on system: RunningSystem) async throws -> TestDevice {
         let email = "\(name)-\(UUID().uuidString.prefix(8).lowercased())@example.com"
@@ -43,11 +43,11 @@ final class TestDevice: Sendable {
         let own = try await session.openPartition(.string("user=\(session.userId)"))
         let device = TestDevice(
             email: email, session: session, transport: transport, own: own, app: app, system: system)
-        // The triggers' consumers may be on their way back to a broker that was killed a moment ago.
+        // The triggers' consumers may still be reconnecting to a broker that was just killed.
         do {
             try await eventually("\(name) has a User document", within: .seconds(60)) { try await device.user() != nil }
             try await eventually("\(name) can be invited", within: .seconds(60)) {
-                // Its history: the table itself is made with the first of them.
+                // By its history: the table itself is made with the first document.
                 try await !system.query(
                     "select 1 from partita.changes where app = 'rchat' and collection = 'Chatster' and _id = $1",
                     [.text("s:" + session.userId)]
@@ -149,7 +149,7 @@ final class TestDevice: Sendable {
         try await handle.document("ChatMessage", id: .string(id))?["image"]?["pictureURL"]?.stringValue
     }
 
-    /// Takes somebody out of a conversation.
+    /// Removes a member from a conversation.
     func remove(_ member: TestDevice, from conversation: TestConversation) async throws {
         try await own.write {
             $0.update(

@@ -3,7 +3,7 @@ import EventLoop
 import PartitaClient
 import SyncProtocol
 
-/// A device's connections, with what came over them written down, and with acknowledgements that get lost.
+/// A device's connections, which record what arrives on them, and can lose acknowledgements.
 final class WatchedTransport: SyncTransport {
     private struct State {
         var frames: [GatewayFrame] = []
@@ -23,7 +23,7 @@ final class WatchedTransport: SyncTransport {
     /// What the device got, from the first connection on.
     var frames: [GatewayFrame] { state.withLock { $0.frames } }
 
-    /// The next acknowledgements don't arrive; each takes its connection with it, as in real life.
+    /// Loses the next acknowledgements; each loss ends its connection, as in real life.
     func loseAcknowledgements(_ count: Int) { state.withLock { $0.acksToLose = count } }
 
     /// How many were lost.
