@@ -55,6 +55,9 @@ public final class GroupCommitter: Service {
         var isStopped = false
     }
 
+    /// How many waiting uploads are looked at for a batch.
+    private static let horizon = 2048
+
     private let store: DocumentStore
     private let loop: EventLoop?
     private let limits: Limits
@@ -133,18 +136,31 @@ public final class GroupCommitter: Service {
 
     private func next(of lane: Lane) -> [Waiting]? {
         state.withLock { state in
-            guard var queue = state.queues.removeValue(forKey: lane), !queue.isEmpty else {
+            guard let queue = state.queues.removeValue(forKey: lane), !queue.isEmpty else {
                 state.running.remove(lane)
                 return nil
             }
+            // Small uploads pass large ones that don't fit into the batch, but none passes an earlier one of its device.
+            var batch: [Waiting] = []
+            var left: [Waiting] = []
+            var held: Set<UploadCounter.Key> = []
             var bytes = 0
-            let count = queue.prefix(limits.batch).prefix { waiting in
-                bytes += waiting.upload.bytes
-                return bytes <= limits.batchBytes
-            }.count
-            let batch = Array(queue.prefix(max(count, 1)))
-            queue.removeFirst(batch.count)
-            state.queues[lane] = queue
+            for (place, waiting) in queue.enumerated() {
+                guard batch.count < limits.batch, place < Self.horizon else {
+                    left += queue[place...]
+                    break
+                }
+                let upload = waiting.upload
+                let fits = batch.isEmpty || bytes + upload.bytes <= limits.batchBytes
+                if fits, !held.contains(upload.counter) {
+                    batch.append(waiting)
+                    bytes += upload.bytes
+                } else {
+                    held.insert(upload.counter)
+                    left.append(waiting)
+                }
+            }
+            state.queues[lane] = left
             return batch
         }
     }

@@ -20,6 +20,9 @@ public enum PermissionsServer {
         "lease.duration", default: .seconds(5), range: .milliseconds(500)...(.seconds(300)),
         "How long gateways serve after the last heartbeat; the same for all instances.")
 
+    /// The name of the consumer of changes.
+    private static let changes = "permissions"
+
     /// The service's main program.
     public static let main = ServiceMain(
         name: "permissions", summary: "Decides who may open which partition, and revokes access.",
@@ -46,7 +49,8 @@ public enum PermissionsServer {
             logger: logger)
         let heartbeats = GrantHeartbeats(
             producer: engines.events, interval: context.configuration[heartbeat],
-            validity: context.configuration[lease], logger: logger)
+            validity: context.configuration[lease], logger: logger,
+            catchUp: HandledChanges(client: engines.postgres, consumer: Self.changes, logger: logger).waitForPresent)
         let cleaner = GrantCleaner(client: engines.postgres, relay: relay, logger: logger)
         let fences = FenceTable(client: engines.postgres)
         let receipts = ReceiptWriter(
@@ -69,7 +73,7 @@ public enum PermissionsServer {
                         pool: engines.pool, group: "permissions-requests", kafka: engines.kafka,
                         handler: RequestsHandler(decider: decider, clock: engines.clock), logger: logger),
                     ChangeConsumer(
-                        pool: engines.pool, name: "permissions", kafka: engines.kafka, postgres: engines.postgres,
+                        pool: engines.pool, name: Self.changes, kafka: engines.kafka, postgres: engines.postgres,
                         source: ChangeHistory(client: engines.postgres),
                         handler: ChangesHandler(
                             decider: decider, dependencies: DependencyTable(client: engines.postgres), logger: logger),

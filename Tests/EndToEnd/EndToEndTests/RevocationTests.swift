@@ -184,6 +184,51 @@ extension EndToEnd {
             for device in [ada, ben] { try await device.close() }
         }
 
+        @Test func `after permissions stood still, no change is sent to a user who was removed meanwhile`() async throws
+        {
+            let system = try await RunningSystem.shared()
+            let ada = try await TestDevice.register("ada", on: system)
+            let ben = try await TestDevice.register("ben", on: system)
+            let talk = try await ada.beginConversation(with: [ben])
+            let handle = try await ada.open(talk)
+            let partition = handle.partition
+            try await ada.send("hello", to: handle)
+            try await handle.waitForUploads()
+            let rogue = try await RawDevice.connect(system)
+            try await rogue.greet(try await ben.accessToken(on: system))
+            rogue.send(.subscribe(partition: partition, checkpoint: Revision(epoch: 1, number: 0)))
+            try await rogue.wait("the message") {
+                if case .download(partition, let download) = $0 { download.changes.count > 0 } else { false }
+            }
+
+            try system.kill("permissions", SIGSTOP)
+            try await eventually("the partition is suspended", within: .seconds(20)) {
+                rogue.frames.contains { if case .error(let report) = $0 { report.code == .suspended } else { false } }
+            }
+            _ = try await system.query(
+                #"""
+                update "rchat/RChat"."User" set document = jsonb_set(document, '{conversations}', '[]') where _id = $1
+                """#, [.text("s:" + ben.session.userId)])
+            for number in 0..<20 {
+                _ = try await system.query(
+                    #"""
+                    update "rchat/RChat"."ChatMessage" set document = jsonb_set(document, '{text}', to_jsonb($2::text))
+                    where partition = $1
+                    """#, [.text(partition.text), .text("not for Ben \(number)")])
+            }
+            let count = rogue.frames.count
+            try system.kill("permissions", SIGCONT)
+            try await eventually("the partition is revoked", within: .seconds(60)) {
+                rogue.frames[count...].contains { if case .revoked(partition, _) = $0 { true } else { false } }
+            }
+            let later = rogue.frames[count...].filter {
+                if case .download(partition, _) = $0 { true } else { false }
+            }
+            #expect(later.isEmpty, "\(later.count) downloads")
+            rogue.close()
+            for device in [ada, ben] { try await device.close() }
+        }
+
         /// An upload that the gateway must refuse.
         private func upload(_ text: String, by device: TestDevice, over rogue: RawDevice, to partition: Partition)
             async throws

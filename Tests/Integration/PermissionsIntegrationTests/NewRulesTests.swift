@@ -83,7 +83,8 @@ import Testing
             #expect(try await fixture.row(of: user, "ruled-hall") == "write")
             let published = try await fixture.grant(.write, of: user, "ruled-hall").version.number
             let former = before.first { $0.user == user && $0.partition == "s:ruled-hall" }?.version
-            #expect(user == "ruled-5" || published == former)
+            // The member's own insert may have confirmed the first answer, which raises its version without publishing it.
+            #expect(user == "ruled-5" || published <= former ?? 0)
         }
         // An answer that was confirmed is still followed.
         try await fixture.members.updateOne(["_id": "ruled-3"], ["$set": ["rooms": []]])

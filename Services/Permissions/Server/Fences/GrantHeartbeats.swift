@@ -12,6 +12,8 @@ struct GrantHeartbeats: Service {
     let interval: Duration
     /// How long a gateway may serve after a heartbeat.
     let validity: Duration
+    /// Returns when the changes are handled that had been committed when it was called.
+    let catchUp: @Sendable () async throws -> Void
     let logger: Logger
     private let underWay = Locked(UnderWay())
 
@@ -40,7 +42,11 @@ struct GrantHeartbeats: Service {
         }
     }
 
-    init(producer: EventProducer, interval: Duration, validity: Duration, logger: Logger) {
+    init(
+        producer: EventProducer, interval: Duration, validity: Duration, logger: Logger,
+        catchUp: @escaping @Sendable () async throws -> Void
+    ) {
+        self.catchUp = catchUp
         self.producer = producer
         self.interval = interval
         self.validity = validity
@@ -52,7 +58,12 @@ struct GrantHeartbeats: Service {
             let sender = UUID().uuidString.lowercased()
             try await withThrowingDiscardingTaskGroup { group in
                 var number: Int64 = 0
+                var last: ContinuousClock.Instant?
                 while !Task.isCancelled {
+                    // A process that starts, or stood still, has missed changes that may revoke grants. With a heartbeat before it has
+                    // handled them, gateways would send what they have withheld since.
+                    if last.map({ ContinuousClock.now - $0 > interval + validity / 2 }) ?? true { try await catchUp() }
+                    last = .now
                     number += 1
                     for partitions in underWay.withLock({ $0.begin() }) {
                         group.addTask { [number] in await send(from: sender, number: number, to: partitions) }
