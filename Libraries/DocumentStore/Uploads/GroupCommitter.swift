@@ -20,7 +20,7 @@ public final class GroupCommitter: Service {
         public var lanes: Int
         /// The most changesets in a batch (at least 1).
         public var batch: Int
-        /// The most bytes of changesets in a batch; exceeded by a batch of one changeset only.
+        /// The most bytes of changesets in a batch, except that the first one may have any size.
         public var batchBytes: Int
         /// How long an upload that needs a locked document is retried before it fails with `busy`.
         public var patience: Duration
@@ -153,8 +153,9 @@ public final class GroupCommitter: Service {
                 let upload = waiting.upload
                 let fits = batch.isEmpty || bytes + upload.bytes <= limits.batchBytes
                 if fits, !held.contains(upload.counter) {
+                    // However large the first one is, small ones go with it.
+                    bytes += batch.isEmpty ? min(upload.bytes, limits.batchBytes / 2) : upload.bytes
                     batch.append(waiting)
-                    bytes += upload.bytes
                 } else {
                     held.insert(upload.counter)
                     left.append(waiting)

@@ -1,0 +1,46 @@
+import DocumentModel
+import DocumentStore
+import EventLoop
+import SyncEngine
+import Testing
+
+struct GroupCommitterTests {
+    @Test func `a small upload doesn't wait for the large ones before it, and none passes one of its own device`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            let large = Partition.conversation("large"), small = Partition.conversation("small")
+            for partition in [large, small] { try await fixture.grant(in: partition) }
+            let committer = GroupCommitter(store: fixture.store, limits: .init(lanes: 1))
+            let answered = Locked<[String]>([])
+            @Sendable func commit(_ id: String, _ version: Int64, device: String, in partition: Partition, bytes: Int)
+                async throws
+            {
+                var upload = Upload.of(version, [.insert(id, in: partition)], device: device, in: partition)
+                upload.bytes = bytes
+                let result = try await committer.commit(upload, app: StoreFixture.app)
+                #expect(result.acknowledgement != nil, "\(id)")
+                answered.withLock { $0.append(id) }
+            }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // Queued one after the other, before the committer runs.
+                for number in 1...6 {
+                    group.addTask {
+                        try await commit("l\(number)", 1, device: "d\(number)", in: large, bytes: 16 << 20)
+                    }
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                group.addTask { try await commit("l7", 2, device: "d6", in: large, bytes: 100) }
+                try await Task.sleep(for: .milliseconds(20))
+                group.addTask { try await commit("s", 1, device: "phone", in: small, bytes: 300) }
+                try await Task.sleep(for: .milliseconds(20))
+                let run = Task { try await committer.run() }
+                try await group.waitForAll()
+                run.cancel()
+            }
+            let order = answered.withLock { $0 }
+            #expect(order.firstIndex(of: "s").map { $0 <= 1 } == true, "\(order)")
+            #expect(order.filter { $0 != "s" } == (1...7).map { "l\($0)" }, "\(order)")
+        }
+    }
+}
