@@ -8,8 +8,8 @@ public import Logging
 import Metrics
 public import Postgres
 
-/// The grants that a service's users live by: read from Postgres, asked for where there is none, and followed on the topic as long as
-/// somebody serves by them.
+/// The grants of a service's users: read from Postgres, requested from permissions where there is none, and followed on the topic as long
+/// as they are in use.
 public final class GrantBook: Service {
     /// Called on any thread with each grant of the pair that comes while it is followed; `Grant.version` tells which is newer. With a
     /// revocation comes an answer that is due when the follower has stopped.

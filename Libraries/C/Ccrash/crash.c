@@ -339,7 +339,7 @@ int ccrash_install(const char *name, int descriptor, int json) {
   process_name = name;
   report_descriptor = descriptor;
   report_json = json;
-  // Swift's own report takes seconds, in which nobody is served: it is made for who asks for it.
+  // Swift's own report takes seconds, in which no request is served, so it is made only on demand.
   calls_earlier = getenv("SWIFT_BACKTRACE") != NULL;
   void *frames[1];
   backtrace(frames, 1);  // loads the unwinder

@@ -7,10 +7,10 @@ public enum AuthKeys {
         "auth.redisPrefix", default: "partita:auth:", "What auth's keys in Redis begin with.")
     static let publicURL = ConfigurationKey<String>.url(
         "public.url", schemes: ["http", "https"],
-        "The base URL that clients are told for HTTP; by default the request's own."
+        "The base URL of HTTP that clients are given; by default the request's own."
     ).optional
     static let syncURL = ConfigurationKey<String>.url(
-        "sync.url", schemes: ["ws", "wss"], "The base URL that clients are told for sync; by default that for HTTP."
+        "sync.url", schemes: ["ws", "wss"], "The base URL of sync that clients are given; by default that for HTTP."
     ).optional
     static let adminToken = ConfigurationKey<String>.string(
         "admin.token", isSecret: true, "Guards the admin API; without one that API is off."
@@ -20,7 +20,7 @@ public enum AuthKeys {
         "How long an access token is good for.")
     static let refreshTokenLifetime = ConfigurationKey<Duration>.duration(
         "auth.refreshTokenLifetime", default: .seconds(60 * 86_400), range: .seconds(60)...(.seconds(366 * 86_400)),
-        "How long a refresh token is good for; each exchange begins anew.")
+        "How long a refresh token is valid; each exchange starts the time again.")
     static let rotationLeeway = ConfigurationKey<Duration>.duration(
         "auth.rotationLeeway", default: .seconds(30), range: .zero...(.seconds(600)),
         "For how long a refresh token still works after its successor was used.")
@@ -65,7 +65,7 @@ public enum AuthKeys {
     static let refreshesPerSession = perMinute("auth.refreshesPerSession", 60, "Refreshes of a session")
     static let allowsPlainKeySets = ConfigurationKey<Bool>.bool(
         "auth.allowPlainKeySets", default: false,
-        "Fetches key sets of developers' own issuers by http too: for development, since whoever is on the way can put in keys of their own."
+        "Fetches key sets of developers' own issuers by http too: for development, since keys can be replaced in transit."
     )
     static let functionHosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 2, range: 2...64,

@@ -12,7 +12,7 @@ struct AuthMetrics: Sendable {
     let registrations = MetricFamily<Counter>(
         label: "auth_registrations_total", help: "Registrations.", dimensions: ["outcome"])
     /// Calls that were refused with `Retry-After`.
-    let throttled = Counter(label: "auth_throttled_total", help: "Calls told to come again later.")
+    let throttled = Counter(label: "auth_throttled_total", help: "Calls that were refused with Retry-After.")
     /// Attempts that couldn't be counted because Redis was away.
     let throttleFailures = Counter(label: "auth_throttle_failures_total", help: "Attempts that Redis couldn't count.")
     /// Time for hashing or verifying a password, waiting included.

@@ -3,10 +3,10 @@
 
 #include <sys/types.h>
 
-// What a process gives up for good before it runs code that nobody vouches for. All return 0, or the errno of what failed.
+// What a process gives up for good before it runs code that isn't trusted. All return 0, or the errno of what failed.
 
 /// Becomes another account, without supplementary groups and capabilities. For root, and before there are other threads.
-/// `death_signal` is set anew, since the kernel forgets it with the change; 0: none.
+/// `death_signal` is set again, since the kernel forgets it with the change; 0: none.
 int cconfine_account(uid_t user, gid_t group, int death_signal);
 
 /// Closes all descriptors from this number on.

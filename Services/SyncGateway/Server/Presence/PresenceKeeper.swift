@@ -209,7 +209,7 @@ final class PresenceKeeper: Service {
             do {
                 return try await rights.allowed(pairs)
             } catch {
-                logger.debug("who may watch whom can't be told now", metadata: ["error": "\(error)"])
+                logger.debug("the rights to watch users can't be read now", metadata: ["error": "\(error)"])
                 // Interrupted: the condition ends it.
                 let wait = backoff.next()
                 try? await cancelWhenGracefulShutdown { try await Task.sleep(for: wait) }
