@@ -21,10 +21,10 @@ struct HandledChanges: Sendable {
     func waitForPresent() async throws {
         let start = ContinuousClock.now
         var backoff = RetryBackoff(.reconnecting)
-        var behind: [String: (key: PartitionKey, head: Int64)]?
+        var behind: [PartitionKey: Int64]?
         while true {
             do {
-                let left = try await unhandled(behind.map { Array($0.values) })
+                let left = try await unhandled(behind)
                 if left.isEmpty { return }
                 behind = behind ?? left
                 if let known = behind { behind = known.filter { left[$0.key] != nil } }
@@ -44,9 +44,7 @@ struct HandledChanges: Sendable {
     }
 
     /// - Parameter known: the partitions and heads to look at; `nil` for all as they are now.
-    private func unhandled(
-        _ known: [(key: PartitionKey, head: Int64)]?
-    ) async throws -> [String: (key: PartitionKey, head: Int64)] {
+    private func unhandled(_ known: [PartitionKey: Int64]?) async throws -> [PartitionKey: Int64] {
         let rows: PostgresRows
         if let known {
             rows = try await client.query(
@@ -58,7 +56,7 @@ struct HandledChanges: Sendable {
                 """,
                 [
                     .text(consumer), .textArray(known.map(\.key.app)), .textArray(known.map(\.key.partition.text)),
-                    .int8Array(known.map(\.head)),
+                    .int8Array(known.map(\.value)),
                 ])
         } else {
             rows = try await client.query(
@@ -69,9 +67,9 @@ struct HandledChanges: Sendable {
                 where p.head > coalesce(h.watermark, 0)
                 """, [.text(consumer)])
         }
-        var result: [String: (key: PartitionKey, head: Int64)] = [:]
+        var result: [PartitionKey: Int64] = [:]
         for (app, partition, head) in try rows.decode((String, String, Int64).self) {
-            result["\(app)/\(partition)"] = (PartitionKey(app: app, partition: Partition(text: partition)), head)
+            result[PartitionKey(app: app, partition: Partition(text: partition))] = head
         }
         return result
     }
