@@ -1,16 +1,18 @@
+import ChangeStream
 import DocumentModel
 import EventLoop
 import EventStream
 import Logging
 import Postgres
 
-/// Which committed changes permissions has handled, as the tables of the document store and of its consumer have it.
+/// Which committed changes permissions has handled, in whichever of its processes.
 struct HandledChanges: Sendable {
     let client: PostgresClient
     /// The name of the consumer of changes.
     let consumer: String
     let logger: Logger
 
+    private static let page = 1000
     private static let interval = Duration.milliseconds(100)
     /// After this time it is reported that changes aren't handled, and not waited for them any longer: one change that can't be handled
     /// must not suspend all partitions for good.
@@ -24,10 +26,9 @@ struct HandledChanges: Sendable {
         var behind: [PartitionKey: Int64]?
         while true {
             do {
-                let left = try await unhandled(behind)
+                let left = if let behind { try await unhandled(behind) } else { try await unhandled() }
                 if left.isEmpty { return }
-                behind = behind ?? left
-                if let known = behind { behind = known.filter { left[$0.key] != nil } }
+                behind = left
             } catch let error as PostgresError {
                 // Nothing can be granted or revoked meanwhile either.
                 logger.debug("handled changes can't be read", metadata: ["error": "\(error)"])
@@ -39,38 +40,31 @@ struct HandledChanges: Sendable {
                     "changes that may revoke grants are not handled yet; partitions are served all the same",
                     metadata: ["partitions": "\(behind?.count ?? 0)"])
             }
+            // Other processes may handle them, so there is no event to wait for.
             try await Task.sleep(for: Self.interval)
         }
     }
 
-    /// - Parameter known: the partitions and heads to look at; `nil` for all as they are now.
-    private func unhandled(_ known: [PartitionKey: Int64]?) async throws -> [PartitionKey: Int64] {
-        let rows: PostgresRows
-        if let known {
-            rows = try await client.query(
-                """
-                select p.app, p.partition, p.head from unnest($2::text[], $3::text[], $4::bigint[]) p(app, partition, head)
-                left join partita.handled_events h
-                    on h.consumer = $1 and h.app = p.app and h.partition = p.partition
-                where p.head > coalesce(h.watermark, 0)
-                """,
-                [
-                    .text(consumer), .textArray(known.map(\.key.app)), .textArray(known.map(\.key.partition.text)),
-                    .int8Array(known.map(\.value)),
-                ])
-        } else {
-            rows = try await client.query(
-                """
-                select p.app, p.partition, p.head from partita.partitions p
-                left join partita.handled_events h
-                    on h.consumer = $1 and h.app = p.app and h.partition = p.partition
-                where p.head > coalesce(h.watermark, 0)
-                """, [.text(consumer)])
+    /// The partitions with changes that aren't handled, each with its head.
+    private func unhandled() async throws -> [PartitionKey: Int64] {
+        let history = ChangeHistory(client: client)
+        var left: [PartitionKey: Int64] = [:]
+        var last: PartitionKey?
+        while true {
+            let heads = try await history.heads(after: last, limit: Self.page).map { head in
+                (key: PartitionKey(app: head.app, partition: head.partition), number: head.head.number)
+            }
+            left.merge(
+                try await unhandled(Dictionary(heads.map { ($0.key, $0.number) }, uniquingKeysWith: { $1 })),
+                uniquingKeysWith: { $1 })
+            guard heads.count == Self.page else { return left }
+            last = heads.last?.key
         }
-        var result: [PartitionKey: Int64] = [:]
-        for (app, partition, head) in try rows.decode((String, String, Int64).self) {
-            result[PartitionKey(app: app, partition: Partition(text: partition))] = head
-        }
-        return result
+    }
+
+    /// Those of the partitions whose changes aren't handled up to the number.
+    private func unhandled(_ heads: [PartitionKey: Int64]) async throws -> [PartitionKey: Int64] {
+        let progress = try await HandledEvents(consumer: consumer).progress(Array(heads.keys), on: client)
+        return heads.filter { progress[$0.key]?.watermark ?? 0 < $0.value }
     }
 }
