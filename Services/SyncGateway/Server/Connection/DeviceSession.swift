@@ -290,8 +290,8 @@ final class DeviceSession: @unchecked Sendable {
 
     /// Starts a read of documents for the device: at once, or when fewer are in flight and the socket's queue is shorter. The caller
     /// reports its end with `readEnded`.
-    func read(_ start: @escaping () -> Void) {
-        reads.add(start)
+    func read(_ partition: Partition, _ start: @escaping () -> Void) {
+        reads.add(partition, start)
         startReads()
     }
 
@@ -356,6 +356,7 @@ final class DeviceSession: @unchecked Sendable {
     /// Removes a subscription that has ended; the partition may be opened again.
     func forget(_ partition: Partition) {
         machine.unsubscribe(partition)
+        reads.remove(partition)
         subscriptions[partition] = nil
     }
 

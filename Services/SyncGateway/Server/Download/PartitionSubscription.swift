@@ -192,7 +192,7 @@ final class PartitionSubscription: @unchecked Sendable {
     // MARK: The catch-up
 
     private func readChunk(after revision: Revision, counts: Bool) {
-        session.read { [self] in startReading(after: revision, counts: counts) }
+        session.read(partition) { [self] in startReading(after: revision, counts: counts) }
     }
 
     private func startReading(after revision: Revision, counts: Bool) {
