@@ -118,6 +118,8 @@ private enum CatchUpSQL {
     /// tables' collections. One statement is one snapshot. Rows are cut by their compressed sizes first, and those
     /// that remain by their real ones: a document that compresses well may be a thousand times larger.
     ///
+    /// The first row describes the snapshot; its columns for an incarnation have the tombstone horizon.
+    ///
     /// - Parameter counts: Whether all remaining changes are counted, which takes time in proportion to their number.
     static func read(_ tables: [CollectionTable], counts: Bool) -> String {
         let since = "partition = $2 and (epoch, revision) > ($3::int, $4::bigint)"
