@@ -16,9 +16,16 @@ public struct Revision: Hashable, Comparable, Sendable, CustomStringConvertible 
     public init?(_ text: String) {
         // Not generic, and by bytes, for speed: each event has two revisions.
         let utf8 = text.utf8
-        guard let dot = utf8.firstIndex(of: UInt8(ascii: ".")), let epoch = Int32(text[..<dot]),
-            let number = Int64(text[utf8.index(after: dot)...]), epoch >= 0, number >= 0
+        guard let dot = utf8.firstIndex(of: UInt8(ascii: ".")), Self.isCanonical(utf8[..<dot]),
+            let epoch = Int32(text[..<dot]), Self.isCanonical(utf8[utf8.index(after: dot)...]),
+            let number = Int64(text[utf8.index(after: dot)...])
         else { return nil }
         self.init(epoch: epoch, number: number)
+    }
+
+    /// Whether a number begins as `description` writes it: without a sign and without leading zeros.
+    private static func isCanonical(_ digits: Substring.UTF8View) -> Bool {
+        guard let first = digits.first else { return false }
+        return first == UInt8(ascii: "0") ? digits.count == 1 : first > UInt8(ascii: "0") && first <= UInt8(ascii: "9")
     }
 }
