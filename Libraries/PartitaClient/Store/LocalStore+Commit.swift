@@ -147,13 +147,15 @@ private struct StoreCommit {
         _ = try database.execute(
             """
             REPLACE INTO partitions(
-                partition, checkpoint, received, staging, replacing, contained_version, staged_version, next_version, access)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                partition, checkpoint, received, staging, replacing, contained_version, staged_version, next_version, access,
+                resume)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             [
                 name, .text(after.checkpoint.description), .text(after.received.description),
                 SQLiteValue(after.isStaging), SQLiteValue(after.isReplacing), .integer(after.containedVersion),
                 .integer(after.stagedVersion), .integer(after.nextVersion), .text(after.access.rawValue),
+                SQLiteValue(after.resumeToken),
             ])
     }
 

@@ -74,14 +74,16 @@ struct LocalStore: Sendable {
         try read { database in
             let pending = try Self.pending(partition, in: database)
             let sql = """
-                SELECT checkpoint, received, staging, replacing, contained_version, staged_version, next_version, access
+                SELECT checkpoint, received, staging, replacing, contained_version, staged_version, next_version, access,
+                    resume
                 FROM partitions WHERE partition = ?
                 """
             guard let row = try database.query(sql, [.text(partition.text)]).first else { return DevicePartition() }
             return DevicePartition(
-                checkpoint: try row.revision(0), received: try row.revision(1), isStaging: try row.decode(2),
-                isReplacing: try row.decode(3), containedVersion: try row.decode(4), stagedVersion: try row.decode(5),
-                nextVersion: try row.decode(6), pending: pending, access: Access(rawValue: try row.decode(7)) ?? .none)
+                checkpoint: try row.revision(0), received: try row.revision(1), resumeToken: try row.decode(8),
+                isStaging: try row.decode(2), isReplacing: try row.decode(3), containedVersion: try row.decode(4),
+                stagedVersion: try row.decode(5), nextVersion: try row.decode(6), pending: pending,
+                access: Access(rawValue: try row.decode(7)) ?? .none)
         }
     }
 

@@ -55,6 +55,8 @@ enum StoreSchema {
             code TEXT NOT NULL, reason TEXT NOT NULL, path TEXT, rule TEXT, rejected_at INTEGER NOT NULL
         );
         CREATE INDEX rejected_partition ON rejected(partition);
-        """
+        """,
+        // What the last staged chunk carried for `subscribe`. A store without it begins its catch-up again.
+        "ALTER TABLE partitions ADD COLUMN resume TEXT",
     ]
 }

@@ -123,7 +123,9 @@ extension SyncClient {
         guard connection.phase == .online, let open = partitions[partition], open.revoked == nil, !open.isRequested
         else { return }
         partitions[partition]?.isRequested = true
-        send(.subscribe(partition: partition, checkpoint: open.bookkeeping.received))
+        let bookkeeping = open.bookkeeping
+        send(
+            .subscribe(partition: partition, checkpoint: bookkeeping.checkpoint, resume: bookkeeping.resumeToken))
     }
 
     /// - Parameter hint: the wait that the gateway asks for; at most an hour of it is respected.

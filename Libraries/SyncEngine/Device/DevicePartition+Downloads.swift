@@ -24,16 +24,17 @@ extension DevicePartition {
 
     private mutating func receive(chunk: Download, _ catchUp: Download.CatchUp) throws(Fault) -> [Effect] {
         var effects: [Effect] = []
-        if chunk.from.number == 0 {
-            // A catch-up from the beginning: what was staged belongs to one that was abandoned.
+        if chunk.from.number == 0 || (chunk.from == checkpoint && chunk.from != received) {
+            // A catch-up from the beginning, or from what is shown: what was staged belongs to one that was abandoned.
             effects.append(.clearStaged)
-            isReplacing = true
+            isReplacing = chunk.from.number == 0
             stagedVersion = 0
         } else if chunk.from != received {
             throw .gap
         }
         isStaging = true
         received = chunk.to
+        resumeToken = catchUp.resume
         stagedVersion = max(stagedVersion, catchUp.lastVersion)
         if !chunk.changes.isEmpty { effects.append(.stage(chunk.changes)) }
         guard catchUp.isFinal else { return effects }
@@ -48,6 +49,7 @@ extension DevicePartition {
         effects.append(.publishStaged(replacing: isReplacing))
         isStaging = false
         isReplacing = false
+        resumeToken = nil
         stagedVersion = 0
         let settled = settle()
         return effects + [.rebase(overlaid.union(overlaidKeys))] + settled.effects

@@ -43,8 +43,10 @@ public struct DevicePartition: Sendable {
 
     /// The revision up to which the device shows the partition. Number 0 means that it shows nothing yet.
     public internal(set) var checkpoint: Revision
-    /// The revision up to which the device has received the partition, staged chunks included: the checkpoint to subscribe with.
+    /// The revision up to which the device has received the partition, staged chunks included: where the next chunk begins.
     public internal(set) var received: Revision
+    /// What the last staged chunk carried for `subscribe`; `nil` when nothing is staged.
+    public internal(set) var resumeToken: String?
     /// Whether chunks are staged.
     public internal(set) var isStaging: Bool
     /// Whether the staged chunks replace the whole visible state.
@@ -73,12 +75,14 @@ public struct DevicePartition: Sendable {
 
     /// The bookkeeping of a partition as it was saved; the defaults are those of one that was never opened.
     public init(
-        checkpoint: Revision = Revision(epoch: 0, number: 0), received: Revision? = nil, isStaging: Bool = false,
-        isReplacing: Bool = false, containedVersion: Int64 = 0, stagedVersion: Int64 = 0, nextVersion: Int64 = 1,
+        checkpoint: Revision = Revision(epoch: 0, number: 0), received: Revision? = nil, resumeToken: String? = nil,
+        isStaging: Bool = false, isReplacing: Bool = false, containedVersion: Int64 = 0, stagedVersion: Int64 = 0,
+        nextVersion: Int64 = 1,
         pending: [PendingChangeset] = [], access: Access = .none
     ) {
         self.checkpoint = checkpoint
         self.received = received ?? checkpoint
+        self.resumeToken = resumeToken
         self.isStaging = isStaging
         self.isReplacing = isReplacing
         self.containedVersion = containedVersion

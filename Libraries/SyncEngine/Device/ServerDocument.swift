@@ -68,17 +68,21 @@ public struct Download: Sendable {
         public var lastVersion: Int64
         /// How far the catch-up has come.
         public var progress: CatchUpProgress
+        /// What the device sends back to continue after this chunk, should the catch-up be cut: a `ResumeToken`, which the device
+        /// doesn't interpret. `nil` in the final chunk.
+        public var resume: String?
 
-        public init(isFinal: Bool, lastVersion: Int64, progress: CatchUpProgress) {
+        public init(isFinal: Bool, lastVersion: Int64, progress: CatchUpProgress, resume: String? = nil) {
             self.isFinal = isFinal
             self.lastVersion = lastVersion
             self.progress = progress
+            self.resume = resume
         }
     }
 
     /// The revision that the changes follow. A catch-up from number 0 replaces all that the device has of the partition.
     public var from: Revision
-    /// The device's checkpoint after them.
+    /// The device's checkpoint after them, unless they are a chunk of a catch-up that isn't final.
     public var to: Revision
     /// The changes, in the order of their revisions.
     public var changes: [DocumentChange]

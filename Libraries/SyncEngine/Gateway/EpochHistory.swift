@@ -25,12 +25,22 @@ public struct EpochHistory: Hashable, Sendable {
     /// epoch, and belongs to the state like any other.
     public static let beginning = Revision(epoch: 0, number: 0)
 
-    /// The revision from which a device has to be served: its checkpoint, or the ``beginning`` when the checkpoint isn't part of
+    /// Where the service of a device begins: at its checkpoint, or at the ``beginning`` when the checkpoint isn't part of
     /// the history, has number 0, which means "nothing" in every epoch, or is older than the tombstones: the device would keep what
     /// was deleted since. A catch-up that begins at number 0 replaces all that the device has of the partition; its own writes stay.
     ///
-    /// - Parameter head: The partition's head.
-    public func resumePoint(for checkpoint: Revision, head: Revision) -> Revision {
+    /// A device whose catch-up was cut continues it, as long as the epoch is the one in which it was read.
+    ///
+    /// - Parameters:
+    ///   - checkpoint: The revision up to which the device shows the partition.
+    ///   - token: What the last chunk carried that the device has staged; `nil` when it has none.
+    ///   - head: The partition's head.
+    public func resumePoint(for checkpoint: Revision, resuming token: ResumeToken? = nil, head: Revision) -> ResumePoint
+    {
+        if let token, token.epoch == current, token.revision.number > 0, token.revision <= head {
+            let staged = ResumePoint(revision: token.revision, horizon: token.horizon)
+            if staged.isComplete(after: token.revision, dropped: tombstoneHorizon) { return staged }
+        }
         let isKnown: Bool
         if checkpoint.number <= 0 {
             isKnown = false
@@ -42,6 +52,9 @@ public struct EpochHistory: Hashable, Sendable {
         } else {
             isKnown = false
         }
-        return isKnown && checkpoint >= tombstoneHorizon ? checkpoint : Self.beginning
+        let shown = ResumePoint(revision: checkpoint)
+        if isKnown, shown.isComplete(after: checkpoint, dropped: tombstoneHorizon) { return shown }
+        // A device that is served from the start has nothing that was deleted before.
+        return ResumePoint(revision: Self.beginning, horizon: tombstoneHorizon)
     }
 }

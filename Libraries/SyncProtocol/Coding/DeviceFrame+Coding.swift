@@ -15,7 +15,9 @@ extension DeviceFrame {
         switch type {
         case "hello": self = .hello(try Hello(fields))
         case "subscribe":
-            self = .subscribe(partition: try fields.partition(), checkpoint: try fields.revision("checkpoint"))
+            self = .subscribe(
+                partition: try fields.partition(), checkpoint: try fields.revision("checkpoint"),
+                resume: try fields.optionalString("resume", limit: ResumeToken.maximumBytes))
         case "unsubscribe": self = .unsubscribe(partition: try fields.partition())
         case "upload": self = .upload(try Upload(fields))
         case "presence": self = .presence(try PresenceUpdate(fields))
@@ -37,9 +39,10 @@ extension DeviceFrame {
         var writer = FrameWriter(type: type)
         switch self {
         case .hello(let hello): hello.write(to: &writer)
-        case .subscribe(let partition, let checkpoint):
+        case .subscribe(let partition, let checkpoint, let resume):
             writer.field("partition", partition.text)
             writer.field("checkpoint", checkpoint)
+            if let resume { writer.field("resume", resume) }
         case .unsubscribe(let partition): writer.field("partition", partition.text)
         case .upload(let upload): upload.write(to: &writer)
         case .presence(let presence): presence.write(to: &writer)

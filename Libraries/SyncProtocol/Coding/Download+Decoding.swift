@@ -10,7 +10,8 @@ extension Download {
                 isFinal: try fields.bool("final"), lastVersion: try fields.integer("lastVersion"),
                 progress: CatchUpProgress(
                     done: Int(clamping: try progress.integer("done")),
-                    total: Int(clamping: try progress.integer("total"))))
+                    total: Int(clamping: try progress.integer("total"))),
+                resume: try fields.optionalString("resume", limit: ResumeToken.maximumBytes))
         }
         self.init(
             from: try fields.revision("from"), to: try fields.revision("to"),

@@ -80,7 +80,7 @@ public struct DownloadEncoder: Sendable {
     /// Completes the frame.
     ///
     /// - Parameters:
-    ///   - to: The device's checkpoint after the frame.
+    ///   - to: The device's checkpoint after the frame, or where the next chunk begins.
     ///   - catchUp: Set for a chunk of a catch-up. A live frame has none, and is the same for all devices that have the partition
     ///     open.
     public consuming func finish(to: Revision, catchUp: Download.CatchUp? = nil) -> [UInt8] {
@@ -93,6 +93,7 @@ public struct DownloadEncoder: Sendable {
                 writer.field("done", Int64(catchUp.progress.done))
                 writer.field("total", Int64(catchUp.progress.total))
             }
+            if let resume = catchUp.resume { writer.field("resume", resume) }
         }
         return writer.finished()
     }

@@ -5,8 +5,8 @@ import SyncEngine
 public enum DeviceFrame: Sendable {
     /// Opens the connection; the first frame.
     case hello(Hello)
-    /// Opens a partition.
-    case subscribe(partition: Partition, checkpoint: Revision)
+    /// Opens a partition. `resume` is what the last chunk carried that the device has staged.
+    case subscribe(partition: Partition, checkpoint: Revision, resume: String? = nil)
     /// Closes a partition.
     case unsubscribe(partition: Partition)
     /// Offers changesets, in the order of their versions.

@@ -10,6 +10,11 @@ enum FrameSamples {
     static let device: [(name: String, frame: DeviceFrame)] = [
         ("device.hello", .hello(.init(device: "d-7f3a", token: "header.claims.signature", schemaVersion: 3))),
         ("device.subscribe", .subscribe(partition: conversation, checkpoint: Revision(epoch: 1, number: 42))),
+        (
+            "device.subscribe.resume",
+            .subscribe(
+                partition: conversation, checkpoint: Revision(epoch: 0, number: 0), resume: "1.44/2/0.0")
+        ),
         ("device.subscribe.first", .subscribe(partition: conversation, checkpoint: Revision(epoch: 0, number: 0))),
         ("device.unsubscribe", .unsubscribe(partition: Partition(text: "u:00112233-4455-6677-8899-aabbccddeeff"))),
         ("device.upload", .upload(upload)),
@@ -58,6 +63,7 @@ enum FrameSamples {
         ),
         ("gateway.download.live", .download(partition: conversation, live)),
         ("gateway.download.chunk", .download(partition: conversation, chunk)),
+        ("gateway.download.chunk.open", .download(partition: conversation, openChunk)),
         ("gateway.revoked", .revoked(partition: conversation, reason: "notPermitted")),
         (
             "gateway.presence",
@@ -133,4 +139,12 @@ enum FrameSamples {
                 incarnation: Revision(epoch: 1, number: 3), document: ["_id": "u1", "total": .int64(4)])
         ],
         catchUp: Download.CatchUp(isFinal: true, lastVersion: 7, progress: CatchUpProgress(done: 3, total: 3)))
+
+    /// One that others follow.
+    private static var openChunk: Download {
+        var chunk = chunk
+        chunk.catchUp = Download.CatchUp(
+            isFinal: false, lastVersion: 7, progress: CatchUpProgress(done: 1, total: 3), resume: "1.44/2/0.0")
+        return chunk
+    }
 }

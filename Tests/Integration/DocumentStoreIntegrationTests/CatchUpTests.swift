@@ -123,10 +123,11 @@ struct CatchUpTests {
             #expect(result.acknowledgement?.revision == Revision(epoch: 2, number: 3))
             let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
             #expect(
-                history.resumePoint(for: Revision(epoch: 1, number: 2), head: head) == Revision(epoch: 1, number: 2))
+                history.resumePoint(for: Revision(epoch: 1, number: 2), head: head).revision
+                    == Revision(epoch: 1, number: 2))
             // A device that had seen what the restore forgot begins anew.
             #expect(
-                history.resumePoint(for: Revision(epoch: 1, number: 5), head: head) == EpochHistory.beginning)
+                history.resumePoint(for: Revision(epoch: 1, number: 5), head: head).revision == EpochHistory.beginning)
             let part = try await fixture.store.catchUp(
                 app: StoreFixture.app, partition: partition, from: Revision(epoch: 1, number: 2), user: "ada",
                 device: "phone")
@@ -226,7 +227,8 @@ struct CatchUpTests {
     ) async throws -> [String] {
         let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
         let part = try await fixture.store.catchUp(
-            app: StoreFixture.app, partition: partition, from: history.resumePoint(for: checkpoint, head: head),
+            app: StoreFixture.app, partition: partition,
+            from: history.resumePoint(for: checkpoint, head: head).revision,
             user: "ada", device: "phone")
         #expect(part.to == head)
         return part.entries.map(\.idText)

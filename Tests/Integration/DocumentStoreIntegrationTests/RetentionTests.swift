@@ -56,7 +56,7 @@ struct RetentionTests {
             _ = try await fixture.commit(.of(2, [.delete("a")], in: partition))
             func resumePoint(_ number: Int64) async throws -> Revision {
                 let (history, head) = try await fixture.store.epochHistory(of: partition, app: StoreFixture.app)
-                return history.resumePoint(for: Revision(epoch: 1, number: number), head: head)
+                return history.resumePoint(for: Revision(epoch: 1, number: number), head: head).revision
             }
             #expect(try await resumePoint(2) == Revision(epoch: 1, number: 2))
             try await fixture.client.execute("update partita.tombstones set deleted_at = now() - interval '1 year'")

@@ -123,8 +123,10 @@ actor FakeBackend: HTTPTransport, SyncTransport {
             devices[number] = hello.device
             let limits = GatewayFrame.Limits(ConnectionLimits(frameBytes: frameBytes, uploadWindow: 8))
             send(.welcome(.init(session: "\(number)", serverTime: 0, limits: limits)), to: number)
-        case .subscribe(let partition, let checkpoint):
-            var subscription = SubscriptionStateMachine<Download>(checkpoint: checkpoint, window: 1000)
+        case .subscribe(let partition, let checkpoint, let resume):
+            let point = EpochHistory(current: store.epoch).resumePoint(
+                for: checkpoint, resuming: resume.flatMap { ResumeToken($0) }, head: store[partition].head)
+            var subscription = SubscriptionStateMachine<Download>(checkpoint: point.revision, window: 1000)
             let actions = subscription.start()
             subscriptions[number, default: [:]][partition] = subscription
             perform(actions, partition, number)
@@ -209,9 +211,8 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                 perform(subscriptions[number]?[partition]?.granted(access) ?? [], partition, number)
             case .attach: perform(subscriptions[number]?[partition]?.attached() ?? [], partition, number)
             case .readChunk(let after, _):
-                let from = EpochHistory(current: store.epoch).resumePoint(for: after, head: store[partition].head)
                 let chunk = store.chunk(
-                    of: partition, from: from, limit: 10, device: devices[number] ?? "", user: "ada")
+                    of: partition, from: after, limit: 10, device: devices[number] ?? "", user: "ada")
                 perform(subscriptions[number]?[partition]?.chunkRead(chunk, queued: 0) ?? [], partition, number)
             case .sendSubscribed(let access, let head, let lastVersion):
                 send(
@@ -221,7 +222,10 @@ actor FakeBackend: HTTPTransport, SyncTransport {
             case .sendChunk(let chunk, let progress):
                 var download = chunk.payload
                 download.catchUp = Download.CatchUp(
-                    isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress)
+                    isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress,
+                    resume: chunk.isFinal
+                        ? nil
+                        : ResumeToken(revision: chunk.to, epoch: store.epoch, horizon: EpochHistory.beginning).text)
                 send(.download(partition: partition, download), to: number)
             case .sendFrame(let download): send(.download(partition: partition, download), to: number)
             case .sendRevoked(let reason): send(.revoked(partition: partition, reason: reason), to: number)

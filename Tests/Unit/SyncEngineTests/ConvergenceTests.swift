@@ -23,8 +23,10 @@ struct ConvergenceTests {
     }
 
     @Test func `devices converge again after the server was restored from a backup`() {
-        let events = run(seeds: 60, devices: 3, mishaps: [.serverRestored]) { checkExactly($0, seed: $1) }
-        expect(events, [.restored, .rejected])
+        let events = run(seeds: 100, devices: 2, readers: 2, filled: 24, mishaps: [.serverRestored]) {
+            checkExactly($0, seed: $1)
+        }
+        expect(events, [.restored, .rejected, .catchUpResumed, .catchUpAbandoned])
         #expect(events[.forked] == nil)
     }
 
@@ -58,22 +60,38 @@ struct ConvergenceTests {
 
     @Test func `a server that forgets how old its tombstones are is detected`() {
         let found = (0..<100 as Range<UInt64>).contains { seed in
-            var world = SimulatedWorld(
-                seed: seed, devices: 3, mishaps: [.tombstonesDropped], forgetsTombstoneHorizon: true)
-            world.run(steps: 250)
-            world.settle()
-            let expected = world.server.documents.mapValues(\.document)
-            return world.devices.contains { $0.view != expected }
+            isDiverged(
+                SimulatedWorld(seed: seed, devices: 3, mishaps: [.tombstonesDropped], forgetsTombstoneHorizon: true))
         }
         #expect(found)
     }
 
+    @Test func `a server that continues a catch-up across a restore is detected`() {
+        let found = (0..<1000 as Range<UInt64>).contains { seed in
+            isDiverged(
+                SimulatedWorld(
+                    seed: seed, devices: 2, readers: 2, filled: 24, mishaps: [.serverRestored],
+                    resumesAcrossRestores: true))
+        }
+        #expect(found)
+    }
+
+    /// Whether a device shows something else than the server has, after everything arrived.
+    private func isDiverged(_ world: SimulatedWorld) -> Bool {
+        var world = world
+        world.run(steps: 250)
+        world.settle()
+        let expected = world.server.documents.mapValues(\.document)
+        return world.devices.contains { $0.view != expected }
+    }
+
     private func run(
-        seeds: UInt64, devices: Int, mishaps: Set<SimulatedWorld.Mishap>, check: (SimulatedWorld, UInt64) -> Void
+        seeds: UInt64, devices: Int, readers: Int = 0, filled: Int = 0, mishaps: Set<SimulatedWorld.Mishap>,
+        check: (SimulatedWorld, UInt64) -> Void
     ) -> [SimulatedWorld.Event: Int] {
         var events: [SimulatedWorld.Event: Int] = [:]
         for seed in 0..<(count ?? seeds) {
-            var world = SimulatedWorld(seed: seed, devices: devices, mishaps: mishaps)
+            var world = SimulatedWorld(seed: seed, devices: devices, readers: readers, filled: filled, mishaps: mishaps)
             world.run(steps: 250)
             world.settle()
             checkConvergence(world, seed: seed)

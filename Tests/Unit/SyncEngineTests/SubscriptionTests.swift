@@ -165,7 +165,7 @@ struct SubscriptionTests {
 
     private func resume(_ history: EpochHistory, from epoch: Int32, _ number: Int64) -> String {
         let head = Revision(epoch: history.current, number: 200)
-        return history.resumePoint(for: Revision(epoch: epoch, number: number), head: head).description
+        return history.resumePoint(for: Revision(epoch: epoch, number: number), head: head).revision.description
     }
 
     @Test func `a checkpoint of a former epoch counts as far as the backup reached`() {

@@ -106,7 +106,8 @@ final class DeviceSession: @unchecked Sendable {
         }
         switch frame {
         case .hello: throw ConnectionStateMachine.Refusal.alreadyOpen
-        case .subscribe(let partition, let checkpoint): try subscribe(partition, checkpoint: checkpoint)
+        case .subscribe(let partition, let checkpoint, let resume):
+            try subscribe(partition, checkpoint: checkpoint, resuming: resume.flatMap { ResumeToken($0) })
         case .unsubscribe(let partition):
             subscriptions[partition]?.unsubscribe()
             forget(partition)
@@ -199,7 +200,7 @@ final class DeviceSession: @unchecked Sendable {
         context.time + .milliseconds(claims.expiresAt * 1000 - context.wallTime)
     }
 
-    private func subscribe(_ partition: Partition, checkpoint: Revision) throws {
+    private func subscribe(_ partition: Partition, checkpoint: Revision, resuming token: ResumeToken?) throws {
         let sync = context.apps.app(app)?.definition.sync
         guard !partition.isInternal, let value = partition.value, Partition(value: value) == partition,
             sync?.partitionType.holds(value) ?? true
@@ -209,7 +210,7 @@ final class DeviceSession: @unchecked Sendable {
         }
         try machine.subscribe(partition, now: context.time)
         let subscription = PartitionSubscription(
-            partition, checkpoint: checkpoint, session: self)
+            partition, checkpoint: checkpoint, resuming: token, session: self)
         subscriptions[partition] = subscription
         subscription.start()
     }

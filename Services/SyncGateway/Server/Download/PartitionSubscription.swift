@@ -22,20 +22,24 @@ final class PartitionSubscription: @unchecked Sendable {
     private let session: DeviceSession
     private let path: DownloadPath
     private let checkpoint: Revision
+    private let token: ResumeToken?
     private var machine: SubscriptionStateMachine<FeedPayload>?
     private var following: GrantBook.Following?
     private var grantVersion: Revision?
     /// When the grant expires, in milliseconds since 1970; `nil` when it is valid until it is replaced.
     private var grantExpiry: Int64?
     private var isEnded = false
-    /// The tombstones up to here aren't needed.
-    private var knownHorizon = EpochHistory.beginning
+    private var resumePoint = ResumePoint(revision: EpochHistory.beginning)
     /// The epoch in which the subscription began.
     private var epoch: Int32 = 0
 
-    init(_ partition: Partition, checkpoint: Revision, session: DeviceSession) {
+    /// - Parameters:
+    ///   - checkpoint: The revision up to which the device shows the partition.
+    ///   - token: Where its catch-up was cut.
+    init(_ partition: Partition, checkpoint: Revision, resuming token: ResumeToken?, session: DeviceSession) {
         self.partition = partition
         self.checkpoint = checkpoint
+        self.token = token
         self.session = session
         path = session.context.downloads
     }
@@ -46,15 +50,13 @@ final class PartitionSubscription: @unchecked Sendable {
     /// Determines the revision from which the device has to be served, then starts the state machine.
     func start() {
         let app = session.app
-        run { [self, path, checkpoint, partition] in
+        run { [self, path, checkpoint, token, partition] in
             let (history, head) = try await path.store.epochHistory(of: partition, app: app)
             path.epoch.saw(history.current)
             guard !isEnded else { return }
             epoch = history.current
-            let resumePoint = history.resumePoint(for: checkpoint, head: head)
-            // A device that is served from the start has nothing that was deleted before.
-            if resumePoint.number == 0 { knownHorizon = history.tombstoneHorizon }
-            var machine = SubscriptionStateMachine<FeedPayload>(checkpoint: resumePoint, window: path.window)
+            resumePoint = history.resumePoint(for: checkpoint, resuming: token, head: head)
+            var machine = SubscriptionStateMachine<FeedPayload>(checkpoint: resumePoint.revision, window: path.window)
             var actions = machine.start()
             if !path.lease.isValid {
                 path.lease.missed()
@@ -207,7 +209,9 @@ final class PartitionSubscription: @unchecked Sendable {
             guard read.epoch == epoch else { return session.shutDown() }
             // Tombstones that the device hasn't got were dropped since the subscription began: when it connects again, it is served from
             // the start.
-            guard read.tombstoneHorizon <= max(revision, knownHorizon) else { return session.shutDown() }
+            guard resumePoint.isComplete(after: revision, dropped: read.tombstoneHorizon) else {
+                return session.shutDown()
+            }
             let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
             let chunk = CatchUpChunk<FeedPayload>(
                 from: read.from, to: read.to, head: read.head, count: read.entries.count, remaining: read.remaining,
@@ -232,7 +236,10 @@ final class PartitionSubscription: @unchecked Sendable {
         }
         let bytes = encoder.finish(
             to: chunk.to,
-            catchUp: .init(isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress))
+            catchUp: .init(
+                isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress,
+                resume: chunk.isFinal
+                    ? nil : ResumeToken(revision: chunk.to, epoch: epoch, horizon: resumePoint.horizon).text))
         session.send(data: WebSocketFrame(.text, bytes, isCompressible: bytes.count > 1024))
     }
 

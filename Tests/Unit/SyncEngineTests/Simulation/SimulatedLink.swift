@@ -4,7 +4,7 @@ import SyncEngine
 /// One connection between a device and its gateway, with the frames in flight, which are lost with it.
 struct SimulatedLink {
     enum Up {
-        case subscribe(Revision)
+        case subscribe(Revision, resume: String?)
         case upload(Changeset)
     }
 
@@ -26,9 +26,11 @@ struct SimulatedLink {
     var feedPosition: Int?
     /// What the user may do.
     var access = Access.write
-    /// A chunk that has to be read.
-    /// Tombstones up to here aren't needed, since the subscription began with the whole state.
-    var knownHorizon = EpochHistory.beginning
+    /// Where the subscription began.
+    var resumePoint = ResumePoint(revision: EpochHistory.beginning)
+    /// The epoch in which it began.
+    var epoch: Int32 = 0
+    /// A chunk that has to be read after this revision.
     var reading: Revision?
 
     var queued: Int {
@@ -49,6 +51,10 @@ struct SimulatedLink {
                 var download = chunk.payload
                 download.catchUp?.progress = progress
                 download.catchUp?.isFinal = chunk.isFinal
+                if !chunk.isFinal {
+                    download.catchUp?.resume =
+                        ResumeToken(revision: chunk.to, epoch: epoch, horizon: resumePoint.horizon).text
+                }
                 down.append(.download(download))
             case .sendFrame(let download): down.append(.download(download))
             case .sendAccess(let access): down.append(.access(access))

@@ -21,6 +21,8 @@ struct SimulatedServer {
     private(set) var history = EpochHistory(current: 1)
     /// A deliberate bug: devices that are older than the tombstones are served as if those still existed.
     var forgetsTombstoneHorizon = false
+    /// A deliberate bug: a catch-up that was cut is continued after a restore.
+    var resumesAcrossRestores = false
     /// The devices whose user's right was revoked.
     var forbidden: Set<String> = []
 
@@ -58,10 +60,12 @@ struct SimulatedServer {
     // MARK: Reads
 
     /// Where a device is served from that subscribes with this checkpoint.
-    func resumePoint(for checkpoint: Revision) -> Revision {
+    func resumePoint(for checkpoint: Revision, resuming token: ResumeToken?) -> ResumePoint {
         var history = history
+        var token = token
         if !forgetsTombstoneHorizon { history.tombstoneHorizon = tombstoneHorizon }
-        return history.resumePoint(for: checkpoint, head: head)
+        if resumesAcrossRestores { token?.epoch = history.current }
+        return history.resumePoint(for: checkpoint, resuming: token, head: head)
     }
 
     var tombstoneHorizon: Revision { store[Self.partition].tombstoneHorizon }

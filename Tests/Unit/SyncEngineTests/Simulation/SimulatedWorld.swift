@@ -21,6 +21,10 @@ struct SimulatedWorld {
     private var generator: SeededGenerator
     private var time: Int64 = 1_700_000_000_000
     private let mishaps: Set<Mishap>
+    /// How many documents there may be besides the counters.
+    private let notes: Int
+    /// How many of the devices, the last ones, only read, and are sometimes installed again.
+    private let readers: Int
     private let window = 6
     private var deviceBackups: [SimulatedDevice]
     /// Uploads of lost connections, which their gateway has received, but not committed yet.
@@ -28,7 +32,7 @@ struct SimulatedWorld {
 
     enum Event: CaseIterable {
         case answeredAgain, disconnected, restored, cloned, rejected, gap, forked, lagged, versionGap, revoked
-        case straying, tombstonesDropped, servedFromStart
+        case straying, tombstonesDropped, servedFromStart, catchUpResumed, catchUpAbandoned
     }
 
     /// What may happen besides lost connections and answers.
@@ -50,13 +54,23 @@ struct SimulatedWorld {
     static let counter = DocumentKey(collection: "Counter", idText: "s:counter")
     static let tally = DocumentKey(collection: "Counter", idText: "s:tally")
 
-    init(seed: UInt64, devices count: Int, mishaps: Set<Mishap>, forgetsTombstoneHorizon: Bool = false) {
+    /// - Parameters:
+    ///   - readers: How many devices there are besides, which only read, and are sometimes installed again.
+    ///   - filled: How many notes exist from the start: with many, a catch-up has many chunks.
+    init(
+        seed: UInt64, devices count: Int, readers: Int = 0, filled: Int = 0, mishaps: Set<Mishap>,
+        forgetsTombstoneHorizon: Bool = false,
+        resumesAcrossRestores: Bool = false
+    ) {
+        notes = max(filled, 3)
         generator = SeededGenerator(seed: seed)
-        devices = (0..<count).map { SimulatedDevice(id: "device-\($0)") }
+        self.readers = readers
+        devices = (0..<count + readers).map { SimulatedDevice(id: "device-\($0)") }
         deviceBackups = devices
-        links = Array(repeating: nil, count: count)
+        links = Array(repeating: nil, count: count + readers)
         self.mishaps = mishaps
         server.forgetsTombstoneHorizon = forgetsTombstoneHorizon
+        server.resumesAcrossRestores = resumesAcrossRestores
         // The counter exists from the start, in every backup.
         _ = server.commit(
             Changeset(
@@ -68,7 +82,7 @@ struct SimulatedWorld {
                     Operation(
                         collection: "Counter", id: "tally",
                         kind: .insert(Self.member(["_id": "tally", "total": .int64(0)]))),
-                ]), device: "founder")
+                ] + (0..<filled).map { Self.note($0) }), device: "founder")
         backup = server
     }
 
@@ -106,6 +120,9 @@ struct SimulatedWorld {
         case 39..<42 where mishaps.contains(.revocation):
             if server.forbidden.contains(devices[index].id) { permit(index) } else { forbid(index) }
         case 42..<46: if !strays.isEmpty { commitStray() }
+        case 48..<52 where isReader(index): reinstall(index)
+        case 52..<60 where readers > 0:
+            server.set("server", .int64(time), of: randomKey(), milliseconds: time * 16)
         case 46..<48 where mishaps.contains(.tombstonesDropped):
             if server.dropTombstones() { events[.tombstonesDropped, default: 0] += 1 }
         default: _ = advance(index)
@@ -130,6 +147,14 @@ struct SimulatedWorld {
         devices[index].partition.disconnected()
         goneTokens.formUnion(before)
         events[.restored, default: 0] += 1
+    }
+
+    private func isReader(_ index: Int) -> Bool { index >= devices.count - readers }
+
+    private mutating func reinstall(_ index: Int) {
+        disconnect(index)
+        devices[index] = SimulatedDevice(id: devices[index].id)
+        connect(index)
     }
 
     private mutating func clone(_ index: Int) {
@@ -183,7 +208,8 @@ struct SimulatedWorld {
     }
 
     private mutating func open(_ index: Int) {
-        links[index]?.up.append(.subscribe(devices[index].partition.received))
+        let partition = devices[index].partition
+        links[index]?.up.append(.subscribe(partition.checkpoint, resume: partition.resumeToken))
     }
 
     private mutating func disconnect(_ index: Int) {
@@ -223,13 +249,17 @@ struct SimulatedWorld {
     private mutating func arriveUp(_ index: Int) {
         guard var link = links[index] else { return }
         switch link.up.removeFirst() {
-        case .subscribe(let checkpoint):
-            let resumePoint = server.resumePoint(for: checkpoint)
-            if resumePoint.number == 0 {
-                link.knownHorizon = server.tombstoneHorizon
-                if checkpoint.number > 0 { events[.servedFromStart, default: 0] += 1 }
+        case .subscribe(let checkpoint, let resume):
+            let token = resume.flatMap { ResumeToken($0) }
+            let resumePoint = server.resumePoint(for: checkpoint, resuming: token)
+            link.resumePoint = resumePoint
+            link.epoch = server.history.current
+            if resumePoint.revision.number == 0, checkpoint.number > 0 { events[.servedFromStart, default: 0] += 1 }
+            if let token {
+                let isResumed = resumePoint.revision == token.revision
+                events[isResumed ? .catchUpResumed : .catchUpAbandoned, default: 0] += 1
             }
-            var subscription = SubscriptionStateMachine<Download>(checkpoint: resumePoint, window: window)
+            var subscription = SubscriptionStateMachine<Download>(checkpoint: resumePoint.revision, window: window)
             let actions = subscription.start()
             link.subscription = subscription
             link.perform(actions, feedEnd: server.feed.count)
@@ -314,7 +344,7 @@ struct SimulatedWorld {
     private mutating func readChunk(_ index: Int) {
         guard var link = links[index], let after = link.reading else { return }
         link.reading = nil
-        let isComplete = server.tombstoneHorizon <= max(after, link.knownHorizon)
+        let isComplete = link.resumePoint.isComplete(after: after, dropped: server.tombstoneHorizon)
         guard isComplete || server.forgetsTombstoneHorizon else { return disconnect(index) }
         let limit = Int.random(in: 1...4, using: &generator)
         let chunk = server.readChunk(after: after, limit: limit, device: devices[index].id)
@@ -337,6 +367,11 @@ struct SimulatedWorld {
 
     // MARK: Writes
 
+    private static func note(_ number: Int) -> Operation {
+        let id = Value.string("\(number)")
+        return Operation(collection: "Note", id: id, kind: .insert(member(["_id": id, "a": .int64(0)])))
+    }
+
     /// A document of the partition.
     private static func member(_ document: Document) -> Document {
         Document(fields: document.fields + [SimulatedServer.membership])
@@ -351,11 +386,11 @@ struct SimulatedWorld {
     }
 
     private mutating func randomKey() -> DocumentKey {
-        DocumentKey(collection: "Note", idText: "s:\(Int.random(in: 0..<3, using: &generator))")
+        DocumentKey(collection: "Note", idText: "s:\(Int.random(in: 0..<notes, using: &generator))")
     }
 
     private mutating func write(_ index: Int) {
-        if devices[index].isRevoked { return }
+        if devices[index].isRevoked || isReader(index) { return }
         time += 1  // no two changesets of copies of a device have the same time
         // Often one that is identical to others of its kind, also to those of a copy of the device.
         var operations = Int.random(in: 0..<3, using: &generator) == 0 ? [Self.tallied] : []
