@@ -95,8 +95,9 @@ begin
         on conflict do nothing;
     end if;
     if current_setting('partita.collecting', true) is distinct from tx::text then
-        insert into partita.pending_commits values (tx) on conflict do nothing;
+        -- First the setting: with immediate constraints the insert numbers what there is, and ends the collecting.
         perform set_config('partita.collecting', tx::text, true);
+        insert into partita.pending_commits values (tx) on conflict do nothing;
     end if;
     return null;
 end $$;
