@@ -4,6 +4,7 @@ declare
     collection partita.collections;
     was json;
     id text;
+    changed text[];
 begin
     select * into strict collection from partita.collections where relation = tg_relid;
     if tg_op = 'UPDATE' then
@@ -19,8 +20,15 @@ begin
             was := partita.hide_nul(new.body::text);
             new.body := partita.reveal_nul(partita.canonical(was, null, null, ''))::json;
         elsif new.document is distinct from old.document then
-            new.body := partita.reveal_nul(
-                partita.canonical(new.document::json, partita.hide_nul(old.body::text), old.document, ''))::json;
+            was := partita.hide_nul(old.body::text);
+            changed := partita.changed_fields(old.document, new.document);
+            if changed is null then
+                new.body := partita.reveal_nul(partita.canonical(new.document::json, was, old.document, ''))::json;
+            else
+                select p.body, p.document into new.body, new.document
+                from partita.patched(was, old.document, new.document, changed) p;
+                new.body := partita.reveal_nul(new.body::text)::json;
+            end if;
         else
             return new;
         end if;
@@ -54,7 +62,7 @@ begin
     end if;
     was := partita.hide_nul(new.body::text);
     if json_typeof(was) <> 'object' then perform partita.ambiguous('', 'is no object'); end if;
-    new.document := partita.plain(was)::jsonb;
+    if changed is null then new.document := partita.plain(was)::jsonb; end if;
     new.updated_at := now();
     id := partita.key_text(was -> '_id');
     if id is null and tg_op = 'UPDATE' and old._id >= 'e:' and old._id < 'e;'
@@ -65,8 +73,12 @@ begin
     if id is null then perform partita.ambiguous('_id', 'is no string, ObjectId, UUID or integer'); end if;
     if tg_op = 'UPDATE' then
         if id <> old._id then perform partita.ambiguous('_id', 'can''t be changed'); end if;
-        new.clocks := partita.raised_clocks(
-            old.clocks, partita.hide_nul(old.body::text), was, old.epoch, old.revision);
+        if changed is null then
+            new.clocks := partita.raised_clocks(
+                old.clocks, partita.hide_nul(old.body::text), was, old.epoch, old.revision);
+        else
+            new.clocks := partita.clocks_raised_at(old.clocks, changed, old.epoch, old.revision);
+        end if;
     else
         new.clocks := partita.raised_clocks(null, null, null, null, null);
     end if;
@@ -75,6 +87,42 @@ begin
         partita.key_text(was -> collection.partition_key),
         partita.internal_partition(collection.database, collection.name, id));
     return new;
+end $$;
+
+-- The fields in which two plain documents differ; `null` when the new one needs the whole conversion: it is no object, or has a new
+-- field with a name that may be a type's.
+create or replace function partita.changed_fields(old jsonb, new jsonb) returns text[] language plpgsql immutable as $$
+declare
+    changed text[];
+begin
+    if jsonb_typeof(new) <> 'object' then return null; end if;
+    changed := array(
+        select n.key from jsonb_each(new) n where old -> n.key is distinct from n.value
+        union all
+        select o.key from jsonb_object_keys(old) o(key) where not new ? o.key);
+    if exists (select from unnest(changed) k where k like '$%' and not old ? k) then return null; end if;
+    return changed;
+end $$;
+
+-- Both forms of a document of which an external writer has changed some fields of the plain form. The others aren't converted.
+create or replace function partita.patched(was json, old jsonb, new jsonb, changed text[], out body json, out document jsonb)
+language plpgsql as $$
+declare
+    kept text;
+    added text;
+begin
+    select string_agg(
+        to_json(o.key)::text || ':' || case when o.key = any (changed)
+            then partita.canonical((new -> o.key)::json, o.value, old -> o.key, o.key) else o.value::text end, ',')
+    into kept
+    from json_each(was) o where new ? o.key;
+    select string_agg(
+        to_json(k)::text || ':' || partita.canonical((new -> k)::json, null, null, k), ',' order by place)
+    into added
+    from unnest(changed) with ordinality c(k, place) where new ? k and not old ? k;
+    body := ('{' || concat_ws(',', kept, added) || '}')::json;
+    document := new || coalesce((
+        select jsonb_object_agg(f.key, partita.plain(f.value)::jsonb) from json_each(body) f where f.key = any (changed)), '{}');
 end $$;
 
 -- AFTER a row was written by an external writer: records its state before the transaction. The row gets its revision at the commit.
@@ -108,11 +156,10 @@ begin
         hint = 'DELETE FROM the table.';
 end $$;
 
--- At the commit of an external writer: locks the partitions in order, numbers all changes in bulk, and writes the change rows.
+-- At the commit of an external writer: numbers all of its changes in bulk, and writes the change rows.
 create or replace function partita.number_pending() returns trigger language plpgsql as $$
 declare
     tx xid8 := pg_current_xact_id();
-    present int;
     place record;
     woken text;
 begin
@@ -131,8 +178,51 @@ begin
     delete from partita.pending
     where xid = tx and before::text is not distinct from after::text and (after is null or epoch <> 0);
     perform partita.ensure_change_tables(1);
-    present := partita.current_epoch();
+    perform partita.number_changes(tx);
 
+    for place in
+        select c.relation, c.schema_name, c.table_name from partita.collections c
+        where c.relation in (select relation from partita.pending where xid = tx)
+    loop
+        execute format(
+            'update %I.%I t set epoch = p.epoch, revision = p.revision,
+                incarnation_epoch = case when p.before is null or p.left_revision is not null then p.epoch
+                    else p.before_incarnation_epoch end,
+                incarnation = case when p.before is null or p.left_revision is not null then p.revision
+                    else p.before_incarnation end,
+                clocks = case when p.left_revision is not null then partita.raised_clocks(null, null, null, null, null)
+                    else t.clocks end
+            from partita.pending p
+            where p.xid = $1 and p.relation = $2 and p._id = t._id and p.revision is not null',
+            place.schema_name, place.table_name)
+        using tx, place.relation;
+    end loop;
+
+    for woken in
+        select distinct c.app || '/' || x.partition
+        from partita.pending p join partita.collections c using (relation)
+        cross join lateral (values (p.before_partition), (p.after_partition)) x(partition)
+        where p.xid = tx and x.partition is not null
+        limit 64
+    loop
+        perform pg_notify('partita_changes', case when octet_length(woken) < 7000 then woken else '' end);
+    end loop;
+    delete from partita.pending where xid = tx;
+    delete from partita.pending_commits where xid = tx;
+    perform set_config('partita.writer', '', true);
+    perform set_config('partita.collecting', '', true);
+    return null;
+end $$;
+
+-- Gives the pending changes of a transaction their revisions, and writes the change rows and tombstones.
+--
+-- Without nested loops: `pending` is empty between transactions, so its statistics say nothing about the rows of this one, and a plan
+-- for one row takes hours for a hundred thousand. Without just-in-time compilation, which the price of forbidden plans would cause.
+create or replace function partita.number_changes(tx xid8) returns void language plpgsql
+set enable_nestloop = off set jit = off as $$
+declare
+    present int := partita.current_epoch();
+begin
     with slots as (
         select p.relation, p._id, c.app, s.partition, s.leaves, p.ordinal
         from partita.pending p join partita.collections c using (relation)
@@ -193,37 +283,4 @@ begin
     on conflict (app, partition, database, collection, _id) do update set
         epoch = excluded.epoch, revision = excluded.revision, incarnation_epoch = excluded.incarnation_epoch,
         incarnation = excluded.incarnation, deleted_at = excluded.deleted_at;
-
-    for place in
-        select c.relation, c.schema_name, c.table_name from partita.collections c
-        where c.relation in (select relation from partita.pending where xid = tx)
-    loop
-        execute format(
-            'update %I.%I t set epoch = p.epoch, revision = p.revision,
-                incarnation_epoch = case when p.before is null or p.left_revision is not null then p.epoch
-                    else p.before_incarnation_epoch end,
-                incarnation = case when p.before is null or p.left_revision is not null then p.revision
-                    else p.before_incarnation end,
-                clocks = case when p.left_revision is not null then partita.raised_clocks(null, null, null, null, null)
-                    else t.clocks end
-            from partita.pending p
-            where p.xid = $1 and p.relation = $2 and p._id = t._id and p.revision is not null',
-            place.schema_name, place.table_name)
-        using tx, place.relation;
-    end loop;
-
-    for woken in
-        select distinct c.app || '/' || x.partition
-        from partita.pending p join partita.collections c using (relation)
-        cross join lateral (values (p.before_partition), (p.after_partition)) x(partition)
-        where p.xid = tx and x.partition is not null
-        limit 64
-    loop
-        perform pg_notify('partita_changes', case when octet_length(woken) < 7000 then woken else '' end);
-    end loop;
-    delete from partita.pending where xid = tx;
-    delete from partita.pending_commits where xid = tx;
-    perform set_config('partita.writer', '', true);
-    perform set_config('partita.collecting', '', true);
-    return null;
 end $$;
