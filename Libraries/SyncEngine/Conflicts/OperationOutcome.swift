@@ -15,7 +15,7 @@ public struct AppliedOperation: Sendable {
     /// What has to be stored.
     public enum Change: String, Sendable {
         case inserted, updated, deleted
-        /// Nothing: every write lost, or the document already has the values. No revision is used.
+        /// Nothing: every write lost, or the document already has the values, written later. No revision is used.
         case none
     }
 
@@ -23,7 +23,7 @@ public struct AppliedOperation: Sendable {
     public var change: Change
     /// The document after the operation; `nil` after a delete.
     public var document: StoredDocument?
-    /// What an update changed; empty otherwise.
+    /// What an update changed; empty otherwise, and for an update that only wrote present values again.
     public var updateDescription: UpdateDescription
     /// The dotted paths of the update whose writes lost.
     public var lost: [String]

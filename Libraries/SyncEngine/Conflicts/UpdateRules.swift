@@ -56,7 +56,9 @@ struct UpdateRules {
         } catch {
             return .rejected(OperationRejection(code: .badUpdate, reason: error.message))
         }
-        if description.isEmpty {
+        // The present value written again is a write: one that was made before it and arrives later must lose to it. It needs a revision
+        // of its own, since a device that hasn't received it hasn't seen it.
+        guard !description.isEmpty || plan.writes.contains(where: isLater) else {
             return .applied(AppliedOperation(change: .none, document: stored, lost: plan.lost))
         }
         result.revision = revision
@@ -153,6 +155,8 @@ struct UpdateRules {
     }
 
     // MARK: Clocks
+
+    private func isLater(_ write: UpdatePlan.Write) -> Bool { stored.clocks.covering(write.path).time < stamp.time }
 
     /// A write wins over a write that its author had seen, and over an earlier one.
     private func wins(over clock: FieldClock) -> Bool {

@@ -301,10 +301,21 @@ struct ConflictRulesTests {
         }
     }
 
-    @Test func `a write that changes nothing takes no revision`() {
-        let result = inserted.apply(["$set": ["a": 1]], by: "d1", at: 300, base: 1)
+    @Test func `a present value that is written again wins over earlier writes that arrive later`() {
+        let again = inserted.apply(["$set": ["a": 1]], by: "d1", at: 300, base: 1)
+        #expect(again.change == .updated)
+        let earlier = again.apply(["$set": ["a": 2]], by: "d2", at: 200, base: 1)
+        #expect(earlier.document["a"] == 1)
+        #expect(earlier.lost == ["a"])
+        let later = again.apply(["$set": ["a": 2]], by: "d2", at: 400, base: 1)
+        #expect(later.document["a"] == 2)
+    }
+
+    @Test func `a present value with a clock that isn't later takes no revision`() {
+        let first = inserted.apply(["$set": ["a": 5]], by: "d1", at: 300, base: 1)
+        let result = first.apply(["$set": ["a": 5]], by: "d2", at: 300, base: 2)
         #expect(result.change == AppliedOperation.Change.none)
-        #expect(result.stored.revision == Revision(epoch: 1, number: 1))
+        #expect(result.stored.revision == first.stored.revision)
     }
 }
 
