@@ -15,6 +15,7 @@ extension UploadDecision {
                     [
                         .text(storage.app), .textArray(requiredGrants.map(\.partition.text)),
                         .textArray(requiredGrants.map(\.user.text)),
+                        .int8Array(requiredGrants.map { self.plan.counts[$0.partition] }),
                     ]))
         }
         statements += plan.statements()

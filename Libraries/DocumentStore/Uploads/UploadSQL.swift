@@ -18,7 +18,7 @@ enum UploadSQL {
 
     /// Checks the grants again under the partitions' locks: grants change only under these locks, so the answer still holds at the
     /// commit.
-    static let requireGrants = "select partita.require_write($1, $2::text[], $3::text[])"
+    static let requireGrants = "select partita.require_write($1, $2::text[], $3::text[], $4::bigint[])"
 
     /// `$1` app, `$2` partitions.
     static let heads = """

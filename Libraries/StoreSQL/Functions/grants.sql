@@ -10,9 +10,18 @@ language sql stable rows 1 as $$
 $$;
 
 -- Fails with PT403 unless each user may write the partition at the same index. Must be called under the partitions' locks.
-create or replace function partita.require_write(app_id text, partitions text[], users text[]) returns void
+--
+-- A decision locks the partition's row, which doesn't exist before the first change. Then it has locked the grant alone; so this
+-- transaction, which has inserted the row, waits for the grant.
+--
+-- `counts` has the number of revisions that this transaction takes in the partition at the same index.
+create or replace function partita.require_write(app_id text, partitions text[], users text[], counts bigint[]) returns void
 language plpgsql as $$
 begin
+    perform from unnest(partitions, users, counts) k(partition, user_id, count)
+    join partita.partitions p on p.app = app_id and p.partition = k.partition and p.head = k.count
+    join partita.grants g on g.app = app_id and g.partition = k.partition and g.user_id in (k.user_id, '*')
+    order by g.partition, g.user_id for share of g;
     if exists (
         select from unnest(partitions, users) k(partition, user_id)
         where not exists (

@@ -51,6 +51,25 @@ struct UploadTests {
         }
     }
 
+    @Test func `the first upload ever to a partition waits for a revocation that is being committed`() async throws {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            let (isRevoked, revoked) = AsyncStream.makeStream(of: Void.self)
+            async let revocation: Void = fixture.client.withTransaction { transaction in
+                // As a decision does it: there is no row of the partition that it could lock.
+                _ = try await transaction.query("select from partita.partitions for update")
+                try await transaction.execute("update partita.grants set access = 'none'")
+                revoked.finish()
+                try await Task.sleep(for: .milliseconds(300))
+            }
+            for await _ in isRevoked {}
+            let result = try await fixture.commit(.of(1, [.insert("a", ["n": 0], in: partition)], in: partition))
+            try await revocation
+            #expect(result.rejection?.code == .notPermitted)
+            #expect(try await fixture.document("a") == nil)
+        }
+    }
+
     @Test func `two copies of a device that write the same are two devices`() async throws {
         try await StoreFixture.with { fixture in
             try await fixture.grant(in: partition)
