@@ -58,6 +58,26 @@ import WebSocket
         }
     }
 
+    @Test func `a process that hangs costs a client less than half a minute`() async throws {
+        // It accepts no connection, as a stopped process.
+        let hanging = try ScriptedServer()
+        defer { hanging.close() }
+        try await withNames(["127.0.0.1"]) { names in
+            try await RolledOutProxy.with(servicePort: hanging.port, names: names) { proxy in
+                let start = ContinuousClock.now
+                let base = "/api/client/v2.0"
+                async let signIn = request(
+                    proxy.port, "POST \(base)/app/a/auth/providers/local-userpass/login", headers: [Self.origin])
+                async let refresh = request(proxy.port, "POST \(base)/auth/session", headers: [Self.origin])
+                async let profile = request(proxy.port, "GET \(base)/auth/profile", headers: [Self.origin])
+                for answer in [try await signIn, try await refresh, try await profile] {
+                    #expect(answer.status == 503 && answer.text.contains("ServiceUnavailable"))
+                }
+                #expect(ContinuousClock.now - start < .seconds(30))
+            }
+        }
+    }
+
     @Test func `instances that are added get their share`() async throws {
         let port = try LocalPort.free()
         try await withNames(["127.0.0.2"]) { names in
