@@ -12,13 +12,12 @@ struct Registration: Sendable {
 
     static let provider = "local-userpass"
     private static let passwordLength = 6...128
-    private static let emailBytes = 1...320
     private static let nameInUse = AuthError(.accountNameInUse, "name already in use")
 
     /// Registers an account. Depending on the app it can be used at once, after a function's word, or after a mail's link.
     func register(email: String, password: String, app: DeployedApp, origin: CallOrigin) async throws {
         let settings = EmailPasswordSettings(try app.provider(Self.provider))
-        try Self.check(email: email)
+        try EmailAddress.check(email)
         try Self.check(password: password)
         try await budget.spend(.register, app: app.id, address: origin.address)
         let caller = AttemptThrottle.Caller(address: origin.address)
@@ -141,15 +140,6 @@ struct Registration: Sendable {
         case .fail(let message):
             try await accounts.tables.deleteUser(user.id, of: app.id)
             throw AuthError(.badRequest, "failed to confirm user\(message)")
-        }
-    }
-
-    static func check(email: String) throws {
-        guard emailBytes.contains(email.utf8.count) else {
-            throw AuthError(.invalidParameter, "the e-mail address is too long or empty")
-        }
-        guard email.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
-            throw AuthError(.invalidParameter, "an e-mail address has no spaces or control characters")
         }
     }
 
