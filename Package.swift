@@ -110,7 +110,7 @@ let libraries: [Target] = [
     library("SyncProtocol", ["DocumentModel", "SyncEngine"]),
     library("EventTopics", ["DocumentModel"]),
     library("AppDefinition", ["DocumentModel", "DocumentSchema", "QueryLanguage"]),
-    library("AccessTokens", ["Ccjose", "DocumentModel"]),
+    library("AccessTokens", ["Ccjose", "Ccrypto", "DocumentModel"]),
     library("FunctionProtocol", ["DocumentModel"]),
     // Layer 3: the domain on the machine.
     library("StoreSQL", ["Postgres"], embedding: ["Functions", "Migrations"]),
@@ -232,7 +232,7 @@ let testTargets: [Target] = [
     .target(
         name: "TestSupport",
         dependencies: ["ChildProcesses", "EventLoop", "Kafka", "LocalEngines"], path: "Tests/Support",
-        exclude: ["mail-server.py", "object-store.sh"],
+        exclude: ["issuer.py", "mail-server.py", "object-store.sh"],
         swiftSettings: settings),
 
     .target(

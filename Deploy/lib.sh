@@ -13,9 +13,9 @@ packages=(
     librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
     libvips-tools nginx-light postgresql redis-server
 )
-# What tests run against: a mail server, and an object store that checks signatures.
+# What tests run against: a mail server, an issuer of ID tokens, and an object store that checks signatures.
 # shellcheck disable=SC2034  # used by Deploy/test
-test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd python3-venv radosgw)
+test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd python3-cryptography python3-jwt python3-venv radosgw)
 # What the benchmarks compare with, besides nginx, redis-benchmark and pgbench, which come with the packages above.
 # shellcheck disable=SC2034  # used by Deploy/bench
 benchmark_packages=(wrk libbson-dev)

@@ -24,6 +24,8 @@ public struct AccessTokenError: Error, Hashable, Sendable, CustomStringConvertib
         case appMismatch = "token-app-mismatch"
         /// A foreign token for a different audience.
         case audienceMismatch = "token-audience-mismatch"
+        /// A foreign token of a different issuer.
+        case issuerMismatch = "token-issuer-mismatch"
         /// A key of an unsupported kind, or one that can't be read.
         case keyInvalid = "key-invalid"
         /// The cryptographic library failed.

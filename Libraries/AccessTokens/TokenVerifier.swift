@@ -60,7 +60,7 @@ public final class TokenVerifier: @unchecked Sendable {
     ) throws(AccessTokenError) -> TokenClaims {
         let compact = try CompactToken(token)
         try compact.require(algorithm: "ES256")
-        guard compact.signatureBytes == 64 else { throw AccessTokenError(.signatureInvalid, "the signature is wrong") }
+        guard compact.signature.count == 64 else { throw AccessTokenError(.signatureInvalid, "the signature is wrong") }
         guard let id = compact.header["kid"]?.stringValue, let key = lock.withLock({ table[id] }) else {
             throw AccessTokenError(.keyUnknown, "the key isn't known")
         }

@@ -2,32 +2,23 @@ public import DocumentModel
 
 /// A key for verifying tokens of a foreign issuer, such as a developer's own issuer of JWTs.
 ///
-/// It is bound to one algorithm, regardless of a token's header.
-public struct ForeignTokenKey: Hashable, Sendable {
-    /// The algorithm of a key.
-    public enum Algorithm: String, Hashable, Sendable {
-        /// HMAC with SHA-256: the key that verifies can also sign.
-        case hs256 = "HS256"
-        /// RSA PKCS #1 v1.5 with SHA-256.
-        case rs256 = "RS256"
-        /// ECDSA on P-256 with SHA-256.
-        case es256 = "ES256"
+/// It is bound to the algorithms that its kind and its issuer allow, regardless of a token's header.
+public struct ForeignTokenKey: Equatable, Sendable {
+    private enum Material: Equatable, Sendable {
+        case shared([UInt8])
+        case published(PublicKey)
     }
 
-    /// The id by which tokens refer to it (`kid`); `nil` for a key that was configured directly.
+    /// The id by which tokens refer to it (`kid`); `nil` for a key without one.
     public let id: String?
-    /// The only algorithm that its tokens may use.
-    public let algorithm: Algorithm
-    /// The length of its signatures in bytes.
-    let signatureBytes: Int
-    /// The checked JWK for the JOSE library.
-    let jwk: String
+    /// The algorithms that its tokens may use.
+    public let algorithms: Set<SignatureAlgorithm>
+    private let material: Material
 
-    private init(id: String?, algorithm: Algorithm, signatureBytes: Int, members: Document) {
+    private init(id: String?, algorithms: Set<SignatureAlgorithm>, _ material: Material) {
         self.id = id
-        self.algorithm = algorithm
-        self.signatureBytes = signatureBytes
-        jwk = ExtendedJSON.print(members, mode: .relaxed)
+        self.algorithms = algorithms
+        self.material = material
     }
 
     /// A shared secret, for HS256.
@@ -37,49 +28,51 @@ public struct ForeignTokenKey: Hashable, Sendable {
         guard secret.utf8.count >= 32 else {
             throw AccessTokenError(.keyInvalid, "a shared secret must have at least 32 bytes")
         }
-        self.init(
-            id: nil, algorithm: .hs256, signatureBytes: 32,
-            members: ["kty": "oct", "k": .string(Base64URL.encode(secret.utf8))])
+        self.init(id: nil, algorithms: [.hs256], .shared(Array(secret.utf8)))
     }
 
-    /// An RSA public key in PEM (`BEGIN PUBLIC KEY` or `BEGIN RSA PUBLIC KEY`), for RS256.
+    /// A public key in PEM (`BEGIN PUBLIC KEY` or `BEGIN RSA PUBLIC KEY`), for one algorithm.
     ///
-    /// - Throws: `keyInvalid`.
-    public init(pem text: String) throws(AccessTokenError) {
-        let key = try RSAPublicKey(pem: text)
-        self = try Self.rsa(key, id: nil)
-    }
-
-    /// A public key of a JWKS: RSA (RS256) or EC on P-256 (ES256).
-    ///
-    /// - Throws: `keyInvalid` for another kind or use (``JWKUse``), and for a symmetric key, which must not be published.
-    public init(jwk document: Document) throws(AccessTokenError) {
-        let id = document["kid"]?.stringValue
-        try JWKUse.requireVerifying(document)
-        switch (document["kty"]?.stringValue, document["alg"]?.stringValue) {
-        case ("RSA", nil), ("RSA", "RS256"):
-            guard let n = document["n"]?.stringValue.flatMap(Base64URL.decode),
-                let e = document["e"]?.stringValue.flatMap(Base64URL.decode)
-            else { throw AccessTokenError(.keyInvalid, "n or e is missing or malformed") }
-            self = try Self.rsa(RSAPublicKey(modulus: n, exponent: e), id: id)
-        case ("EC", nil), ("EC", "ES256"):
-            // An id isn't required here, only by `TokenPublicKey`.
-            var named = document
-            named["kid"] = .string(id ?? "-")
-            let key = try TokenPublicKey(jwk: named)
-            self.init(
-                id: id, algorithm: .es256, signatureBytes: 64,
-                members: ["kty": "EC", "crv": "P-256", "x": .string(key.x), "y": .string(key.y)])
-        default: throw AccessTokenError(.keyInvalid, "neither an RS256 nor an ES256 key")
+    /// - Throws: `keyInvalid`, also for a key of a kind that doesn't fit the algorithm.
+    public init(pem text: String, algorithm: SignatureAlgorithm = .rs256) throws(AccessTokenError) {
+        let key = try PublicKey(pem: text)
+        guard key.algorithms.contains(algorithm) else {
+            throw AccessTokenError(.keyInvalid, "the key isn't one for \(algorithm.rawValue)")
         }
+        self.init(id: nil, algorithms: [algorithm], .published(key))
     }
 
-    private static func rsa(_ key: RSAPublicKey, id: String?) throws(AccessTokenError) -> ForeignTokenKey {
-        ForeignTokenKey(
-            id: id, algorithm: .rs256, signatureBytes: key.modulus.count,
-            members: [
-                "kty": "RSA", "n": .string(Base64URL.encode(key.modulus)), "e": .string(Base64URL.encode(key.exponent)),
-            ])
+    /// A public key of a JWKS: RSA, EC on P-256, P-384 or P-521, Ed25519 or Ed448. Without `alg`, it is for all algorithms that fit its
+    /// kind; otherwise for that one.
+    ///
+    /// - Throws: `keyInvalid` for another kind or use (``JWKUse``), for an `alg` that doesn't fit, and for a symmetric key, which must
+    ///   not be published.
+    public init(jwk document: Document) throws(AccessTokenError) {
+        try JWKUse.requireVerifying(document)
+        func bytes(_ name: String) throws(AccessTokenError) -> [UInt8] {
+            guard let bytes = document[name]?.stringValue.flatMap(Base64URL.decode), !bytes.isEmpty else {
+                throw AccessTokenError(.keyInvalid, "\(name) is missing or malformed")
+            }
+            return bytes
+        }
+        let key: PublicKey
+        switch document["kty"]?.stringValue {
+        case "RSA": key = try PublicKey(modulus: bytes("n"), exponent: bytes("e"))
+        case "EC":
+            guard let curve = document["crv"]?.stringValue.flatMap(EllipticCurve.init) else {
+                throw AccessTokenError(.keyInvalid, "the curve isn't P-256, P-384 or P-521")
+            }
+            key = try PublicKey(curve: curve, x: bytes("x"), y: bytes("y"))
+        case "OKP": key = try PublicKey(edwards: document["crv"]?.stringValue ?? "", x: bytes("x"))
+        default: throw AccessTokenError(.keyInvalid, "not a public key of RSA, EC or OKP")
+        }
+        var algorithms = key.algorithms
+        if let name = document["alg"] {
+            guard let algorithm = name.stringValue.flatMap(SignatureAlgorithm.init), algorithms.contains(algorithm)
+            else { throw AccessTokenError(.keyInvalid, "alg doesn't fit the key") }
+            algorithms = [algorithm]
+        }
+        self.init(id: document["kid"]?.stringValue, algorithms: algorithms, .published(key))
     }
 
     /// Returns the keys of a JWKS, or the key of a single JWK. Keys of other kinds are skipped (RFC 7517 §5).
@@ -92,5 +85,18 @@ public struct ForeignTokenKey: Hashable, Sendable {
             guard let jwk = entry.documentValue else { return nil }
             return try? ForeignTokenKey(jwk: jwk)  // a key of another kind isn't an error
         }
+    }
+
+    /// - Throws: `algorithmRefused` for an algorithm that isn't the key's, `signatureInvalid`.
+    func verify(_ token: CompactToken) throws(AccessTokenError) {
+        guard let algorithm = token.header["alg"]?.stringValue.flatMap(SignatureAlgorithm.init),
+            algorithms.contains(algorithm)
+        else { throw AccessTokenError(.algorithmRefused, "the algorithm isn't the key's") }
+        let isValid =
+            switch material {
+            case .shared(let secret): PublicKey.isHMAC(token.signature, of: token.signed, secret: secret)
+            case .published(let key): key.verifies(token.signature, of: token.signed, by: algorithm)
+            }
+        guard isValid else { throw AccessTokenError(.signatureInvalid, "the signature is wrong") }
     }
 }

@@ -20,19 +20,32 @@ public struct ForeignTokenVerifier: Sendable {
 
     private let keys: [ForeignTokenKey]
     private let audience: Audience
-    private let needsKeyId: Bool
+    private let issuers: Set<ExactText>?
+    private let arePublished: Bool
 
-    /// - Parameter needsKeyId: whether a token must name its key, which is required for published key sets.
-    public init(keys: [ForeignTokenKey], audience: Audience, needsKeyId: Bool) {
+    /// - Parameters:
+    ///   - issuers: the values of `iss` that are accepted, compared by bytes; `nil` accepts every one, since the keys are the issuer's alone.
+    ///   - arePublished: whether the keys are a published set. A token must name its key then, unless the set has only one.
+    public init(keys: [ForeignTokenKey], audience: Audience, issuers: [String]? = nil, arePublished: Bool) {
         self.keys = keys
         self.audience = audience
-        self.needsKeyId = needsKeyId
+        self.issuers = issuers.map { Set(texts: $0) }
+        self.arePublished = arePublished
     }
 
-    /// Whether the keys include the one that a token names. If not, it may be in a newer key set.
-    public func knowsKey(of token: String) throws(AccessTokenError) -> Bool {
-        let compact = try CompactToken(token)
-        return !candidates(for: compact).isEmpty
+    /// How the keys were found that a token may be signed with.
+    public enum Match: Sendable {
+        /// By the id that it names, or because the keys were configured.
+        case certain
+        /// Because there is only one key: it may have been replaced by another one.
+        case guessed
+        /// No key has the id that it names. It may be in a newer key set.
+        case none
+    }
+
+    /// How the keys match the one that a token names.
+    public func match(of token: String) throws(AccessTokenError) -> Match {
+        candidates(for: try CompactToken(token)).match
     }
 
     /// Verifies a token.
@@ -42,35 +55,35 @@ public struct ForeignTokenVerifier: Sendable {
     /// - Throws: `AccessTokenError` with the reason.
     public func verify(_ token: String, now: Int64) throws(AccessTokenError) -> Document {
         let compact = try CompactToken(token)
-        let candidates = candidates(for: compact)
+        let candidates = candidates(for: compact).keys
         guard !candidates.isEmpty else { throw AccessTokenError(.keyUnknown, "the key isn't known") }
         var refusal = AccessTokenError(.algorithmRefused, "no key has the token's algorithm")
         for key in candidates {
-            do {
-                return try check(payload(of: compact, key), now: now)
-            } catch  where error.code == .algorithmRefused || error.code == .signatureInvalid {
-                refusal = error
+            do throws(AccessTokenError) {
+                try key.verify(compact)
+            } catch {
+                // A wrong signature says more than a key of another kind.
+                if refusal.code == .algorithmRefused { refusal = error }
+                continue
             }
+            guard let claims = try? ExtendedJSON.parseDocument(compact.payload) else {
+                throw AccessTokenError(.malformed, "the claims aren't a JSON object")
+            }
+            return try check(claims, now: now)
         }
         throw refusal
     }
 
-    private func candidates(for token: CompactToken) -> [ForeignTokenKey] {
-        guard let id = token.header["kid"]?.stringValue else { return needsKeyId ? [] : keys }
-        // Keys that were configured directly have no id, so they match any id.
-        return keys.filter { $0.id.map(id.hasSameBytes) == true || ($0.id == nil && !needsKeyId) }
-    }
-
-    private func payload(of token: CompactToken, _ key: ForeignTokenKey) throws(AccessTokenError) -> Document {
-        try token.require(algorithm: key.algorithm.rawValue)
-        guard token.signatureBytes == key.signatureBytes else {
-            throw AccessTokenError(.signatureInvalid, "the signature is wrong")
+    private func candidates(for token: CompactToken) -> (keys: [ForeignTokenKey], match: Match) {
+        guard arePublished else { return (keys, .certain) }
+        let id = token.header["kid"]?.stringValue
+        if let id {
+            let named = keys.filter { $0.id.map(id.hasSameBytes) == true }
+            if !named.isEmpty { return (named, .certain) }
         }
-        let payload = try JWKHandle(json: key.jwk).verifiedPayload(of: token.text)
-        guard let claims = try? ExtendedJSON.parseDocument(payload) else {
-            throw AccessTokenError(.malformed, "the claims aren't a JSON object")
-        }
-        return claims
+        // OpenID Connect Core §10.1: only where there are several keys must a token name one.
+        guard keys.count == 1, id == nil || keys[0].id == nil else { return ([], .none) }
+        return (keys, .guessed)
     }
 
     private func check(_ claims: Document, now: Int64) throws(AccessTokenError) -> Document {
@@ -90,6 +103,11 @@ public struct ForeignTokenVerifier: Sendable {
             case .array(let names)?: Set(texts: names.compactMap(\.stringValue))
             default: []
             }
+        if let issuers {
+            guard let issuer = claims["iss"]?.stringValue, issuers.contains(issuer) else {
+                throw AccessTokenError(.issuerMismatch, "a token of another issuer")
+            }
+        }
         // Without any configured name, no token matches.
         let isMeant =
             audience.isAnyEnough || audience.names.isEmpty

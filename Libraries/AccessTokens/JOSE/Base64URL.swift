@@ -1,6 +1,7 @@
 /// Base64url without padding (RFC 7515, appendix C).
-enum Base64URL {
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+public enum Base64URL {
+    /// The bytes of a text; `nil` when it isn't the encoding of any bytes, or not the only one of them.
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 3 / 4)
         var buffer: UInt32 = 0
@@ -28,7 +29,8 @@ enum Base64URL {
         return bytes
     }
 
-    static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    /// The text of bytes, without padding.
+    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var text: [UInt8] = []
         var buffer: UInt32 = 0

@@ -9,7 +9,11 @@ struct CompactToken: Sendable {
 
     let text: String
     let header: Document
-    let signatureBytes: Int
+    let payload: [UInt8]
+    let signature: [UInt8]
+
+    /// What the signature is for: the first two parts.
+    var signed: [UInt8] { Array(text.utf8.prefix(upTo: text.utf8.lastIndex(of: UInt8(ascii: ".")) ?? text.endIndex)) }
 
     /// Reads the header. Doesn't verify the signature.
     ///
@@ -31,7 +35,8 @@ struct CompactToken: Sendable {
         }
         self.text = text
         self.header = header
-        signatureBytes = signature.count
+        self.payload = payload
+        self.signature = signature
     }
 
     /// - Throws: `algorithmRefused` when the header names a different algorithm.

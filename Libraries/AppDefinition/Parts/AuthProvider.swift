@@ -2,9 +2,9 @@ public import DocumentModel
 
 /// A way to sign in that an app offers.
 public struct AuthProvider: Sendable {
-    /// The provider's name; in exports always equal to its type.
+    /// The provider's name; in exports always equal to its type, except for `openid-connect`.
     public var name: String
-    /// `local-userpass`, `anon-user`, `api-key`, `custom-function`, `custom-token`, `oauth2-…`.
+    /// `local-userpass`, `anon-user`, `api-key`, `custom-function`, `custom-token`, `oauth2-…`, `openid-connect`.
     public var type: String
     public var isDisabled: Bool
     /// The settings in the form of the export.
@@ -13,6 +13,10 @@ public struct AuthProvider: Sendable {
     public var secretConfig: Document
     /// The fields of the provider's answer that are copied to the user's `data`.
     public var metadataFields: [MetadataField]
+    /// The pages of the app to which a sign-in by redirects may lead, compared by bytes.
+    public var redirectURIs: [String]
+    /// The domains of e-mail addresses that may sign in, in lower case; empty for all.
+    public var domainRestrictions: [String]
 
     /// A field of an external identity that is copied to the user's `data`.
     public struct MetadataField: Sendable {
@@ -108,11 +112,16 @@ public struct EmailPasswordSettings: Sendable {
 public struct CustomTokenSettings: Sendable {
     /// The source of the keys.
     public enum Keys: Hashable, Sendable {
-        /// Named secrets of the app, each with a key for this algorithm (`HS256` or `RS256`).
+        /// Named secrets of the app, each with a key for this algorithm, one of ``algorithms``.
         case secrets([String], algorithm: String)
         /// A JWK or JWKS at a URL.
         case published(String)
     }
+
+    /// The algorithms of keys that are secrets. `HS256` has a shared secret, the others a public key in PEM.
+    public static let algorithms = [
+        "HS256", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA",
+    ]
 
     public var keys: Keys
     /// The audiences that a token's `aud` must name; empty stands for the app's id.

@@ -24,12 +24,15 @@ extension DefinitionReader {
         }
         let provider = AuthProvider(
             name: node.string("name") ?? type, type: type, isDisabled: node.bool("disabled"),
-            config: node.document("config"), secretConfig: node.document("secret_config"), metadataFields: fields ?? [])
+            config: node.document("config"), secretConfig: node.document("secret_config"), metadataFields: fields ?? [],
+            redirectURIs: node.strings("redirect_uris"),
+            domainRestrictions: node.strings("domain_restrictions").map { $0.lowercased() })
         if provider.isDisabled { return provider }
         switch type {
         case "local-userpass": checkEmailPassword(provider, node)
         case "custom-token": checkCustomToken(provider, node)
         case "custom-function": node.child("config")?.check(flags: [], strings: ["authFunctionName"])
+        case let type where OAuthSettings.types.contains(type): checkOAuth(provider, node)
         default: break
         }
         return provider
@@ -64,23 +67,29 @@ extension DefinitionReader {
         config.check(flags: ["useJWKURI", "requireAnyAudience"], strings: ["jwkURI", "signingAlgorithm"])
         switch CustomTokenSettings(provider).keys {
         case .published(let text):
-            let url = URL(string: text)
-            if !["http", "https"].contains(url?.scheme ?? "") || (url?.host ?? "").isEmpty {
-                (config.child("jwkURI") ?? config).problem(.fieldValue, "jwkURI must be an http or https URL")
-            } else if url?.scheme == "http" {
-                (config.child("jwkURI") ?? config).problem(
-                    .fieldValue, severity: .warning,
-                    "jwkURI is http: auth refuses these tokens unless auth.allowPlainKeySets is true")
-            }
+            checkURL(text, "jwkURI", config)
         case .secrets(let names, let algorithm):
-            if !["HS256", "RS256"].contains(algorithm) {
+            if !CustomTokenSettings.algorithms.contains(algorithm) {
                 (config.child("signingAlgorithm") ?? config).problem(
-                    .fieldValue, "signingAlgorithm must be HS256 or RS256")
+                    .fieldValue,
+                    "signingAlgorithm must be one of \(CustomTokenSettings.algorithms.joined(separator: ", "))")
             }
             if !(1...3).contains(names.count) {
                 (node.child("secret_config") ?? node).problem(
                     .fieldMissing, "signingKeys must name one to three secrets")
             }
+        }
+    }
+
+    /// Checks the URL of something that an issuer publishes.
+    func checkURL(_ text: String, _ key: String, _ config: ConfigNode) {
+        let url = URL(string: text)
+        if !["http", "https"].contains(url?.scheme ?? "") || (url?.host ?? "").isEmpty {
+            (config.child(key) ?? config).problem(.fieldValue, "\(key) must be an http or https URL")
+        } else if url?.scheme == "http" {
+            (config.child(key) ?? config).problem(
+                .fieldValue, severity: .warning,
+                "\(key) is http: auth refuses these tokens unless auth.allowPlainKeySets is true")
         }
     }
 }

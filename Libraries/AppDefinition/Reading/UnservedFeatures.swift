@@ -8,9 +8,9 @@ struct UnservedFeatures {
     private var files: AppFiles { definition.files }
 
     /// The providers that `auth` supports.
-    private static let servedProviders: Set<String> = [
+    private static let servedProviders = OAuthSettings.types.union([
         "local-userpass", "anon-user", "api-key", "custom-function", "custom-token",
-    ]
+    ])
 
     init(_ definition: AppDefinition, log: ProblemLog) {
         self.definition = definition

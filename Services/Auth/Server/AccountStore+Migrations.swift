@@ -9,5 +9,6 @@ extension AccountStore {
             (2, "session-origins", PackageResources._002_session_origins_sql),
             (3, "keys-of-keys", PackageResources._003_keys_of_keys_sql),
             (4, "one-lease", PackageResources._004_one_lease_sql),
+            (5, "redirects", PackageResources._005_redirects_sql),
         ])
 }

@@ -11,6 +11,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
         case authError = "AuthError"
         case authProviderNotFound = "AuthProviderNotFound"
         case badRequest = "BadRequest"
+        case domainNotAllowed = "DomainNotAllowed"
         case functionExecutionError = "FunctionExecutionError"
         case invalidParameter = "InvalidParameter"
         case invalidPassword = "InvalidPassword"
@@ -27,7 +28,7 @@ struct AuthError: Error, Sendable, CustomStringConvertible {
 
         var status: Int {
             switch self {
-            case .authError, .invalidPassword, .invalidSession, .missingAuthReq: 401
+            case .authError, .domainNotAllowed, .invalidPassword, .invalidSession, .missingAuthReq: 401
             case .userDisabled: 403
             case .appNotFound, .authProviderNotFound, .apiKeyNotFound, .sessionNotFound, .userNotFound: 404
             case .accountNameInUse, .apiKeyAlreadyExists: 409

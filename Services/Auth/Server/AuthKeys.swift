@@ -55,7 +55,8 @@ public enum AuthKeys {
         "auth.freeAttemptsPerAccount", default: 100, range: 1...1_000_000,
         "The same for an account from all addresses together; devices that it knows aren't touched.")
     static let anonymousPerAddress = perMinute(
-        "auth.anonymousPerAddress", 120, "Anonymous sign-ins of an address to an app")
+        "auth.anonymousPerAddress", 120,
+        "Anonymous sign-ins of an address to an app, and sign-ins by redirects that it begins")
     static let anonymousPerApp = perMinute("auth.anonymousPerApp", 6000, "Anonymous sign-ins to an app")
     static let registrationsPerAddress = perMinute(
         "auth.registrationsPerAddress", 120, "Registrations of an address with an app")
@@ -65,8 +66,20 @@ public enum AuthKeys {
     static let refreshesPerSession = perMinute("auth.refreshesPerSession", 60, "Refreshes of a session")
     static let allowsPlainKeySets = ConfigurationKey<Bool>.bool(
         "auth.allowPlainKeySets", default: false,
-        "Fetches key sets of developers' own issuers by http too: for development, since keys can be replaced in transit."
+        "Requests keys, metadata and tokens of issuers by http too: for development, since keys can be replaced in transit."
     )
+    static let googleIssuer = ConfigurationKey<String>.url(
+        "auth.googleIssuer", schemes: ["http", "https"], default: "https://accounts.google.com",
+        "The issuer of the ID tokens of oauth2-google.")
+    static let appleIssuer = ConfigurationKey<String>.url(
+        "auth.appleIssuer", schemes: ["http", "https"], default: "https://appleid.apple.com",
+        "The issuer of the ID tokens of oauth2-apple.")
+    static let facebookURL = ConfigurationKey<String>.url(
+        "auth.facebookURL", schemes: ["http", "https"], default: "https://graph.facebook.com",
+        "The base URL of the Graph API, which checks the access tokens of oauth2-facebook.")
+    static let facebookDialogURL = ConfigurationKey<String>.url(
+        "auth.facebookDialogURL", schemes: ["http", "https"], default: "https://www.facebook.com/dialog/oauth",
+        "The page on which users sign in at Facebook.")
     static let functionHosts = ConfigurationKey<Int>.int(
         "functions.hosts", default: 2, range: 2...64,
         "Processes that run apps' functions, at most; half of them for one app.")
@@ -86,6 +99,7 @@ public enum AuthKeys {
         freeAttemptsPerAddress.description, freeAttemptsPerAccount.description, anonymousPerAddress.description,
         anonymousPerApp.description, registrationsPerAddress.description, registrationsPerApp.description,
         refreshesPerAddress.description, refreshesPerApp.description, refreshesPerSession.description,
-        allowsPlainKeySets.description, functionHosts.description,
+        allowsPlainKeySets.description, googleIssuer.description, appleIssuer.description, facebookURL.description,
+        facebookDialogURL.description, functionHosts.description,
     ]
 }

@@ -1,3 +1,4 @@
+import AppRegistry
 import DocumentModel
 import DocumentStore
 import EventLoop
@@ -74,18 +75,25 @@ public enum AuthServer {
             sender: try MailSender(configuration: configuration, on: context.loops.next(), logger: logger),
             functions: functions, lifetime: configuration[AuthKeys.mailTokenLifetime].components.seconds, logger: logger
         )
-        let issuers = TokenIssuers(
-            registry: engines.registry,
-            published: PublishedKeys(
-                loop: context.loops.next(), allowsPlain: configuration[AuthKeys.allowsPlainKeySets],
-                egress: try EgressPolicy(configuration), logger: logger),
+        let issuerClient = IssuerClient(
+            loop: context.loops.next(), allowsPlain: configuration[AuthKeys.allowsPlainKeySets],
+            egress: try EgressPolicy(configuration))
+        let published = PublishedKeys(client: issuerClient, logger: logger)
+        let addresses = IssuerAddresses(configuration)
+        let proofs = OAuthProofs(
+            issuers: OpenIDIssuers(
+                addresses: addresses,
+                metadata: PublishedDocuments(client: issuerClient, logger: logger) { try IssuerMetadata($0) },
+                keys: published, client: issuerClient),
+            facebook: FacebookGraph(addresses: addresses, client: issuerClient), registry: engines.registry,
             logger: logger)
         let signIn = SignIn(
             accounts: accounts, sessions: sessions, hasher: hasher, throttle: throttle, budget: budget,
-            issuers: issuers,
+            issuers: TokenIssuers(registry: engines.registry, published: published, logger: logger), proofs: proofs,
             functions: functions, metrics: metrics, logger: logger)
         let users = Users(accounts: accounts, sessions: sessions)
         let support = RouteSupport(apps: engines.apps, keys: keys, clock: clock)
+        let address = PublicAddress(url: configuration[AuthKeys.publicURL])
         AuthRoutes(
             keys: keys,
             account: AccountRoutes(
@@ -94,15 +102,19 @@ public enum AuthServer {
                     accounts: accounts, links: links, hasher: hasher, throttle: throttle, budget: budget),
                 reset: PasswordReset(
                     accounts: accounts, sessions: sessions, links: links, hasher: hasher, throttle: throttle),
-                metrics: metrics, publicURL: configuration[AuthKeys.publicURL], syncURL: configuration[AuthKeys.syncURL]
-            ),
+                metrics: metrics,
+                redirects: RedirectRoutes(
+                    support: support,
+                    redirects: RedirectSignIn(
+                        accounts: accounts, signIn: signIn, budget: budget, proofs: proofs, logger: logger),
+                    address: address), address: address, syncURL: configuration[AuthKeys.syncURL]),
             session: SessionRoutes(
                 support: support, accounts: accounts, sessions: sessions, users: users, budget: budget, metrics: metrics
             ),
             admin: AdminRoutes(
                 support: support, accounts: accounts, users: users, token: configuration[AuthKeys.adminToken])
         ).add(to: &context.router)
-        context.http.cors = CORSPolicy(apps: engines.apps)
+        context.http.cors = cors(engines.apps)
         context.readiness.add("signing-keys") { try keys.check() }
         return [
             HashingThreads(hasher: hasher),
@@ -111,6 +123,15 @@ public enum AuthServer {
                 return [hosts, keys, outbox, AccountCleaner(store: store, clock: clock, logger: logger)]
             },
         ]
+    }
+
+    /// An identity provider's page posts to the callback; what that does depends on the browser's cookie, which a page of another origin
+    /// doesn't send.
+    private static func cors(_ apps: AppDirectory) -> CORSPolicy {
+        var policy = CORSPolicy(apps: apps)
+        let ofApps = policy.allowedOrigins
+        policy.allowedOrigins = { $0.route == RedirectRoutes.callback ? .any : await ofApps($0) }
+        return policy
     }
 }
 

@@ -26,6 +26,14 @@ extension CallBudget {
     }
 }
 
+extension IssuerAddresses {
+    init(_ configuration: Configuration) {
+        self.init(
+            google: configuration[AuthKeys.googleIssuer], apple: configuration[AuthKeys.appleIssuer],
+            facebook: configuration[AuthKeys.facebookURL], facebookDialog: configuration[AuthKeys.facebookDialogURL])
+    }
+}
+
 extension PasswordHasher {
     convenience init(configuration: Configuration, metrics: AuthMetrics) {
         self.init(

@@ -24,6 +24,8 @@ final class AuthFixture: Sendable {
     let postgres: PostgresClient
     let registry: AppRegistry
     let mailFolder: String
+    /// Stands in for Google, Apple and Facebook.
+    let issuer: OpenIDIssuer
     /// Milliseconds by which the clock of `later` is ahead.
     let ahead: Locked<Int64>
     /// A second process on the same engines, whose clock can be set forward.
@@ -53,7 +55,12 @@ final class AuthFixture: Sendable {
         let database = try await engines.makeDatabase()
         let pool = engines.makePool()
         let mailFolder = FileManager.default.temporaryDirectory.appendingPathComponent("auth-mails-\(pool)").path
-        let values = Self.values(engines, database: database, pool: pool, mailFolder: mailFolder)
+        let issuer = try await OpenIDIssuer.start()
+        let values = Self.values(engines, database: database, pool: pool, mailFolder: mailFolder).merging(
+            [
+                "auth.googleIssuer": issuer.url, "auth.appleIssuer": issuer.url, "auth.facebookURL": issuer.url,
+                "auth.facebookDialogURL": issuer.url + "/authorize",
+            ], uniquingKeysWith: { $1 })
         let ahead = Locked<Int64>(0)
         server = try await HostedAuth(values, functions: TestFunctions.caller, clock: .system)
         later = try await HostedAuth(
@@ -77,6 +84,7 @@ final class AuthFixture: Sendable {
         self.database = database
         self.pool = pool
         self.mailFolder = mailFolder
+        self.issuer = issuer
         self.ahead = ahead
         self.postgres = postgres
         self.events = events

@@ -9,13 +9,13 @@ import Testing
     private static let loops = LoopGroup(1, name: "keys")
 
     private func keys(
-        allowsPlain: Bool = true, _ change: (inout PublishedKeys.Limits) -> Void = { _ in }
+        allowsPlain: Bool = true, _ change: (inout PublicationLimits) -> Void = { _ in }
     ) -> PublishedKeys {
-        var limits = PublishedKeys.Limits()
+        var limits = PublicationLimits()
         change(&limits)
         return PublishedKeys(
-            loop: Self.loops.next(), allowsPlain: allowsPlain, limits: limits, egress: .unrestricted,
-            logger: Logger(label: "test"))
+            client: IssuerClient(loop: Self.loops.next(), allowsPlain: allowsPlain, egress: .unrestricted),
+            limits: limits, logger: Logger(label: "test"))
     }
 
     @Test func `a set is fetched once for concurrent callers, and kept`() async throws {
@@ -23,7 +23,7 @@ import Testing
         let keys = keys()
         let url = issuer.url
         try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<20 { group.addTask { try await keys.keys(at: url).count } }
+            for _ in 0..<20 { group.addTask { try await keys.content(at: url).count } }
             for try await count in group { #expect(count == 1) }
         }
         #expect(issuer.fetches == 1)
@@ -32,8 +32,8 @@ import Testing
     @Test func `a set is fetched by http only if the configuration allows it`() async throws {
         let issuer = try await TestIssuer()
         let keys = keys(allowsPlain: false)
-        await #expect(throws: PlainKeySetError.self) { try await keys.keys(at: issuer.url) }
-        await #expect(throws: PlainKeySetError.self) { try await keys.keys(at: "HTTP" + issuer.url.dropFirst(4)) }
+        await #expect(throws: PlainIssuerError.self) { try await keys.content(at: issuer.url) }
+        await #expect(throws: PlainIssuerError.self) { try await keys.content(at: "HTTP" + issuer.url.dropFirst(4)) }
         #expect(issuer.fetches == 0)
     }
 
@@ -41,14 +41,14 @@ import Testing
         let issuer = try await TestIssuer()
         let eager = keys { $0.pause = .zero }
         let patient = keys()
-        #expect(try await eager.keys(at: issuer.url).map(\.id) == ["key-1"])
-        #expect(try await patient.keys(at: issuer.url).map(\.id) == ["key-1"])
+        #expect(try await eager.content(at: issuer.url).map(\.id) == ["key-1"])
+        #expect(try await patient.content(at: issuer.url).map(\.id) == ["key-1"])
         try issuer.rotate()
-        #expect(try await eager.keys(at: issuer.url).map(\.id) == ["key-1"])
-        #expect(try await eager.keys(at: issuer.url, isNewerWanted: true).map(\.id) == ["key-1", "key-2"])
+        #expect(try await eager.content(at: issuer.url).map(\.id) == ["key-1"])
+        #expect(try await eager.content(at: issuer.url, isNewerWanted: true).map(\.id) == ["key-1", "key-2"])
         let fetches = issuer.fetches
         for _ in 0..<5 {
-            #expect(try await patient.keys(at: issuer.url, isNewerWanted: true).map(\.id) == ["key-1"])
+            #expect(try await patient.content(at: issuer.url, isNewerWanted: true).map(\.id) == ["key-1"])
         }
         #expect(issuer.fetches == fetches)
     }
@@ -59,9 +59,9 @@ import Testing
             limits.pause = .zero
             limits.shortest = .zero
         }
-        #expect(try await keys.keys(at: issuer.url).count == 1)
+        #expect(try await keys.content(at: issuer.url).count == 1)
         issuer.setAway(true)
-        #expect(try await keys.keys(at: issuer.url).count == 1)
+        #expect(try await keys.content(at: issuer.url).count == 1)
         #expect(issuer.fetches == 2)
 
         let forgetful = self.keys { limits in
@@ -69,6 +69,6 @@ import Testing
             limits.shortest = .zero
             limits.pause = .zero
         }
-        await #expect(throws: PublishedKeysError.self) { try await forgetful.keys(at: issuer.url) }
+        await #expect(throws: IssuerUnavailableError.self) { try await forgetful.content(at: issuer.url) }
     }
 }

@@ -11,6 +11,8 @@ struct TestApp {
     var isAnonymousDisabled = false
     /// `config`, `secret_config` and `metadata_fields` of the provider `custom-token`.
     var customToken: String?
+    /// Further providers, each a JSON object, by their names.
+    var providers: [String: String] = [:]
 
     var files: AppFiles {
         let list = origins.map { "\"\($0)\"" }.joined(separator: ", ")
@@ -35,6 +37,10 @@ struct TestApp {
             files.texts["auth/providers.json"]?.removeLast()
             files.texts["auth/providers.json"]? +=
                 #", "custom-token": {"name": "custom-token", "type": "custom-token", \#(provider)}}"#
+        }
+        for (name, provider) in providers.sorted(by: { $0.key < $1.key }) {
+            files.texts["auth/providers.json"]?.removeLast()
+            files.texts["auth/providers.json"]? += ", \"\(name)\": \(provider)}"
         }
         for name in names { files.texts["functions/\(name).js"] = "exports = () => null;" }
         return files

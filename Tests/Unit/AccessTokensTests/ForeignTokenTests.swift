@@ -10,13 +10,13 @@ import Testing
 
     private static func published() throws -> ForeignTokenVerifier {
         let keys = try ForeignTokenKey.keys(jwks: ExtendedJSON.parseDocument(Vectors.jwks))
-        return ForeignTokenVerifier(keys: keys, audience: shop, needsKeyId: true)
+        return ForeignTokenVerifier(keys: keys, audience: shop, arePublished: true)
     }
 
     private static func byHand(
         _ keys: ForeignTokenKey..., audience: ForeignTokenVerifier.Audience = shop
     ) -> ForeignTokenVerifier {
-        ForeignTokenVerifier(keys: keys, audience: audience, needsKeyId: false)
+        ForeignTokenVerifier(keys: keys, audience: audience, arePublished: false)
     }
 
     private static func secret() throws -> ForeignTokenKey { try ForeignTokenKey(sharedSecret: Vectors.secret) }
@@ -41,7 +41,7 @@ import Testing
 
     @Test func `a published set's symmetric, foreign and encryption keys are skipped`() throws {
         let keys = try ForeignTokenKey.keys(jwks: ExtendedJSON.parseDocument(Vectors.jwks))
-        #expect(keys.map(\.id) == ["rsa-1", "ec-1"])
+        #expect(keys.map(\.id) == ["rsa-1", "ec-1", "ed-1"])
         #expect(refusal(of: Vectors.published, by: try Self.published()) == .keyUnknown)
         #expect(throws: AccessTokenError.self) { try ForeignTokenKey.keys(jwks: ["issuer": "x"]) }
     }

@@ -52,9 +52,8 @@ import Testing
     /// The file, its text, and what the warning names: the part, and what to do.
     @Test(arguments: [
         (
-            "auth/providers.json",
-            #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "config": {"clientId": "x"}}}"#,
-            ["oauth2-google", "custom-token"]
+            "auth/providers.json", #"{"oauth2-other": {"name": "oauth2-other", "type": "oauth2-other"}}"#,
+            ["oauth2-other", "custom-token"]
         ),
         (
             "auth/custom_user_data.json",
@@ -92,7 +91,11 @@ import Testing
     @Test(arguments: [
         (
             "auth/providers.json",
-            #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "disabled": true}}"#
+            #"{"oauth2-other": {"name": "oauth2-other", "type": "oauth2-other", "disabled": true}}"#
+        ),
+        (
+            "auth/providers.json",
+            #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "config": {"clientId": "x"}}}"#
         ),
         ("hosting/config.json", #"{"enabled": false}"#), ("log_forwarders/a.txt", "{}"),
         ("services/web/config.json", #"{"name": "web", "type": "http", "config": {}}"#),
@@ -221,6 +224,29 @@ import Testing
             "auth/providers.json",
             "{\"custom-token\": {\"type\": \"custom-token\", \"config\": {\"useJWKURI\": 1, \"signingAlgorithm\": \"HS256\"}, \"secret_config\": {\"signingKeys\": [\"a\"]}}}",
             .fieldType
+        ),
+        (
+            "auth/providers.json", #"{"oauth2-google": {"type": "oauth2-google", "config": {}}}"#, .fieldMissing
+        ),
+        (
+            "auth/providers.json",
+            #"{"oidc-a": {"name": "oidc-a", "type": "openid-connect", "config": {"clientId": "x", "issuer": "a"}}}"#,
+            .fieldValue
+        ),
+        (
+            "auth/providers.json",
+            #"{"anon-user": {"name": "anon-user", "type": "openid-connect", "config": {"clientId": "x", "issuer": "https://a.example"}}}"#,
+            .fieldValue
+        ),
+        (
+            "auth/providers.json",
+            #"{"oauth2-apple": {"type": "oauth2-apple", "config": {"clientId": "x"}, "redirect_uris": ["https://a.example/#x"]}}"#,
+            .fieldValue
+        ),
+        (
+            "auth/providers.json",
+            #"{"oauth2-apple": {"type": "oauth2-apple", "config": {"clientId": "x"}, "redirect_uris": ["a:\r\nX: y"]}}"#,
+            .fieldValue
         ),
         ("values/limit.json", "{\"name\": \"limit\"}", .fieldMissing),
         (

@@ -7,10 +7,6 @@ struct ReadmeTests {
     /// Parts of an export that the table lists as unsupported; the file and its text.
     private static let missing: [String: (file: String, text: String)] = [
         "flexible sync": ("sync/config.json", #"{"type": "flexible", "state": "enabled", "database_name": "Shop"}"#),
-        "sign-in with Google, Facebook, Apple": (
-            "auth/providers.json",
-            #"{"oauth2-google": {"name": "oauth2-google", "type": "oauth2-google", "config": {"clientId": "x"}}}"#
-        ),
         "HTTPS endpoints and webhooks": (
             "http_endpoints/config.json", #"[{"route": "/hello", "function_name": "greet"}]"#
         ),

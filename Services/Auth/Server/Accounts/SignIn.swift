@@ -12,6 +12,7 @@ struct SignIn: Sendable {
     let throttle: AttemptThrottle
     let budget: CallBudget
     let issuers: TokenIssuers
+    let proofs: OAuthProofs
     let functions: FunctionCaller
     let metrics: AuthMetrics
     let logger: Logger
@@ -24,36 +25,49 @@ struct SignIn: Sendable {
     func signIn(
         _ providerName: String, credentials: Document, app: DeployedApp, linking: TokenClaims?, origin: CallOrigin
     ) async throws -> Sessions.Grant {
-        let metric: (String) -> Void = { metrics.signIns[Self.dimension(providerName), $0].increment() }
-        do {
-            let provider = try app.provider(providerName)
-            try sessions.keys.check()
+        try await counted(providerName, app: app) { provider in
             let client = SignInClient(credentials: credentials, origin: origin)
-            let begun =
-                switch provider.type {
-                case "local-userpass": try await byPassword(credentials, app: app, linking: linking, client: client)
-                case "anon-user": try await anonymously(app: app, linking: linking, client: client)
-                case "api-key": try await byAPIKey(credentials, app: app, linking: linking, client: client)
-                case "custom-function":
-                    try await byFunction(provider, credentials, app: app, linking: linking, client: client)
-                case "custom-token":
-                    try await byToken(provider, credentials, app: app, linking: linking, client: client)
-                default:
+            switch provider.type {
+            case "local-userpass":
+                return try await byPassword(credentials, app: app, linking: linking, client: client)
+            case "anon-user": return try await anonymously(app: app, linking: linking, client: client)
+            case "api-key": return try await byAPIKey(credentials, app: app, linking: linking, client: client)
+            case "custom-function":
+                return try await byFunction(provider, credentials, app: app, linking: linking, client: client)
+            case "custom-token":
+                return try await byToken(provider, credentials, app: app, linking: linking, client: client)
+            default:
+                guard let settings = OAuthSettings(provider) else {
                     throw AuthError(.authProviderNotFound, "the auth provider '\(provider.type)' isn't supported")
                 }
-            let grant = try await sessions.grant(begun)
-            metric("ok")
+                return try await byOAuth(
+                    provider, settings, try OAuthProof(credentials), app: app, linking: linking, client: client)
+            }
+        }
+    }
+
+    /// Begins a session by one of the app's providers, makes its tokens, and counts the outcome.
+    func counted(
+        _ providerName: String, app: DeployedApp, _ begin: (AuthProvider) async throws -> Sessions.Begun
+    ) async throws -> Sessions.Grant {
+        var dimension = "other"
+        do {
+            let provider = try app.provider(providerName)
+            dimension = Self.dimension(provider.type)
+            try sessions.keys.check()
+            let grant = try await sessions.grant(try await begin(provider))
+            metrics.signIns[dimension, "ok"].increment()
             return grant
         } catch {
-            metric((error as? AuthError)?.code.rawValue ?? "InternalServerError")
+            metrics.signIns[dimension, (error as? AuthError)?.code.rawValue ?? "InternalServerError"].increment()
             throw error
         }
     }
 
     /// Metrics have closed sets of dimensions.
-    private static func dimension(_ provider: String) -> String {
-        ["local-userpass", "anon-user", "api-key", "custom-function", "custom-token"].contains(provider)
-            ? provider : "other"
+    private static func dimension(_ type: String) -> String {
+        let own = ["local-userpass", "anon-user", "api-key", "custom-function", "custom-token"]
+        return own.contains(type) || OAuthSettings.types.contains(type) ? type : "other"
     }
 
     // MARK: Providers

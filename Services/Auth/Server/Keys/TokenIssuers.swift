@@ -18,43 +18,23 @@ struct TokenIssuers: Sendable {
     ) async throws -> Document {
         let audience = ForeignTokenVerifier.Audience(
             settings.audience.isEmpty ? [app.id] : settings.audience, isAnyEnough: settings.isAnyAudienceEnough)
-        do {
-            let verifier =
-                switch settings.keys {
-                case .secrets(let names, let algorithm):
-                    ForeignTokenVerifier(
-                        keys: try await keys(in: names, algorithm: algorithm, app: app), audience: audience,
-                        needsKeyId: false)
-                case .published(let url):
-                    try await verifier(url: url, audience: audience, token: token, app: app)
-                }
-            return try verifier.verify(token, now: now)
-        } catch let error as AccessTokenError {
-            throw AuthError(.authError, "the token is refused: \(error.code.rawValue)")
-        }
-    }
-
-    /// Uses the cached set, and a newer one when the token names a key that isn't in it.
-    private func verifier(
-        url: String, audience: ForeignTokenVerifier.Audience, token: String, app: DeployedApp
-    ) async throws -> ForeignTokenVerifier {
-        func make(_ keys: [ForeignTokenKey]) -> ForeignTokenVerifier {
-            ForeignTokenVerifier(keys: keys, audience: audience, needsKeyId: true)
-        }
-        do {
-            let verifier = make(try await published.keys(at: url))
-            if try verifier.knowsKey(of: token) { return verifier }
-            return make(try await published.keys(at: url, isNewerWanted: true))
-        } catch let error as PlainKeySetError {
-            logger.error("an issuer's keys aren't fetched", metadata: ["app": "\(app.id)", "error": "\(error)"])
-            throw AuthError(.authError, "the token is refused: the app's jwkURI is not https")
-        } catch let error as PublishedKeysError {
-            logger.warning("an issuer's keys can't be had", metadata: ["app": "\(app.id)", "error": "\(error)"])
-            throw AuthError(.serviceUnavailable, "the issuer's keys can't be had now; try again later")
+        return try await IssuerFailure(app: app, logger: logger).translating {
+            switch settings.keys {
+            case .secrets(let names, let algorithm):
+                try ForeignTokenVerifier(
+                    keys: try await keys(in: names, algorithm: algorithm, app: app), audience: audience,
+                    arePublished: false
+                ).verify(token, now: now)
+            case .published(let url):
+                try await published.claims(of: token, keysAt: url, audience: audience, now: now)
+            }
         }
     }
 
     private func keys(in names: [String], algorithm: String, app: DeployedApp) async throws -> [ForeignTokenKey] {
+        guard let algorithm = SignatureAlgorithm(rawValue: algorithm) else {
+            throw AuthError(.authError, "the app's signingAlgorithm isn't supported")
+        }
         let secrets = try await registry.secrets(of: app.id)
         let keys = names.compactMap { name -> ForeignTokenKey? in
             guard let text = secrets[name] else {
@@ -62,8 +42,8 @@ struct TokenIssuers: Sendable {
                 return nil
             }
             do {
-                return algorithm == ForeignTokenKey.Algorithm.hs256.rawValue
-                    ? try ForeignTokenKey(sharedSecret: text) : try ForeignTokenKey(pem: text)
+                return algorithm == .hs256
+                    ? try ForeignTokenKey(sharedSecret: text) : try ForeignTokenKey(pem: text, algorithm: algorithm)
             } catch {
                 logger.error(
                     "a signing key can't be used",

@@ -9,8 +9,8 @@ struct AccountRoutes: Sendable {
     let registration: Registration
     let reset: PasswordReset
     let metrics: AuthMetrics
-    /// The base URL that clients use for HTTP; `nil` for that of the request.
-    let publicURL: String?
+    let redirects: RedirectRoutes
+    let address: PublicAddress
     /// The base URL that clients use for sync; `nil` for that of HTTP.
     let syncURL: String?
 
@@ -18,6 +18,7 @@ struct AccountRoutes: Sendable {
     func add(to router: inout HTTPRouter) {
         let limit = RouteSupport.bodyLimit
         router.get("/location") { try location($0) }
+        redirects.addLogin(to: &router)
         router.post("/auth/providers/:provider/login", bodyLimit: 4 * limit) { try await enter($0) }
         router.group("/auth/providers/local-userpass") { router in
             router.post("/register", bodyLimit: limit) { try await register($0) }
@@ -32,7 +33,7 @@ struct AccountRoutes: Sendable {
 
     private func location(_ request: HTTPRequest) throws -> HTTPResponse {
         let app = try support.app(request)
-        let base = publicURL ?? "\(request.scheme)://\(request.headers["host"] ?? "localhost")"
+        let base = address.base(of: request)
         // http becomes ws, https becomes wss.
         let sync = syncURL ?? "ws" + base.dropFirst(4)
         return RouteSupport.json([

@@ -24,7 +24,10 @@ struct AuthRoutes: Sendable {
             }
             router.get("/.well-known/jwks.json") { _ in keySet() }
             router.group("/api/client/v2.0/app/:app") { account.add(to: &$0) }
-            router.group("/api/client/v2.0/auth") { session.add(to: &$0) }
+            router.group("/api/client/v2.0/auth") { router in
+                session.add(to: &router)
+                account.redirects.addCallback(to: &router)
+            }
             router.group("/api/admin/v1/apps/:app/users") { admin.add(to: &$0) }
         }
     }

@@ -103,6 +103,7 @@ extension AccountTables {
 
     func deleteExpired(now: Int64) async throws {
         try await sql.execute("DELETE FROM partita.auth_email_tokens WHERE expires_at <= $1", [.int(now)])
+        try await sql.execute("DELETE FROM partita.auth_redirects WHERE expires_at <= $1", [.int(now)])
         // As long as an access token lives, its session can be ended.
         try await sql.execute(
             "DELETE FROM partita.auth_sessions WHERE greatest(expires_at, access_expires_at) <= $1", [.int(now)])

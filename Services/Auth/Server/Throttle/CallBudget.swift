@@ -3,7 +3,7 @@ import Redis
 /// Limits calls per minute that need no account and create rows. A minute's worth may come at once.
 struct CallBudget: Sendable {
     /// The kinds of calls, each with counts of its own.
-    enum Kind: String, Sendable { case anonymous, register, refresh }
+    enum Kind: String, Sendable { case anonymous, redirect, register, refresh }
 
     /// Calls a minute.
     struct Rates: Sendable {
@@ -25,7 +25,7 @@ struct CallBudget: Sendable {
     func spend(_ kind: Kind, app: String, address: String, session: String? = nil) async throws {
         let rates =
             switch kind {
-            case .anonymous: anonymous
+            case .anonymous, .redirect: anonymous
             case .register: register
             case .refresh: refresh
             }

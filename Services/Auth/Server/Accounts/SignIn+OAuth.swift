@@ -1,0 +1,33 @@
+import AccessTokens
+import AppDefinition
+import AppRegistry
+import DocumentModel
+
+/// Signing in with an identity provider: Google, Apple, Facebook, or any issuer of OpenID Connect.
+extension SignIn {
+    func byOAuth(
+        _ provider: AuthProvider, _ settings: OAuthSettings, _ proof: OAuthProof, app: DeployedApp,
+        linking: TokenClaims?, client: SignInClient
+    ) async throws -> Sessions.Begun {
+        let caller = AttemptThrottle.Caller(address: client.origin.address)
+        try await throttle.attempt(.token, app: app.id, subject: proof.text, caller: caller)
+        let identity = try await proofs.identity(
+            proof, provider: provider, settings: settings, app: app, now: accounts.clock.seconds)
+        try await throttle.succeeded(.token, app: app.id, subject: proof.text, caller: caller)
+        return try await enter(
+            provider.name, subject: identity.subject, profile: identity.profile, refreshesProfile: true, app: app,
+            linking: linking, client: client)
+    }
+
+    /// Signs in at the end of a sign-in by redirects.
+    func signIn(code: String, begun: RedirectRow, app: DeployedApp, client: SignInClient) async throws -> Sessions.Grant
+    {
+        try await counted(begun.provider, app: app) { provider in
+            guard let settings = OAuthSettings(provider) else {
+                throw AuthError(.authProviderNotFound, "the app's provider has changed")
+            }
+            return try await byOAuth(
+                provider, settings, .redirectedCode(code, begun), app: app, linking: nil, client: client)
+        }
+    }
+}
