@@ -80,7 +80,8 @@ public enum Topics {
     public static let all: [TopicContract] = [
         AppDefinitionEvent.topic.contract, AuthEvent.topic.contract, DocumentChangesEvent.topic.contract,
         FenceAck.topic.contract, MediaEvent.topic.contract, MediaJob.topic.contract, GrantsEvent.topic.contract,
-        PermissionRequest.topic.contract, PresenceEvent.topic.contract, RevocationReceipt.topic.contract,
+        PermissionRequest.topic.contract, PresenceEvent.topic.contract, PushRegistrationEvent.topic.contract,
+        RevocationReceipt.topic.contract,
         SigningKeyEvent.topic.contract,
         TriggerFailure.topic.contract,
     ]

@@ -115,7 +115,10 @@ struct UnservedFeatures {
                 "log forwarders aren't served: collect the services' logs, which are lines of JSON, and `partita logs`")
         }
         for file in files.files(in: "push", suffix: ".json") {
-            warn(file, "push messages aren't served: a function sends them with context.http")
+            warn(
+                file,
+                "push messages aren't sent: devices register, and a sender of your own reads the topic push-registrations, or a function sends with context.http"
+            )
         }
     }
 

@@ -10,5 +10,6 @@ extension AccountStore {
             (3, "keys-of-keys", PackageResources._003_keys_of_keys_sql),
             (4, "one-lease", PackageResources._004_one_lease_sql),
             (5, "redirects", PackageResources._005_redirects_sql),
+            (6, "push-registrations", PackageResources._006_push_registrations_sql),
         ])
 }

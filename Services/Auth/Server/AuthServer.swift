@@ -55,6 +55,11 @@ public enum AuthServer {
                 store: store, leases: WorkLeases("auth-events", holder: engines.instance, client: engines.postgres),
                 clock: clock, metrics: metrics),
             producer: engines.events, sweepInterval: .seconds(1), logger: logger)
+        let pushes = Outbox(
+            PushOutbox(
+                store: store,
+                leases: WorkLeases("push-registrations", holder: engines.instance, client: engines.postgres)),
+            producer: engines.events, sweepInterval: .seconds(1), logger: logger)
         let hosts = FunctionHostPool(
             configuration: try FunctionHostPool.Configuration(
                 hosts: configuration[AuthKeys.functionHosts], configuration),
@@ -111,6 +116,8 @@ public enum AuthServer {
             session: SessionRoutes(
                 support: support, accounts: accounts, sessions: sessions, users: users, budget: budget, metrics: metrics
             ),
+            push: PushRoutes(
+                support: support, accounts: accounts, sessions: sessions, wakeOutbox: { pushes.wake() }),
             admin: AdminRoutes(
                 support: support, accounts: accounts, users: users, token: configuration[AuthKeys.adminToken])
         ).add(to: &context.router)
@@ -120,7 +127,7 @@ public enum AuthServer {
             HashingThreads(hasher: hasher),
             engines.service(migrations: [AccountStore.migrations]) {
                 try await keys.requireReadable()
-                return [hosts, keys, outbox, AccountCleaner(store: store, clock: clock, logger: logger)]
+                return [hosts, keys, outbox, pushes, AccountCleaner(store: store, clock: clock, logger: logger)]
             },
         ]
     }

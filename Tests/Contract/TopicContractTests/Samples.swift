@@ -28,6 +28,8 @@ enum Samples {
             Sample("presence-online", presence(.online)),
             Sample("presence-offline", presence(.offline)),
             Sample("presence-said", said),
+            Sample("push-registered", push("token:of+the/service")),
+            Sample("push-deregistered", push(nil)),
             Sample("signing-key", signingKey),
             Sample("app-deployed", AppDefinitionEvent(app: "rchat", version: 7, time: time)),
             Sample("trigger-failed", triggerFailure),
@@ -168,6 +170,11 @@ enum Samples {
         PresenceEvent(
             app: "rchat", user: "u1", device: "d1", state: state, why: state == .offline ? .expired : nil,
             isUserOnline: state == .online, lastSeen: time, version: 5)
+    }
+
+    private static func push(_ token: String?) -> PushRegistrationEvent {
+        PushRegistrationEvent(
+            app: "rchat", user: "u1", device: "d1", provider: "gcm", token: token, version: 2, time: time)
     }
 
     private static let signingKey = SigningKeyEvent(

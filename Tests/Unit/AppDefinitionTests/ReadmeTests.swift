@@ -14,7 +14,6 @@ struct ReadmeTests {
         "packages (`require`)": ("functions/greet.js", "const a = require('axios');\nexports = () => a;\n"),
         "GraphQL": ("graphql/config.json", "{}"),
         "hosting": ("hosting/config.json", #"{"enabled": true}"#),
-        "push messages": ("push/gcm.json", "{}"),
         "log forwarders": ("log_forwarders/all.json", #"{"name": "all"}"#),
         "triggers that send to EventBridge": (
             "triggers/nightly.json",

@@ -138,7 +138,7 @@ struct Registration: Sendable {
             try await accounts.transaction { tables in try await activate(user.id, app: app, in: tables) }
         case .pending: return
         case .fail(let message):
-            try await accounts.tables.deleteUser(user.id, of: app.id)
+            try await accounts.tables.deleteUser(user.id, of: app.id, now: accounts.clock.now())
             throw AuthError(.badRequest, "failed to confirm user\(message)")
         }
     }

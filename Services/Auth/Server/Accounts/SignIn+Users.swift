@@ -112,7 +112,7 @@ extension SignIn {
             else { throw AuthError(.accountNameInUse, "the identity belongs to another user") }
             try await tables.moveIdentity(provider, subject, of: claims.app, to: user.id)
             try await tables.append(accounts.event(.userDeleted, other, providers: [provider]))
-            try await tables.deleteUser(other.id, of: claims.app)
+            try await tables.deleteUser(other.id, of: claims.app, now: accounts.clock.now())
             try await fill(&user, with: other.data, in: tables)
             user.identities = try await tables.user(user.id, of: claims.app)?.identities ?? user.identities
             try await tables.append(accounts.event(.identityLinked, user, providers: [provider]))

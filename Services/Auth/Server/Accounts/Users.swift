@@ -19,7 +19,7 @@ struct Users: Sendable {
             }
             try await sessions.endAll(of: user, by: .administrator, in: tables)
             try await tables.append(accounts.event(.userDeleted, user, providers: user.identities.map(\.provider)))
-            try await tables.deleteUser(id, of: app)
+            try await tables.deleteUser(id, of: app, now: accounts.clock.now())
         }
     }
 

@@ -7,6 +7,7 @@ struct AuthRoutes: Sendable {
     let keys: SigningKeyRing
     let account: AccountRoutes
     let session: SessionRoutes
+    let push: PushRoutes
     let admin: AdminRoutes
 
     /// Adds the routes to a router.
@@ -23,7 +24,10 @@ struct AuthRoutes: Sendable {
                 }
             }
             router.get("/.well-known/jwks.json") { _ in keySet() }
-            router.group("/api/client/v2.0/app/:app") { account.add(to: &$0) }
+            router.group("/api/client/v2.0/app/:app") { router in
+                account.add(to: &router)
+                push.add(to: &router)
+            }
             router.group("/api/client/v2.0/auth") { router in
                 session.add(to: &router)
                 account.redirects.addCallback(to: &router)

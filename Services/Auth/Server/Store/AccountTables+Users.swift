@@ -82,8 +82,9 @@ extension AccountTables {
             [.text(app), .text(id), .int(now)])
     }
 
-    /// Deletes a user with identities, sessions and keys.
-    func deleteUser(_ id: String, of app: String) async throws {
+    /// Deletes a user with identities, sessions, keys and push registrations.
+    func deleteUser(_ id: String, of app: String, now: Int64) async throws {
+        try await deregisterPush(ofUser: id, of: app, now: now)
         try await sql.execute("DELETE FROM partita.auth_users WHERE app = $1 AND id = $2", [.text(app), .text(id)])
         try await shutOut.add(id, app: app, reason: .deleted)
     }
