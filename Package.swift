@@ -220,7 +220,8 @@ let services: [Target] =
         .executableTarget(
             name: "partita",
             dependencies: [
-                "AppDefinition", "AppRegistry", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore", "Dumps",
+                "AppDefinition", "AppRegistry", "Auth", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore",
+                "Dumps",
                 "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
                 "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine",

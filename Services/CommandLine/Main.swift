@@ -4,18 +4,20 @@ import Lifecycle
 @main
 enum Main {
     /// Every command, in the order of the help.
-    static let commands: [Command] = [
-        UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command,
-        AppListCommand.command,
-        SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
-        IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
-        ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command, UsersCommand.command,
-        PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command, LogsCommand.command,
-        TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
-        DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
-        DocumentsAggregateCommand.command, DocumentsExplainCommand.command, DocumentsCallCommand.command,
-        SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
-    ]
+    static let commands: [Command] =
+        [
+            UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command,
+            AppListCommand.command,
+            SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
+            IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
+            ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command,
+            ] + UserCommands.all + APIKeyCommands.all + [
+            PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command, LogsCommand.command,
+            TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
+            DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
+            DocumentsAggregateCommand.command, DocumentsExplainCommand.command, DocumentsCallCommand.command,
+            SetupCommand.command, EnginesCommand.command, BrokerCommand.command,
+        ]
 
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())

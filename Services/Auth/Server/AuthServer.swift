@@ -71,9 +71,10 @@ public enum AuthServer {
         let budget = CallBudget(store: counts, configuration: configuration)
         let functions = functions ?? AppFunctions(pool: hosts, store: engines.store, logger: logger).caller
 
-        let accounts = Accounts(store: store, outbox: outbox, clock: clock)
+        let accounts = Accounts(store: store, wakeOutbox: { outbox.wake() }, clock: clock)
+        let ends = SessionEnds(accounts: accounts)
         let sessions = Sessions(
-            accounts: accounts, apps: engines.apps, keys: keys,
+            accounts: accounts, ends: ends, apps: engines.apps, keys: keys,
             customData: CustomDataReader(store: engines.store, logger: logger), lifetimes: lifetimes, logger: logger)
         let links = EmailLinks(
             accounts: accounts,
@@ -92,11 +93,12 @@ public enum AuthServer {
                 keys: published, client: issuerClient),
             facebook: FacebookGraph(addresses: addresses, client: issuerClient), registry: engines.registry,
             logger: logger)
+        let reset = PasswordReset(accounts: accounts, ends: ends, links: links, hasher: hasher, throttle: throttle)
         let signIn = SignIn(
             accounts: accounts, sessions: sessions, hasher: hasher, throttle: throttle, budget: budget,
             issuers: TokenIssuers(registry: engines.registry, published: published, logger: logger), proofs: proofs,
             functions: functions, metrics: metrics, logger: logger)
-        let users = Users(accounts: accounts, sessions: sessions)
+        let users = Users(accounts: accounts, ends: ends)
         let support = RouteSupport(apps: engines.apps, keys: keys, clock: clock)
         let address = PublicAddress(url: configuration[AuthKeys.publicURL])
         AuthRoutes(
@@ -105,8 +107,7 @@ public enum AuthServer {
                 support: support, signIn: signIn,
                 registration: Registration(
                     accounts: accounts, links: links, hasher: hasher, throttle: throttle, budget: budget),
-                reset: PasswordReset(
-                    accounts: accounts, sessions: sessions, links: links, hasher: hasher, throttle: throttle),
+                reset: reset,
                 metrics: metrics,
                 redirects: RedirectRoutes(
                     support: support,

@@ -36,7 +36,7 @@ import Testing
         #expect(apps.contains { $0["app"] == "rchat" && $0["triggers"] == 4 }, "\(list.output)")
         let triggers = try await run(["triggers", "--app", "rchat", "--json"] + data)
         #expect(triggers.output.split(separator: "\n").count == 4, "\(triggers.output)")
-        for command in [["users"], ["logs"], ["triggers"], ["partition", "show", "x"], ["secret", "list"]] {
+        for command in [["users", "list"], ["logs"], ["triggers"], ["partition", "show", "x"], ["secret", "list"]] {
             let refused = try await run(command + ["--app", "nope"] + data)
             #expect(refused.status == .exited(1), "\(command)")
             #expect(refused.output.contains("no app nope is deployed; there are: "), "\(refused.output)")
@@ -50,7 +50,7 @@ import Testing
             "second", ["realm_config.json": #"{"config_version": 20210101, "app_id": "second", "name": "Second"}"#],
             on: system)
         for command in [
-            ["users"], ["secret", "list"], ["documents", "count", "RChat.User"], ["index", "list", "User"],
+            ["users", "list"], ["secret", "list"], ["documents", "count", "RChat.User"], ["index", "list", "User"],
         ] {
             let refused = try await run(command + data)
             #expect(refused.status == .exited(1), "\(command)")

@@ -1,12 +1,12 @@
 import DocumentModel
-import EventStream
 import EventTopics
 
 /// The accounts in Postgres, and the events that report their changes: both are written in one transaction, and the events are published
 /// after it.
 struct Accounts: Sendable {
     let store: AccountStore
-    let outbox: Outbox<AuthOutbox>
+    /// Has the waiting events published soon.
+    let wakeOutbox: @Sendable () -> Void
     let clock: WallClock
 
     /// The tables outside of a transaction.
@@ -17,7 +17,7 @@ struct Accounts: Sendable {
         _ body: nonisolated(nonsending) (AccountTables) async throws -> Result
     ) async throws -> Result {
         let result = try await store.transaction(body)
-        outbox.wake()
+        wakeOutbox()
         return result
     }
 

@@ -5,7 +5,7 @@ import DocumentModel
 /// New passwords for accounts whose owner forgot theirs.
 struct PasswordReset: Sendable {
     let accounts: Accounts
-    let sessions: Sessions
+    let ends: SessionEnds
     let links: EmailLinks
     let hasher: PasswordHasher
     let throttle: AttemptThrottle
@@ -96,6 +96,6 @@ struct PasswordReset: Sendable {
         try await tables.setPasswordHash(hash, of: email, app: app.id)
         // Whoever had the old password may have made keys with it.
         try await tables.disableAPIKeys(ofUser: user.id, app: app.id)
-        try await sessions.endAll(of: user, by: .reset, in: tables)
+        try await ends.endAll(of: user, by: .reset, in: tables)
     }
 }

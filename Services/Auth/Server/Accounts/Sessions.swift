@@ -1,7 +1,6 @@
 import AccessTokens
 import AppRegistry
 import DocumentModel
-import EventTopics
 import Logging
 
 /// Refresh-token lineages: begun at a sign-in, carried on by refreshing, ended by signing out, by a reset, or by a stolen token.
@@ -11,6 +10,7 @@ import Logging
 /// session ends. A client that never shows the new one (the Realm SDKs keep their first) goes on with its own until that expires.
 struct Sessions: Sendable {
     let accounts: Accounts
+    let ends: SessionEnds
     let apps: AppDirectory
     let keys: SigningKeyRing
     let customData: CustomDataReader
@@ -81,7 +81,7 @@ struct Sessions: Sendable {
             switch standing(of: tokenId, parent: claims.parentTokenId, in: session) {
             case .superseded:
                 let ended = try await tables.endSession(session.id, by: .stolen, now: accounts.clock.now())
-                try await tell([ended].compactMap(\.self), .sessionRevoked, of: user, in: tables)
+                try await ends.tell([ended].compactMap(\.self), .sessionRevoked, of: user, in: tables)
                 logger.warning(
                     "a superseded refresh token was shown; the session ends",
                     metadata: ["app": "\(user.app)", "user.id": "\(user.id)", "session.id": "\(session.id)"])
@@ -138,57 +138,6 @@ struct Sessions: Sendable {
         else { throw AuthError(.invalidSession, "invalid session") }
         try check(session, user, claims)
         return user
-    }
-
-    /// Ends a session. Ending it again changes nothing.
-    func end(_ claims: TokenClaims) async throws {
-        try await accounts.transaction { tables in
-            guard let user = try await tables.user(claims.user, of: claims.app, locked: true),
-                let session = try await tables.session(claims.session), session.userId.hasSameBytes(as: user.id),
-                let ended = try await tables.endSession(session.id, by: .signedOut, now: accounts.clock.now())
-            else { return }
-            try await tell([ended], .signedOut, of: user, in: tables)
-        }
-    }
-
-    /// Ends one of a user's sessions, from whichever of them.
-    ///
-    /// - Throws: `sessionNotFound` when the user has no such session, or it is over.
-    func end(_ id: String, of user: User) async throws {
-        try await accounts.transaction { tables in
-            guard let user = try await tables.user(user.id, of: user.app, locked: true),
-                let session = try await tables.session(id), session.userId.hasSameBytes(as: user.id),
-                session.app.hasSameBytes(as: user.app),
-                let ended = try await tables.endSession(id, by: .user, now: accounts.clock.now())
-            else { throw AuthError(.sessionNotFound, "session not found, or it is over") }
-            try await tell([ended], .sessionRevoked, of: user, in: tables)
-        }
-    }
-
-    /// Ends all sessions of a user whose row is locked by this transaction.
-    func endAll(of user: User, by end: SessionEnd, in tables: AccountTables) async throws {
-        let ended = try await tables.endSessions(
-            ofUser: user.id, app: user.app, by: end, now: accounts.clock.now())
-        try await tell(ended, .sessionRevoked, of: user, in: tables)
-    }
-
-    /// Ends the sessions that began with an API key of a user whose row is locked by this transaction.
-    func endAll(ofAPIKey key: String, of user: User, in tables: AccountTables) async throws {
-        let ended = try await tables.endSessions(
-            ofAPIKey: key, user: user.id, app: user.app, now: accounts.clock.now())
-        try await tell(ended, .sessionRevoked, of: user, in: tables)
-    }
-
-    private func tell(
-        _ ended: [EndedRow], _ kind: AuthEvent.Kind, of user: User, in tables: AccountTables
-    ) async throws {
-        for session in ended {
-            var event = accounts.event(
-                kind, user, providers: kind == .signedOut ? [session.provider] : [], session: session.id,
-                device: session.device)
-            event.accessUntil = session.accessUntil
-            try await tables.append(event)
-        }
     }
 
     // MARK: Tokens

@@ -5,7 +5,7 @@ import DocumentModel
 /// What can be done with a user that exists: deleting, disabling, API keys.
 struct Users: Sendable {
     let accounts: Accounts
-    let sessions: Sessions
+    let ends: SessionEnds
 
     private static let apiKeyLimit = 20
 
@@ -17,7 +17,7 @@ struct Users: Sendable {
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
-            try await sessions.endAll(of: user, by: .administrator, in: tables)
+            try await ends.endAll(of: user, by: .administrator, in: tables)
             try await tables.append(accounts.event(.userDeleted, user, providers: user.identities.map(\.provider)))
             try await tables.deleteUser(id, of: app, now: accounts.clock.now())
         }
@@ -33,7 +33,7 @@ struct Users: Sendable {
                 throw AuthError(.userNotFound, "user not found")
             }
             try await tables.setDisabled(isDisabled, user: id, of: app)
-            if isDisabled { try await sessions.endAll(of: user, by: .administrator, in: tables) }
+            if isDisabled { try await ends.endAll(of: user, by: .administrator, in: tables) }
             try await tables.append(accounts.event(isDisabled ? .userDisabled : .userEnabled, user))
         }
     }
@@ -46,7 +46,7 @@ struct Users: Sendable {
             guard let user = try await tables.user(id, of: app, locked: true) else {
                 throw AuthError(.userNotFound, "user not found")
             }
-            try await sessions.endAll(of: user, by: .administrator, in: tables)
+            try await ends.endAll(of: user, by: .administrator, in: tables)
         }
     }
 
@@ -57,10 +57,8 @@ struct Users: Sendable {
     /// - Parameter session: that of the user who makes it. When it began with a key, the new key ends with that one.
     /// - Throws: `apiKeyAlreadyExists` for a name that the user has used, `badRequest` beyond 20 keys.
     func makeAPIKey(named name: String, user: User, session: String) async throws -> (row: APIKeyRow, key: String) {
-        guard !name.isEmpty, name.utf8.count <= 128,
-            name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
-        else { throw AuthError(.invalidParameter, "a key's name has 1 to 128 characters of ASCII without spaces") }
-        let key = hexadecimal(Sodium.randomBytes(32))
+        try Self.check(keyName: name)
+        let key = Self.newKey()
         let row = APIKeyRow(id: ObjectId().hexString, name: name, isDisabled: false)
         let now = accounts.clock.now()
         try await accounts.store.transaction { tables in
@@ -74,6 +72,14 @@ struct Users: Sendable {
             else { throw AuthError(.apiKeyAlreadyExists, "a key of that name exists") }
         }
         return (row, key)
+    }
+
+    static func newKey() -> String { hexadecimal(Sodium.randomBytes(32)) }
+
+    static func check(keyName name: String) throws(AuthError) {
+        guard !name.isEmpty, name.utf8.count <= 128,
+            name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else { throw AuthError(.invalidParameter, "a key's name has 1 to 128 characters of ASCII without spaces") }
     }
 
     /// - Throws: `apiKeyNotFound`.
@@ -112,7 +118,7 @@ struct Users: Sendable {
 
     private func end(_ keys: [String], of user: User, in tables: AccountTables) async throws {
         if keys.isEmpty { throw Self.keyNotFound }
-        for key in keys { try await sessions.endAll(ofAPIKey: key, of: user, in: tables) }
+        for key in keys { try await ends.endAll(ofAPIKey: key, of: user, in: tables) }
     }
 
     private static let keyNotFound = AuthError(.apiKeyNotFound, "API key not found")

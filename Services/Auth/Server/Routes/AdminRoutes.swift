@@ -37,15 +37,6 @@ struct AdminRoutes: Sendable {
         }
     }
 
-    private static func document(_ user: User) -> Document {
-        var document = user.document
-        document["pending"] = .bool(user.isPending)
-        document["disabled"] = .bool(user.isDisabled)
-        document["createdAt"] = .date(user.createdAt)
-        document["lastSignIn"] = user.lastSignIn.map(Value.date) ?? .null
-        return document
-    }
-
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         let limit = request.query["limit"].map(Int.init) ?? 50
         guard let limit, (1...Self.pageLimit).contains(limit) else {
@@ -53,7 +44,7 @@ struct AdminRoutes: Sendable {
         }
         let page = try await accounts.tables.users(
             of: try support.app(request).id, after: request.query["after"] ?? "", limit: limit)
-        return RouteSupport.json(["users": .array(page.map { .document(Self.document($0)) })])
+        return RouteSupport.json(["users": .array(page.map { .document($0.administrativeDocument) })])
     }
 
     private func get(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -61,7 +52,7 @@ struct AdminRoutes: Sendable {
         guard let user = try await accounts.tables.user(id, of: try support.app(request).id) else {
             throw AuthError(.userNotFound, "user not found")
         }
-        return RouteSupport.json(Self.document(user))
+        return RouteSupport.json(user.administrativeDocument)
     }
 
     private func delete(_ request: HTTPRequest) async throws -> HTTPResponse {

@@ -59,41 +59,31 @@ struct SessionRoutes: Sendable {
     }
 
     private func signOut(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await sessions.end(try support.claims(request, .refresh))
+        try await sessions.ends.end(try support.claims(request, .refresh))
         return .noContent
     }
 
     // MARK: The user's sessions
-
-    /// How many are shown.
-    private static let sessionLimit = 100
 
     /// As API keys, sessions are seen and ended with the refresh token, which stays on the device.
     private func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         let claims = try support.claims(request, .refresh)
         let user = try await sessions.user(of: claims)
         let rows = try await accounts.tables.liveSessions(
-            ofUser: user.id, app: user.app, now: accounts.clock.now(), limit: Self.sessionLimit)
+            ofUser: user.id, app: user.app, now: accounts.clock.now(), limit: SessionListing.limit)
         return RouteSupport.response(
             .array(rows.map { .document(Self.document($0, isCurrent: $0.id == claims.session)) }))
     }
 
     private static func document(_ row: SessionListing, isCurrent: Bool) -> Document {
-        [
-            "_id": .string(row.id), "device": .string(deviceName(row.device)), "provider_type": .string(row.provider),
-            "platform": .string(row.platform), "user_agent": .string(row.agent), "address": .string(row.address),
-            "created_at": .date(row.createdAt), "last_used_at": .date(row.seenAt), "expires_at": .date(row.expiresAt),
-            "current": .bool(isCurrent),
-        ]
+        var document = row.document
+        document["current"] = .bool(isCurrent)
+        return document
     }
-
-    /// Tells the sessions of one device from another's. The id itself is known to the device alone: it is what a sign-in proves with
-    /// that it comes from there.
-    private static func deviceName(_ id: String) -> String { hexadecimal(Array(Sodium.digest(id).prefix(6))) }
 
     private func endSession(_ request: HTTPRequest) async throws -> HTTPResponse {
         let user = try await user(request, .refresh)
-        try await sessions.end(try request.parameters.require("session"), of: user)
+        try await sessions.ends.end(try request.parameters.require("session"), of: user)
         return .noContent
     }
 

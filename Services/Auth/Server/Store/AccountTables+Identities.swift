@@ -39,6 +39,16 @@ extension AccountTables {
         }
     }
 
+    func identities(ofUser user: String, app: String) async throws -> [IdentityRow] {
+        let rows = try await sql.query(
+            """
+            SELECT id, provider, subject FROM partita.auth_identities WHERE app = $1 AND user_id = $2
+            ORDER BY created_at, id
+            """, [.text(app), .text(user)]
+        ).decode((String, String, String).self)
+        return rows.map { IdentityRow(id: $0.0, provider: $0.1, subject: $0.2, userId: user) }
+    }
+
     func setPasswordHash(_ hash: String, of subject: String, app: String) async throws {
         try await sql.execute(
             """

@@ -1,3 +1,4 @@
+import DocumentModel
 import Postgres
 
 /// A session that hasn't ended, as its user sees it.
@@ -16,18 +17,44 @@ struct SessionListing: Sendable {
     var seenAt: Int64
     /// Milliseconds since 1970.
     var expiresAt: Int64
+
+    /// How many are shown.
+    static let limit = 100
+
+    var document: Document {
+        [
+            "_id": .string(id), "device": .string(deviceName(of: device)), "provider_type": .string(provider),
+            "platform": .string(platform), "user_agent": .string(agent), "address": .string(address),
+            "created_at": .date(createdAt), "last_used_at": .date(seenAt), "expires_at": .date(expiresAt),
+        ]
+    }
 }
+
+/// Tells one device from another. The id itself is known to the device alone: it is what a sign-in proves with that it comes from there.
+func deviceName(of id: String) -> String { hexadecimal(Array(Sodium.digest(id).prefix(6))) }
 
 extension AccountTables {
     /// The sessions of a user that haven't ended, the one that was used last first.
     func liveSessions(ofUser user: String, app: String, now: Int64, limit: Int) async throws -> [SessionListing] {
+        try await sessions(
+            "revoked_at IS NULL AND expires_at > $3", limit: limit, [.text(app), .text(user), .int(now)])
+    }
+
+    /// The sessions of a user that are kept, also those that have ended.
+    func allSessions(ofUser user: String, app: String) async throws -> [SessionListing] {
+        try await sessions("true", limit: 10_000, [.text(app), .text(user)])
+    }
+
+    /// - Parameter condition: in addition to the app, `$1`, and the user, `$2`.
+    private func sessions(
+        _ condition: String, limit: Int, _ values: [PostgresValue]
+    ) async throws -> [SessionListing] {
         let rows = try await sql.query(
             """
             SELECT id, device, provider, platform, address, agent, created_at, coalesce(seen_at, created_at), expires_at
-            FROM partita.auth_sessions
-            WHERE app = $1 AND user_id = $2 AND revoked_at IS NULL AND expires_at > $3
-            ORDER BY coalesce(seen_at, created_at) DESC, id LIMIT $4
-            """, [.text(app), .text(user), .int(now), .int(Int64(limit))]
+            FROM partita.auth_sessions WHERE app = $1 AND user_id = $2 AND \(condition)
+            ORDER BY coalesce(seen_at, created_at) DESC, id LIMIT \(limit)
+            """, values
         ).decode((String, String, String, String, String, String, Int64, Int64, Int64).self)
         return rows.map {
             SessionListing(
