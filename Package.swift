@@ -58,6 +58,7 @@ let clibraries: [Target] = [
     clibrary("CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev"),
     clibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
     clibrary("Ccjose", apt: "libcjose-dev"),
+    clibrary("Ccrypt", apt: "libcrypt-dev"),
     clibrary("Ccrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
     clibrary("Ccurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
     clibrary("Chiredis", apt: "libhiredis-dev"),  // its .pc has a flag that SwiftPM warns about in every build
@@ -174,7 +175,8 @@ let services: [Target] =
     service(
         "Auth", executable: "auth",
         [
-            "AccessTokens", "AppDefinition", "AppRegistry", "Csodium", "DocumentModel", "DocumentStore", "EventLoop",
+            "AccessTokens", "AppDefinition", "AppRegistry", "Ccrypt", "Ccrypto", "Csodium", "DocumentModel",
+            "DocumentStore", "EventLoop",
             "EventStream", "EventTopics", "FunctionProtocol", "Functions",
             "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics", "Postgres", "Redis", "Secrets",
             "ServiceBootstrap", "ServiceEngines",

@@ -9,7 +9,7 @@ fail() {
 
 # Packages for the build, programs that the services start, and the engines. Names without versions.
 packages=(
-    libcjose-dev libcurl4-openssl-dev libhiredis-dev libjavascriptcoregtk-4.1-dev libmicrohttpd-dev libpcre2-dev libpq-dev
+    libcjose-dev libcrypt-dev libcurl4-openssl-dev libhiredis-dev libjavascriptcoregtk-4.1-dev libmicrohttpd-dev libpcre2-dev libpq-dev
     librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
     libvips-tools nginx-light postgresql redis-server
 )

@@ -11,7 +11,8 @@ enum Main {
             SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
             IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
             ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command,
-            ] + UserCommands.all + APIKeyCommands.all + [
+            UsersImportCommand.command,
+        ] + UserCommands.all + APIKeyCommands.all + [
             PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command, LogsCommand.command,
             TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
             DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,

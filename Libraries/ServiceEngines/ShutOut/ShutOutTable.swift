@@ -42,6 +42,14 @@ public struct ShutOutTable: Sendable {
         ).isEmpty
     }
 
+    /// Those of some users whose accounts were deleted.
+    public func deleted(among users: [String], app: String) async throws -> [String] {
+        try await sql.query(
+            "select user_id from partita.shut_out_users where app = $1 and user_id = any ($2) and is_deleted",
+            [.text(app), .textArray(users)]
+        ).decode(String.self)
+    }
+
     /// The blocked users who may still have an unexpired access token.
     func withTokens() async throws -> [ShutOut.User: Reason] {
         let rows = try await sql.query(

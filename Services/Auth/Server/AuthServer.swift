@@ -95,7 +95,7 @@ public enum AuthServer {
             logger: logger)
         let reset = PasswordReset(accounts: accounts, ends: ends, links: links, hasher: hasher, throttle: throttle)
         let signIn = SignIn(
-            accounts: accounts, sessions: sessions, hasher: hasher, throttle: throttle, budget: budget,
+            accounts: accounts, sessions: sessions, reset: reset, hasher: hasher, throttle: throttle, budget: budget,
             issuers: TokenIssuers(registry: engines.registry, published: published, logger: logger), proofs: proofs,
             functions: functions, metrics: metrics, logger: logger)
         let users = Users(accounts: accounts, ends: ends)

@@ -17,6 +17,27 @@ struct PasswordReset: Sendable {
         try await throttle.attempt(
             .mail, app: app.id, subject: email, caller: .init(address: origin.address))
         try await requireAccount(email, app: app)
+        try await sendLink(settings, email: email, app: app)
+    }
+
+    /// Lets the owner of an account that has no password choose one: by a mail, where the app resets passwords by mail.
+    ///
+    /// - Returns: what the client is told.
+    func offer(email: String, app: DeployedApp, origin: CallOrigin) async throws -> String {
+        let settings = EmailPasswordSettings(try app.provider(Registration.provider))
+        guard settings.reset == .mail else {
+            return "this account came without its password: it needs a new one, by the app's reset function"
+        }
+        do {
+            try await throttle.attempt(.mail, app: app.id, subject: email, caller: .init(address: origin.address))
+        } catch let error as AuthError where error.code == .tooManyRequests {
+            return "this account came without its password: mails with a link to choose one have been sent"
+        }
+        try await sendLink(settings, email: email, app: app)
+        return "this account came without its password: a mail with a link to choose one has been sent"
+    }
+
+    private func sendLink(_ settings: EmailPasswordSettings, email: String, app: DeployedApp) async throws {
         let link = try await links.make(.reset, page: settings.resetURL, email: email, app: app)
         try await links.send(
             Mail(

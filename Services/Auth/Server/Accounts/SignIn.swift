@@ -8,6 +8,7 @@ import Logging
 struct SignIn: Sendable {
     let accounts: Accounts
     let sessions: Sessions
+    let reset: PasswordReset
     let hasher: PasswordHasher
     let throttle: AttemptThrottle
     let budget: CallBudget
@@ -84,6 +85,10 @@ struct SignIn: Sendable {
         try await throttle.attempt(.signIn, app: app.id, subject: email, caller: caller)
         let share = PasswordCaller(app: app.id, origin: client.origin)
         let result = try await hasher.verify(password, hash: identity?.passwordHash, for: share)
+        if let identity, identity.passwordHash == nil {
+            // Of an import, which had no hash. Registering shows as well whether an account exists.
+            throw AuthError(.invalidPassword, try await reset.offer(email: email, app: app, origin: client.origin))
+        }
         guard let identity, result.matches else { throw Self.invalidPassword }
         try await throttle.succeeded(.signIn, app: app.id, subject: email, caller: caller)
         let rehashed = result.needsRehash ? try await hasher.hash(password, for: share) : nil

@@ -42,7 +42,7 @@ final class PasswordHasher: Sendable {
     /// Whether the password belongs to the hash. Without a hash it takes as long and is false, so that the time doesn't show
     /// whether an account exists.
     ///
-    /// - Returns: also whether the password should be hashed again, with today's costs.
+    /// - Returns: also whether the password should be hashed again: it was with other costs, or by another system.
     /// - Throws: as `hash`.
     func verify(
         _ password: String, hash: String?, for caller: PasswordCaller
@@ -53,11 +53,8 @@ final class PasswordHasher: Sendable {
                 _ = Sodium.hashPassword(password, operations: costs.operations, memoryBytes: costs.memoryBytes)
                 return (false, false)
             }
-            let matches = Sodium.verifyPassword(password, hash: hash)
-            return (
-                matches,
-                matches && Sodium.needsRehash(hash, operations: costs.operations, memoryBytes: costs.memoryBytes)
-            )
+            guard let hash = PasswordHash(hash), hash.matches(password) else { return (false, false) }
+            return (true, hash.isOutdated(operations: costs.operations, memoryBytes: costs.memoryBytes))
         }
     }
 

@@ -1,0 +1,89 @@
+import ChildProcesses
+import DocumentModel
+import Foundation
+import Testing
+
+@Suite struct UserToolTests {
+    private func run(_ words: [String]) async throws -> CapturedRun {
+        let system = try await RunningSystem.shared()
+        let own = CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") }
+        return try await CapturedRun.run(
+            CurrentEnvironment.sibling("partita"), words + ["--app", "rchat", "--data", system.directory],
+            environment: own)
+    }
+
+    private static func user(_ id: String, _ email: String) -> String {
+        """
+        {
+          "_id": "\(id)", "type": "normal", "data": {"email": "\(email)"}, "creation_date": 1500000000,
+          "identities": [{"id": "\(ObjectId().hexString)", "provider_type": "local-userpass", "provider_data": {"email": "\(email)"}}]
+        }
+        """
+    }
+
+    @Test func `a list of users is imported line by line, again, and in any of its forms`() async throws {
+        let ids = (0..<4).map { _ in ObjectId().hexString }
+        let users = ids.map { Self.user($0, "\($0)@example.org") }
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("users-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }  // a temporary directory
+        func file(_ text: String) throws -> String {
+            let file = folder.appendingPathComponent(UUID().uuidString)
+            try Data(text.utf8).write(to: file)
+            return file.path
+        }
+        let pages = try file("[\(users[0]),\n\(users[1])]\n[\(users[2])]\n")
+        let first = try await run(["users", "import", pages])
+        #expect(
+            first.status.isSuccess && first.output.contains("3 users added, 0 were there already"), "\(first.output)")
+
+        let lines = try file(
+            users.map { $0.replacing("\n", with: " ") }.joined(separator: "\n")
+                + "\n{\"_id\": \"bad {\", \"x\": \"}\\\"\"}\n" + Self.user(ObjectId().hexString, "a@b.org,z@z.org"))
+        let second = try await run(["users", "import", lines])
+        #expect(second.status == .exited(1))
+        #expect(second.output.contains("1 users added, 3 were there already, 2 refused"), "\(second.output)")
+        #expect(second.output.contains("\(lines):5: _id isn't 24 hexadecimal digits"), "\(second.output)")
+        #expect(second.output.contains("\(lines):6: an e-mail address has none of"), "\(second.output)")
+
+        for text in ["{\"_id\": ", "users", "[1]"] {
+            let broken = try await run(["users", "import", try file(text)])
+            #expect(broken.status == .exited(1) && broken.output.contains(":1: "), "\(broken.output)")
+        }
+        let list = try await run(["users", "list", "--json"])
+        let listed = try list.output.split(separator: "\n").map { try ExtendedJSON.parseDocument(String($0)) }
+        #expect(Set(ids).isSubset(of: Set(listed.compactMap { $0["id"]?.stringValue })))
+    }
+
+    @Test func `a user is disabled, enabled, exported and deleted by the address`() async throws {
+        let id = ObjectId().hexString
+        let email = "\(id)@example.org"
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(id).json")
+        try Data(Self.user(id, email).utf8).write(to: path)
+        defer { try? FileManager.default.removeItem(at: path) }  // a temporary file
+        #expect(try await run(["users", "import", path.path]).status.isSuccess)
+        #expect(try await run(["users", "disable", email]).status.isSuccess)
+        #expect(try await run(["users", "show", id]).output.contains(#""disabled":true"#))
+        #expect(try await run(["users", "enable", email]).status.isSuccess)
+        #expect(try await run(["users", "export", email]).output.contains(#""pushRegistrations":[]"#))
+        #expect(try await run(["users", "sessions", email]).output.isEmpty)
+        #expect(try await run(["users", "sign-out", email]).status.isSuccess)
+        #expect(try await run(["users", "sign-out", email, "none"]).output.contains("SessionNotFound"))
+        #expect(try await run(["users", "delete", email]).status.isSuccess)
+        let gone = try await run(["users", "show", email])
+        #expect(gone.status == .exited(1) && gone.output.contains("no user has the id"))
+        #expect(try await run(["users", "import", path.path]).output.contains("was deleted here"))
+    }
+
+    @Test func `a server key is printed once`() async throws {
+        let name = "key-\(UUID().uuidString)"
+        let made = try await run(["api-key", "create", name])
+        #expect(made.status.isSuccess && made.output.count == 65, "\(made.output)")
+        let list = try await run(["api-key", "list"])
+        #expect(list.output.contains(name) && !list.output.contains(made.output.prefix(64)))
+        #expect(try await run(["api-key", "create", name]).output.contains("APIKeyAlreadyExists"))
+        #expect(try await run(["api-key", "disable", name]).status.isSuccess)
+        #expect(try await run(["api-key", "delete", name]).status.isSuccess)
+        #expect(try await run(["api-key", "delete", name]).output.contains("APIKeyNotFound"))
+    }
+}
