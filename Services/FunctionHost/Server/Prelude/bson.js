@@ -1,6 +1,6 @@
 // `BSON` and `EJSON`: the types that JavaScript lacks, and their conversion to and from canonical Extended JSON. Numbers follow the
 // Node.js driver: integers are read as numbers if they are exact; a whole number of 32 bits is written as an int, any other number
-// as a double.
+// as a double. A field that was read as a double or a long is written as such again: see `typesOf`.
 const hex = bytes => Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
 const fromHex = text => Uint8Array.from(text.match(/../g) ?? [], pair => parseInt(pair, 16));
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -151,31 +151,60 @@ const readers = {
   $undefined: () => undefined, $symbol: (_, whole) => new Opaque(whole), $code: (_, whole) => new Opaque(whole),
   $dbPointer: (_, whole) => new Opaque(whole),
 };
+// JavaScript has one type of number. So an object that was read has, under this symbol, the types of its fields that were doubles or
+// longs, and an array that of its elements, and toEJSON writes a number there in that type. The symbol is enumerable, so that a copy
+// by spread or Object.assign has it, too; loops over keys, JSON and Object.keys don't show it.
+const typesOf = Symbol("BSON types");
+const numberType = raw => {
+  if (typeof raw !== "object" || raw === null) return undefined;
+  if (typeof raw.$numberDouble === "string") return "double";
+  return typeof raw.$numberLong === "string" && Number.isSafeInteger(Number(raw.$numberLong)) ? "long" : undefined;
+};
+// An array's elements change places, so a type is kept for all of them, or none.
+const elementType = raw => {
+  const type = numberType(raw[0]);
+  return type !== undefined && raw.every(element => numberType(element) === type) ? type : undefined;
+};
+const keepTypes = (from, to) => { if (from[typesOf] !== undefined) to[typesOf] = from[typesOf]; return to; };
 function fromEJSON(value) {
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(fromEJSON);
+  if (Array.isArray(value)) {
+    const type = elementType(value), elements = value.map(fromEJSON);
+    if (type) elements[typesOf] = type;
+    return elements;
+  }
   const keys = Object.keys(value);
   if (keys.length <= 2 && keys.length > 0 && Object.hasOwn(readers, keys[0])) return readers[keys[0]](value[keys[0]], value);
+  let types;
   for (const key of keys) {
+    const type = numberType(value[key]);
+    if (type) (types ??= Object.create(null))[key] = type;
     const converted = fromEJSON(value[key]);
     if (key === "__proto__") Object.defineProperty(value, key, { value: converted, enumerable: true, writable: true, configurable: true });
     else value[key] = converted;
   }
+  if (types) value[typesOf] = types;
   return value;
 }
 const writeNumber = value =>
   Number.isInteger(value) && value === (value | 0) && !Object.is(value, -0) ? { $numberInt: String(value) } : writeDouble(value);
-function toEJSON(value, isRelaxed = false, depth = 0) {
+function toEJSON(value, isRelaxed = false, depth = 0, type = undefined) {
   if (depth > 200) throw new TypeError("the value is nested too deeply, or contains itself");
   switch (typeof value) {
     case "string": case "boolean": return value;
-    case "number": return isRelaxed && Number.isFinite(value) ? value : writeNumber(value);
+    case "number":
+      if (isRelaxed && Number.isFinite(value)) return value;
+      if (type === "long" && Number.isSafeInteger(value)) return { $numberLong: String(value) };
+      return type === "double" ? writeDouble(value) : writeNumber(value);
     case "bigint": return { $numberLong: String(BigInt.asIntN(64, value)) };
     case "object": break;
     default: return undefined;
   }
   if (value === null) return null;
-  if (Array.isArray(value)) return value.map(element => toEJSON(element, isRelaxed, depth + 1) ?? null);
+  if (Array.isArray(value)) {
+    const type = value[typesOf];
+    return Array.from(value, element => toEJSON(element, isRelaxed, depth + 1, type) ?? null);
+  }
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) throw new TypeError("an invalid Date can't be stored or returned");
     return { $date: isRelaxed && value.getTime() >= 0 ? value.toISOString() : { $numberLong: String(value.getTime()) } };
@@ -187,9 +216,9 @@ function toEJSON(value, isRelaxed = false, depth = 0) {
   if (value instanceof Uint8Array) return new Binary(value).toEJSON();
   if (value instanceof Map) value = Object.fromEntries(value);
   if (value instanceof Set) return toEJSON([...value], isRelaxed, depth);
-  const out = {};
+  const out = {}, types = value[typesOf];
   for (const key of Object.keys(value)) {
-    const converted = toEJSON(value[key], isRelaxed, depth + 1);
+    const converted = toEJSON(value[key], isRelaxed, depth + 1, types?.[key]);
     if (converted === undefined) continue;
     if (key === "__proto__") Object.defineProperty(out, key, { value: converted, enumerable: true });
     else out[key] = converted;
