@@ -102,6 +102,14 @@ public final class JavaScriptContext {
         }
     }
 
+    /// Calls a global function with each promise that was rejected, and its reason, if nothing has handled the rejection by the end
+    /// of the step. A handler that is attached in a later step comes too late.
+    public func reportUnhandledRejections(to function: String) throws(JavaScriptError) {
+        guard let value = property(function, of: JSContextGetGlobalObject(context)), JSValueIsObject(context, value)
+        else { throw JavaScriptError(code: .engine, message: "no global function \(function)") }
+        JSGlobalContextSetUnhandledRejectionCallback(context, JSValueToObject(context, value, nil), nil)
+    }
+
     private func enter(_ name: String, _ body: (inout JSValueRef?) -> JSValueRef?) throws(JavaScriptError) {
         var exception: JSValueRef?
         let (result, seconds) = machine.watchdog.watch(budget: cpuLimit - cpuTime) { body(&exception) }

@@ -95,6 +95,7 @@ public final class FunctionHostServer {
         try context.evaluate("globalThis.__functions = {}", name: "functions")
         for function in bundle.functions { try Self.compile(function, in: context) }
         try context.evaluate(Prelude.source, name: Prelude.name)
+        try context.reportUnhandledRejections(to: "__unhandled")
         return context
     }
 

@@ -3,7 +3,14 @@ import FunctionProtocol
 import JavaScript
 
 /// One call in progress: its context, its timers, and the effects that it waits for.
+///
+/// It ends when the function has returned, its promise is settled, and what it started without awaiting is done: effects, their
+/// continuations, and timers that are due soon.
 final class FunctionRun {
+    /// How long after the function's own end its timers still run. A timer that only limits a wait (`Promise.race`) is often left
+    /// behind, and must not delay the result.
+    private static let timerGrace = Duration.seconds(1)
+
     /// The largest console output of a call in bytes; further output is dropped, with a message that says so.
     private static let maximumLogBytes = 256 << 10
     /// The largest result, and the largest arguments of one effect, in bytes, as in App Services.
@@ -11,6 +18,8 @@ final class FunctionRun {
 
     let call: FunctionCall
     private(set) var result: Result<Value, FunctionFailure>?
+    /// How the function itself ended; the run's result, unless what is left of it exceeds a limit.
+    private var ending: (result: Result<Value, FunctionFailure>, time: ContinuousClock.Instant)?
     /// The names of the app's functions.
     private let sources: Set<ExactText>
     private let context: JavaScriptContext?
@@ -69,12 +78,31 @@ final class FunctionRun {
         guard result == nil, let context else { return }
         do throws(JavaScriptError) {
             try context.call(function, arguments)
+        } catch  where error.code == .exception && ending != nil {
+            log(["error", "a timer of the function failed: \(error.message)", error.stack ?? ""])
         } catch {
             result = .failure(placed(FunctionFailure(error)))
         }
-        if result == nil, waiting.isEmpty, timers.isEmpty {
-            fail(.functionExecutionError, "the function waits for a promise that nothing will settle")
+        endIfDone()
+    }
+
+    private func endIfDone() {
+        guard result == nil, waiting.isEmpty else { return }
+        guard let ending else {
+            if timers.isEmpty {
+                fail(.functionExecutionError, "the function waits for a promise that nothing will settle")
+            }
+            return
         }
+        let last = ending.time + Self.timerGrace
+        if timers.contains(where: { $0.due <= last }) { return }
+        if !timers.isEmpty {
+            log([
+                "warn", "\(timers.count) timers that are due later than a second after the function's end don't run",
+                "",
+            ])
+        }
+        result = ending.result
     }
 
     private func fail(_ code: FunctionFailure.Code, _ message: String) {
@@ -161,8 +189,9 @@ final class FunctionRun {
             return fail(.sizeLimitExceeded, "the result has more than \(Self.maximumResultBytes) bytes")
         }
         do {
-            result = .success(
-                text.isEmpty ? .undefined : try ExtendedJSON.parse(text, limits: .init(maximumDepth: 210)))
+            end(
+                .success(
+                    text.isEmpty ? .undefined : try ExtendedJSON.parse(text, limits: .init(maximumDepth: 210))))
         } catch {
             fail(.functionExecutionError, "the result isn't Extended JSON: \(error)")
         }
@@ -171,10 +200,15 @@ final class FunctionRun {
     private func failed(_ words: [String]) {
         guard result == nil else { return }
         let document = words.first.flatMap { try? ExtendedJSON.parseDocument($0) }  // the prelude's own text
-        result = .failure(
-            placed(
-                document.map { FunctionFailure($0) }
-                    ?? FunctionFailure(code: .functionExecutionError, message: "unknown")))
+        end(
+            .failure(
+                placed(
+                    document.map { FunctionFailure($0) }
+                        ?? FunctionFailure(code: .functionExecutionError, message: "unknown"))))
+    }
+
+    private func end(_ result: Result<Value, FunctionFailure>) {
+        if ending == nil { ending = (result, ContinuousClock.now) }
     }
 
     private func setTimer(_ words: [String]) {

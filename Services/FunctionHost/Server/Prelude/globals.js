@@ -22,10 +22,16 @@ const console = Object.fromEntries(["log", "info", "warn", "error", "debug"].map
 
 let timers = 0;
 const waiting = new Map();
-function setTimeout(body, milliseconds = 0, ...args) {
-  waiting.set(++timers, () => body(...args));
-  host.setTimer(String(timers), String(Math.max(0, Number(milliseconds) || 0)));
-  return timers;
+function start(id, milliseconds, body) {
+  waiting.set(id, body);
+  host.setTimer(String(id), String(Math.max(0, Number(milliseconds) || 0)));
+  return id;
+}
+const setTimeout = (body, milliseconds = 0, ...args) => start(++timers, milliseconds, () => body(...args));
+const setImmediate = (body, ...args) => setTimeout(body, 0, ...args);
+function setInterval(body, milliseconds = 0, ...args) {
+  const id = ++timers, again = () => { start(id, Math.max(1, milliseconds), again); body(...args); };
+  return start(id, Math.max(1, milliseconds), again);
 }
 function clearTimeout(id) { if (waiting.delete(id)) host.clearTimer(String(id)); }
 
@@ -58,8 +64,11 @@ function describe(error) {
   };
 }
 
-Object.assign(globalThis, { BSON, EJSON, Buffer, console, setTimeout, clearTimeout, utils });
-missing(globalThis, "globalThis", ["fetch", "setInterval", "setImmediate"]);
+Object.assign(globalThis, {
+  BSON, EJSON, Buffer, console, utils, setTimeout, setInterval, setImmediate, clearTimeout,
+  clearInterval: clearTimeout, clearImmediate: clearTimeout, queueMicrotask: body => { Promise.resolve().then(body); },
+});
+missing(globalThis, "globalThis", ["fetch"]);
 globalThis.require = name => { throw new Error(`require("${name}") is not supported: no packages are installed`); };
 globalThis.__run = textOfCall => {
   const call = JSON.parse(textOfCall);
@@ -73,4 +82,9 @@ globalThis.__run = textOfCall => {
   ).catch(error => host.failed(JSON.stringify(describe(error))));
 };
 globalThis.__answer = answer;
+// The engine calls this for a promise that was rejected and that nothing waits for.
+globalThis.__unhandled = (_, reason) => {
+  const failure = describe(reason);
+  host.log("error", `an operation that isn't awaited failed: ${failure.message}`, failure.stack ?? "");
+};
 globalThis.__fire = id => { const body = waiting.get(Number(id)); waiting.delete(Number(id)); body?.(); };
