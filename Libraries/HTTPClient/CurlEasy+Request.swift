@@ -19,6 +19,11 @@ extension CurlEasy {
             try set(CURLOPT_FOLLOWLOCATION, 1)
             try set(CURLOPT_MAXREDIRS, request.maximumRedirects)
         }
+        if let credentials = request.digestAuthentication {
+            try set(CURLOPT_HTTPAUTH, 1 << 1)  // CURLAUTH_DIGEST, a macro with a cast, which Swift doesn't import
+            try set(CURLOPT_USERNAME, credentials.username)
+            try set(CURLOPT_PASSWORD, credentials.password)
+        }
         try setMethod(request)
         var lines: [String] = []
         for header in request.headers { lines.append(try headerLine(header)) }

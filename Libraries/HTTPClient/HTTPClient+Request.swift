@@ -13,6 +13,17 @@ extension HTTPClient {
         }
     }
 
+    /// A name and a password.
+    public struct Credentials: Sendable {
+        public var username: String
+        public var password: String
+
+        public init(username: String, password: String) {
+            self.username = username
+            self.password = password
+        }
+    }
+
     /// A request to a server.
     public struct Request: Sendable {
         /// `GET`, `POST`, …: a token, sent as it is.
@@ -29,6 +40,8 @@ extension HTTPClient {
         public var maximumResponseBytes: Int?
         /// The maximum number of redirects that are followed. With 0, the response is the redirect itself.
         public var maximumRedirects = 0
+        /// The name and password for digest authentication (RFC 7616); `nil`: none.
+        public var digestAuthentication: Credentials?
 
         /// Makes a request.
         public init(

@@ -90,6 +90,18 @@ import Testing
         await expect(.tooManyRedirects) { [request] in try await client.send(request) }
     }
 
+    @Test func `digest authentication answers the server's challenge`() async throws {
+        var request = HTTPClient.Request(method: "POST", url: url("/digest"), body: Array("body".utf8))
+        #expect(try await client().send(request).status == 401)
+        request.digestAuthentication = .init(username: "ann", password: "secret")
+        let response = try await client().send(request)
+        #expect(response.status == 200)
+        #expect(response.text == "body")
+        let header = seen.withLock { $0.last }?.headers["authorization"] ?? ""
+        #expect(header.hasPrefix("Digest username=\"ann\""), "\(header)")
+        #expect(!header.contains("secret"))
+    }
+
     @Test func `no answer in time is a timeout`() async {
         let start = ContinuousClock.now
         await expect(.timeout) { try await client().send(.init(url: url("/silence"), timeout: .milliseconds(50))) }
@@ -190,6 +202,10 @@ import Testing
             return connection.write("HTTP/1.1 302 Found\r\nLocation: /echo\r\nContent-Length: 0\r\n\r\n")
         case "/redirect-for-ever":
             return connection.write("HTTP/1.1 307 Again\r\nLocation: /redirect-for-ever\r\nContent-Length: 0\r\n\r\n")
+        case "/digest" where request.headers["authorization"]?.contains("response=") != true:
+            return connection.write(
+                "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth\"\r\nContent-Length: 0\r\n\r\n"
+            )
         case "/silence":
             return LocalRequest(connection) != nil
         case "/hang-up":

@@ -47,10 +47,10 @@ async function settled(value, depth = 0) {
   if (typeof value !== "object" || value === null || depth > 100) return value;
   if (value instanceof Cursor) return value.toArray();
   if (typeof value.then === "function") return settled(await value, depth + 1);
-  if (Array.isArray(value)) return Promise.all(value.map(element => settled(element, depth + 1)));
+  if (Array.isArray(value)) return keepTypes(value, await Promise.all(value.map(element => settled(element, depth + 1))));
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const keys = Object.keys(value), parts = await Promise.all(keys.map(key => settled(value[key], depth + 1)));
-  return Object.fromEntries(keys.map((key, index) => [key, parts[index]]));
+  return keepTypes(value, Object.fromEntries(keys.map((key, index) => [key, parts[index]])));
 }
 
 // Methods of App Services that aren't supported throw an error that says so, instead of "not a function".
@@ -60,14 +60,35 @@ const missing = (target, path, names) => {
 };
 
 const withID = document => document !== null && typeof document === "object" && document._id === undefined ? { _id: new ObjectId(), ...document } : document;
+// App Services ignored options that begin with "$", such as the misspelled "$upsert".
+function withoutOperators(action, options) {
+  for (const key of Object.keys(options).filter(key => key.startsWith("$"))) {
+    delete options[key];
+    console.warn(`${action} has no option '${key}': it is ignored`);
+  }
+  return options;
+}
+// The second argument of `find` is a projection, and the options are the third; a session alone is taken for what is meant.
+const reading = (projection, options) =>
+  options === undefined && projection?.session instanceof Session ? [undefined, projection] : [projection, options];
 function collection(effect, service, database, name) {
-  const run = (action, args, { session, ...options } = {}) =>
-    effect(service, action, { database, collection: name, ...args, ...options, session: session?.id });
+  const run = (action, args, given) => {
+    const { session, ...options } = given ?? {};
+    return effect(service, action, {
+      database, collection: name, ...args, ...withoutOperators(action, options), session: session?.id });
+  };
+  const bulk = ordered => new BulkOperation((operations, options) => run("bulkWrite", { operations }, options), ordered);
   return missing({
     name,
-    find: (filter = {}, projection, options) =>
-      new Cursor(...["find", "explain"].map(action => cursor => run(action, { filter, projection, ...cursor }, options))),
-    findOne: (filter = {}, projection, options) => run("findOne", { filter, projection }, options),
+    find: (filter = {}, ...more) => {
+      const [projection, options] = reading(...more);
+      return new Cursor(
+        ...["find", "explain"].map(action => cursor => run(action, { filter, projection, ...cursor }, options)));
+    },
+    findOne: (filter = {}, ...more) => {
+      const [projection, options] = reading(...more);
+      return run("findOne", { filter, projection }, options);
+    },
     aggregate: (pipeline = [], options) =>
       new Cursor(...["aggregate", "explain"].map(action => cursor => run(action, { pipeline, ...cursor }, options))),
     insertOne: (document, options) => run("insertOne", { document: withID(document) }, options),
@@ -85,47 +106,49 @@ function collection(effect, service, database, name) {
     estimatedDocumentCount: options => run("estimatedDocumentCount", {}, options),
     distinct: (field, filter = {}, options) => run("distinct", { field, filter }, options),
     bulkWrite: (operations, options) => run("bulkWrite", { operations }, options),
-  }, "collection", ["watch", "initializeOrderedBulkOp", "initializeUnorderedBulkOp", "createIndex", "drop", "rename"]);
+    initializeOrderedBulkOp: () => bulk(true),
+    initializeUnorderedBulkOp: () => bulk(false),
+  }, "collection", ["watch", "createIndex", "drop", "rename"]);
 }
 
 let sessions = 0;
-function startSession(effect, service) {
-  const id = sessions++;
-  const session = {
-    id,
-    startTransaction: () => effect(service, "startTransaction", { session: id }),
-    commitTransaction: () => effect(service, "commitTransaction", { session: id }),
-    abortTransaction: () => effect(service, "abortTransaction", { session: id }),
-    endSession: () => effect(service, "endSession", { session: id }),
-    async withTransaction(body) {
-      for (let attempt = 1; ; attempt++) {
-        await session.startTransaction();
-        try {
-          const result = await body(session);
-          await session.commitTransaction();
-          return result;
-        } catch (error) {
-          await session.abortTransaction();
-          if (!error?.errorLabels?.includes("TransientTransactionError") || attempt === 10) throw error;
-        }
+class Session {
+  #ask;
+  constructor(effect, service) {
+    this.id = sessions++;
+    this.#ask = action => effect(service, action, { session: this.id });
+  }
+  startTransaction() { return this.#ask("startTransaction"); }
+  commitTransaction() { return this.#ask("commitTransaction"); }
+  abortTransaction() { return this.#ask("abortTransaction"); }
+  endSession() { return this.#ask("endSession"); }
+  async withTransaction(body) {
+    for (let attempt = 1; ; attempt++) {
+      await this.startTransaction();
+      try {
+        const result = await body(this);
+        await this.commitTransaction();
+        return result;
+      } catch (error) {
+        await this.abortTransaction();
+        if (!error?.errorLabels?.includes("TransientTransactionError") || attempt === 10) throw error;
       }
-    },
-  };
-  return session;
+    }
+  }
 }
 
 const mongodb = (effect, service) => ({
   db: database => missing(
     { name: database, collection: name => collection(effect, service, database, name) }, "db",
     ["aggregate", "runCommand", "listCollections", "createCollection"]),
-  startSession: () => startSession(effect, service),
+  startSession: () => new Session(effect, service),
 });
 // `then` must be undefined, or `await` would treat such an object as a promise.
 const byName = make => new Proxy({}, { get: (_, name) => typeof name === "string" && name !== "then" ? make(name) : undefined });
 const remote = (effect, service) =>
   byName(api => region => byName(action => (args = {}) => effect(service, `${api}.${action}`, { ...args, region })));
 const makeHTTP = effect => Object.fromEntries(["get", "post", "put", "patch", "delete", "head"].map(method =>
-  [method, request => effect("http", method, typeof request === "string" ? { url: request } : request)]));
+  [method, request => effect("http", method, httpRequest(request))]));
 
 // The context of one function. A function that always runs as the system also does so when another function calls it.
 function makeContext(given, function_) {

@@ -4,6 +4,13 @@ import HTTPClient
 
 /// Performs the effects of functions other than document calls: HTTP requests.
 struct OutsideEffects: Sendable {
+    /// The redirects that a request with `followRedirects` follows, as many as in Go's client, which App Services used.
+    private static let maximumRedirects = 10
+    /// The fields of a request; others are refused by name.
+    private static let fields: Set<String> = [
+        "url", "headers", "body", "encodeBodyAsJSON", "followRedirects", "digestAuth", "username", "password",
+    ]
+
     let http: HTTPClient
 
     func perform(_ effect: FunctionEffect) async -> Result<Value, EffectFailure> {
@@ -27,6 +34,9 @@ struct OutsideEffects: Sendable {
         guard let url = arguments["url"]?.stringValue else {
             throw EffectFailure(name: "HTTPError", message: "http.\(effect.action) needs a url")
         }
+        for field in arguments.fields where !Self.fields.contains(field.key) {
+            throw EffectFailure(name: "HTTPError", message: "http.\(effect.action): \(field.key) is not supported")
+        }
         var headers: [HTTPClient.Header] = []
         for field in arguments["headers"]?.documentValue?.fields ?? [] {
             let values = field.value.arrayValue ?? [field.value]
@@ -40,8 +50,15 @@ struct OutsideEffects: Sendable {
             ExtendedJSON.append(value, mode: .relaxed, to: &body)
         default: break
         }
-        let response = try await http.send(
-            HTTPClient.Request(method: effect.action.uppercased(), url: url, headers: headers, body: body))
+        var request = HTTPClient.Request(
+            method: effect.action.uppercased(), url: url, headers: headers, body: body)
+        if arguments["followRedirects"]?.boolValue == true { request.maximumRedirects = Self.maximumRedirects }
+        if arguments["digestAuth"]?.boolValue == true {
+            guard let username = arguments["username"]?.stringValue, let password = arguments["password"]?.stringValue
+            else { throw EffectFailure(name: "HTTPError", message: "digestAuth needs a username and a password") }
+            request.digestAuthentication = .init(username: username, password: password)
+        }
+        let response = try await http.send(request)
         var answer: [ExactText: [Value]] = [:]
         for header in response.headers { answer[header.name, default: []].append(.string(header.value)) }
         return .document([

@@ -1,0 +1,193 @@
+import DocumentModel
+import FunctionProtocol
+import Testing
+
+/// JavaScript as App Services ran it, in the forms that exported apps contain.
+struct LanguageTests {
+    @Test func `a function may assign undeclared names, and they don't outlive the request`() throws {
+        let host = try TestHost([
+            "sloppy": "exports = function () { for (i = 0; i < 3; i++) {} result = i; return typeof leaked + result }",
+            "leak": "exports = () => { leaked = 1; with ({ a: 2 }) { return a + 010 } }",
+        ])
+        #expect(try host.call("leak").get().intValue == 10)
+        #expect(try host.call("sloppy").get().stringValue == "undefined3")
+    }
+
+    @Test func `a called function's globals and prototypes are there in the caller's next line`() throws {
+        let host = try TestHost([
+            "include": """
+            exports = function () {
+              shout = text => text.toUpperCase() + "!";
+              Object.prototype.isMine = function () { return true };
+              Array.prototype.last = function () { return this[this.length - 1] };
+              String.prototype.twice = function () { return this + this };
+              Date.prototype.year = function () { return this.getUTCFullYear() };
+              Promise.prototype.quietly = function () { return this.catch(() => "quiet") };
+              Number.prototype.half = function () { return this / 2 };
+              BSON.ObjectId.prototype.short = function () { return this.toString().slice(0, 4) };
+            }
+            """,
+            "main": """
+            exports = async function () {
+              context.functions.execute("include");
+              const users = context.services.get("mongodb-atlas").db("D").collection("User");
+              return [
+                shout("hi"), [1, 2].last(), "a".twice(), new Date(0).year(), (5).half(), {}.isMine(),
+                BSON.ObjectId("0123456789abcdef01234567").short(), await Promise.reject(1).quietly(),
+                (await users.find().toArray()).last().name.twice(), Object.keys({ a: 1 }).length
+              ];
+            }
+            """,
+            "after":
+                "exports = () => typeof shout + typeof [].last + typeof 'a'.twice + typeof BSON.ObjectId.prototype.short",
+        ])
+        let result = try host.call("main") { _ in .success(.array([["name": "Ada"]])) }.get()
+        let expected: [Value] = [
+            "HI!", .int32(2), "aa", .int32(1970), .double(2.5), .bool(true), "0123", "quiet", "AdaAda", .int32(1),
+        ]
+        #expect(result.isIdentical(to: .array(expected)), "\(result)")
+        #expect(try host.call("after").get().stringValue == "undefinedundefinedundefinedundefined")
+    }
+
+    @Test func `a called function answers at once and with the object itself`() throws {
+        let host = try TestHost([
+            "counter": """
+            exports = function (start) {
+              class Counter { constructor(n) { this.n = n } next() { return ++this.n } get value() { return this.n } }
+              return new Counter(start);
+            }
+            """,
+            "adder": "exports = a => b => a + b",
+            "main": """
+            exports = function () {
+              const counter = context.functions.execute("counter", 4);
+              counter.next();
+              const isPromise = context.functions.execute("adder", 1) instanceof Promise;
+              return { value: counter.value, sum: context.functions.execute("adder", 1)(2), isPromise };
+            }
+            """,
+        ])
+        let result = try host.call("main").get()
+        #expect(result.isIdentical(to: ["value": .int32(5), "sum": .int32(3), "isPromise": .bool(false)]), "\(result)")
+    }
+
+    @Test func `an unknown function is found out in a try block by the error's text`() throws {
+        let host = try TestHost([
+            "main":
+                "exports = () => { try { return context.functions.execute('optional') } catch (error) { return error.message } }"
+        ])
+        #expect(try host.call("main").get().stringValue?.contains("function not found") == true)
+    }
+
+    @Test func `BSON's types are made with and without new, and the console takes several values`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = () => {
+              console.log("found", 2, { a: BSON.ObjectId("0123456789abcdef01234567") }, [1], null, undefined, true);
+              return [BSON.ObjectId().toString().length, BSON.Double(2), new BSON.Int32(3), BSON.Long(4),
+                new BSON.Decimal128("1.5"), BSON.Binary.fromBase64("aGk=").text(), new BSON.ObjectId() instanceof BSON.ObjectId]
+            }
+            """
+        ])
+        let result = try host.call("main").get()
+        let decimal = try ExtendedJSON.parse(#"{"$numberDecimal":"1.5"}"#)
+        let expected: [Value] = [.int32(24), .double(2), .int32(3), .int64(4), decimal, "hi", .bool(true)]
+        #expect(result.isIdentical(to: .array(expected)), "\(result)")
+        #expect(host.logs == [#"log: found 2 {"a":{"$oid":"0123456789abcdef01234567"}} [1] null undefined true"#])
+    }
+
+    @Test func `a bulk operation is one bulkWrite, ordered or not`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = async () => {
+              const users = context.services.get("mongodb-atlas").db("D").collection("User");
+              const bulk = users.initializeUnorderedBulkOp();
+              bulk.find({ a: 1 }).upsert().updateOne({ $set: { b: 2 } });
+              bulk.find({ c: 1 }).removeOne();
+              bulk.insert({ _id: 5 });
+              const result = await bulk.execute();
+              const ordered = users.initializeOrderedBulkOp();
+              ordered.find({ d: 1 }).update({ $set: { e: 1 } });
+              await ordered.execute();
+              try { await users.initializeOrderedBulkOp().execute() } catch (error) { return [result.nModified, error.message] }
+            }
+            """
+        ])
+        let result = try host.call("main") { _ in .success(["modifiedCount": .int32(1)]) }.get()
+        #expect(host.effects.map(\.action) == ["bulkWrite", "bulkWrite"])
+        let operations = try ExtendedJSON.parse(
+            #"[{"updateOne":{"filter":{"a":1},"upsert":true,"update":{"$set":{"b":2}}}},{"deleteOne":{"filter":{"c":1}}},{"insertOne":{"document":{"_id":5}}}]"#
+        )
+        #expect(host.effects[0].arguments["operations"]?.isIdentical(to: operations) == true, "\(host.effects[0])")
+        #expect(host.effects.map { $0.arguments["ordered"]?.boolValue } == [false, true])
+        #expect(result.arrayValue?[0].intValue == 1)
+        #expect(result.arrayValue?[1].stringValue == "Invalid BulkOperation, Batch cannot be empty")
+    }
+
+    @Test func `a projection, a session in its place, and a misspelt option are taken for what they mean`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = async () => {
+              const client = context.services.get("mongodb-atlas"), users = client.db("D").collection("User");
+              const session = client.startSession();
+              await users.findOne({ a: 1 }, { name: 1 });
+              await users.findOne({ a: 1 }, { session });
+              await users.find({}, { name: 1 }, { session }).toArray();
+              await users.updateOne({ a: 1 }, { $set: { b: 1 } }, { $upsert: true });
+              await users.findOneAndUpdate({ a: 1 }, { $set: { b: 1 } }, { returnNewDocument: true });
+              await users.updateOne({ a: 1 }, { $set: { b: 1 } }, null);
+              const cursor = await users.find({});
+              return { first: await cursor.next(), cursor: users.aggregate([]), promise: users.count() };
+            }
+            """
+        ])
+        let result = try host.call("main") { effect in
+            effect.action == "find" || effect.action == "aggregate"
+                ? .success(.array([.int32(1), .int32(2)])) : .success(.int32(7))
+        }.get()
+        let effects = host.effects.map(\.arguments)
+        #expect(effects[0]["projection"]?.documentValue?["name"]?.intValue == 1)
+        #expect(effects[1]["projection"] == nil)
+        #expect(effects[1]["session"]?.intValue == 0)
+        #expect(effects[2]["session"]?.intValue == 0)
+        #expect(effects[3].fields.map(\.key).contains { $0.contains("upsert") } == false)
+        #expect(effects[4]["returnNewDocument"]?.boolValue == true)
+        #expect(host.logs == ["warn: updateOne has no option '$upsert': it is ignored"])
+        let expected: Value = [
+            "first": .int32(1), "cursor": .array([.int32(1), .int32(2)]), "promise": .int32(7),
+        ]
+        #expect(result.isIdentical(to: expected), "\(result)")
+    }
+
+    @Test func `context.http takes a URL, its parts, objects as body, cookies and credentials`() throws {
+        let host = try TestHost([
+            "main": """
+            exports = async () => {
+              await context.http.get("https://a.example/x");
+              await context.http.post({ url: "https://a.example/", body: { n: 1 }, encodeBodyAsJSON: true, headers: { "X-A": ["1"] } });
+              await context.http.put({ url: "https://a.example/", body: "text" });
+              await context.http.get({ scheme: "https", host: "a.example", path: "/p", query: { q: ["a b", "c"] }, username: "u",
+                password: "p", digestAuth: true });
+              await context.http.delete({ host: "a.example", username: "u", password: "p", cookies: { c: "1" } });
+              try { await context.http.post({ url: "https://a.example/", form: {} }) } catch (error) { return error.message }
+            }
+            """
+        ])
+        let message = try host.call("main").get().stringValue
+        let effects = host.effects.map(\.arguments)
+        #expect(
+            effects.map { $0["url"]?.stringValue } == [
+                "https://a.example/x", "https://a.example/", "https://a.example/", "https://a.example/p?q=a%20b&q=c",
+                "http://a.example",
+            ])
+        #expect(effects[1]["encodeBodyAsJSON"]?.boolValue == true)
+        #expect(effects[1]["body"]?.documentValue?["n"]?.intValue == 1)
+        #expect(effects[2]["body"]?.stringValue == "text")
+        #expect(effects[3]["digestAuth"]?.boolValue == true)
+        #expect(effects[3]["username"]?.stringValue == "u")
+        let headers = effects[4]["headers"]?.documentValue
+        #expect(headers?["Authorization"]?.arrayValue?.first?.stringValue == "Basic dTpw")
+        #expect(headers?["Cookie"]?.arrayValue?.first?.stringValue == "c=1")
+        #expect(message?.contains("form is not supported") == true)
+    }
+}
