@@ -57,6 +57,7 @@ func tests(_ tier: String, _ name: String, _ dependencies: [Target.Dependency], 
 let clibraries: [Target] = [
     clibrary("CJavaScriptCore", pkgConfig: "javascriptcoregtk-4.1", apt: "libjavascriptcoregtk-4.1-dev"),
     clibrary("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+    clibrary("Carchive", pkgConfig: "libarchive", apt: "libarchive-dev"),
     clibrary("Ccjose", apt: "libcjose-dev"),
     clibrary("Ccrypt", apt: "libcrypt-dev"),
     clibrary("Ccrypto", pkgConfig: "libcrypto", apt: "libssl-dev"),
@@ -100,6 +101,7 @@ let libraries: [Target] = [
     // what a process gives up before it runs what nobody vouches for
     .target(name: "Cconfine", path: "Libraries/C/Cconfine"),
     library("SQLite", [.target(name: "CSQLite", condition: .when(platforms: [.linux])), "Texts"]),
+    library("Archives", ["Carchive"]),
     library("JavaScript", ["CJavaScriptCore"]),
     library("Secrets", ["Csodium"]),
     // Layer 2: the domain, pure.
@@ -217,14 +219,15 @@ let services: [Target] =
         ], embedding: ["Migrations"])
     + service(
         "FunctionHost", executable: "function-host",
-        ["Cconfine", "Ccrypto", "DocumentModel", "FunctionProtocol", "JavaScript"], embedding: ["Prelude"])
+        ["Cconfine", "Ccrypto", "Czlib", "DocumentModel", "FunctionProtocol", "JavaScript"],
+        embedding: ["Node", "Prelude"])
     + [
         .executableTarget(
             name: "partita",
             dependencies: [
-                "AppDefinition", "AppRegistry", "Auth", "Ccrypto", "ChildProcesses", "DocumentModel", "DocumentStore",
-                "Dumps",
-                "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics", "FunctionProtocol", "Functions",
+                "AppDefinition", "AppRegistry", "Archives", "Auth", "Ccrypto", "ChildProcesses", "DocumentModel",
+                "DocumentStore", "Dumps", "EmbeddedKafka", "EventLoop", "EventStream", "EventTopics",
+                "FunctionProtocol", "Functions",
                 "HTTPClient", "Kafka", "Lifecycle", "LocalEngines", "Logging", "PartitaClient", "Postgres",
                 "QueryLanguage", "Secrets", "ServiceBootstrap", "ServiceEngines", "SyncEngine",
             ],
@@ -271,6 +274,7 @@ let testTargets: [Target] = [
         name: "MemoryStore", dependencies: ["DocumentModel", "SyncEngine"], path: "Tests/MemoryStore",
         swiftSettings: settings),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "MemoryStore", "SyncEngine"]),
+    tests("Unit", "ArchivesTests", ["Archives"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(
@@ -339,7 +343,7 @@ let testTargets: [Target] = [
         ]),
     tests(
         "Integration", "FunctionHostIntegrationTests",
-        ["ChildProcesses", "DocumentModel", "FunctionProtocol", "Functions"]),
+        ["AppDefinition", "ChildProcesses", "DocumentModel", "FunctionProtocol", "Functions"]),
     tests(
         "Integration", "AuthIntegrationTests",
         [

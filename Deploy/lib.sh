@@ -9,13 +9,18 @@ fail() {
 
 # Packages for the build, programs that the services start, and the engines. Names without versions.
 packages=(
-    libcjose-dev libcrypt-dev libcurl4-openssl-dev libhiredis-dev libjavascriptcoregtk-4.1-dev libmicrohttpd-dev libpcre2-dev libpq-dev
-    librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
+    libarchive-dev libcjose-dev libcrypt-dev libcurl4-openssl-dev libhiredis-dev libjavascriptcoregtk-4.1-dev libmicrohttpd-dev libpcre2-dev
+    libpq-dev librdkafka-dev libsodium-dev libsqlite3-dev libssl-dev libuv1-dev libwslay-dev pkg-config zlib1g-dev
     libvips-tools nginx-light postgresql redis-server
+    node-buffer node-events node-path-browserify node-readable-stream node-stream-browserify node-string-decoder
 )
-# What tests run against: a mail server, an issuer of ID tokens, and an object store that checks signatures.
+# What tests run against: a mail server, an issuer of ID tokens, an object store that checks signatures, and packages that functions
+# require.
 # shellcheck disable=SC2034  # used by Deploy/test
-test_packages=(ceph-common ceph-mon ceph-osd python3-aiosmtpd python3-cryptography python3-jwt python3-venv radosgw)
+test_packages=(
+    ceph-common ceph-mon ceph-osd libjs-cryptojs node-axios node-lodash node-moment node-uuid python3-aiosmtpd python3-cryptography
+    python3-jwt python3-venv radosgw
+)
 # What the benchmarks compare with, besides nginx, redis-benchmark and pgbench, which come with the packages above.
 # shellcheck disable=SC2034  # used by Deploy/bench
 benchmark_packages=(wrk libbson-dev)

@@ -67,9 +67,12 @@ public struct AppDefinition: Sendable {
     /// Problems that this version finds aren't errors: a part that can't be read is left out, and a rule that can't be read denies.
     /// A deployed app must not vanish because a service was updated.
     ///
+    /// - Parameter packages: those of its functions, which are stored separately.
     /// - Throws: `AppDefinitionError` with code `storedFormUnknown`.
-    public init(stored document: Document) throws(AppDefinitionError) {
-        self = AppDefinition.inspect(try AppFiles(document: document)).definition
+    public init(stored document: Document, packages: AppPackages = .none) throws(AppDefinitionError) {
+        var files = try AppFiles(document: document)
+        files.packages = packages
+        self = AppDefinition.inspect(files).definition
     }
 }
 

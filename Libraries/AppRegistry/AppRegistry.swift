@@ -35,14 +35,13 @@ public struct AppRegistry: Sendable {
                 """, [.text(definition.id), .text(definition.name)]
             ).decode((Int64, Bool).self)
             let (version, isRemoved) = current.first ?? (0, true)
-            if !isRemoved, let same = try await load(definition.id, version, from: transaction),
-                same.definition.files == definition.files
-            {
-                return (same, false)
-            }
+            let present = isRemoved ? nil : try await load(definition.id, version, from: transaction)
+            if let present, present.definition.files == definition.files { return (present, false) }
             _ = try await transaction.execute(
                 "INSERT INTO partita.app_versions (app, version, definition) VALUES ($1, $2, $3)",
                 [.text(definition.id), .int(version + 1), .json(ExtendedJSON.print(.document(definition.document)))])
+            try await Self.store(
+                definition.files.packages, of: definition.id, version: version + 1, after: present, in: transaction)
             _ = try await transaction.execute(
                 "UPDATE partita.apps SET version = $2, is_removed = false, deployed_at = now() WHERE id = $1",
                 [.text(definition.id), .int(version + 1)])
@@ -51,6 +50,29 @@ public struct AppRegistry: Sendable {
             }
             return (app, true)
         }
+    }
+
+    /// Stores a version's packages, or refers to those of the version before it when they are the same.
+    private static func store(
+        _ packages: AppPackages, of app: String, version: Int64, after present: DeployedApp?,
+        in transaction: PostgresTransaction
+    ) async throws {
+        guard !packages.isEmpty else { return }
+        if let present, present.definition.files.packages == packages {
+            try await transaction.execute(
+                """
+                UPDATE partita.app_versions v SET packages = former.packages
+                FROM partita.app_versions former
+                WHERE v.app = $1 AND v.version = $2 AND former.app = $1 AND former.version = $3
+                """, [.text(app), .int(version), .int(present.version)])
+            return
+        }
+        try await transaction.execute(
+            "INSERT INTO partita.app_packages (app, version, content) VALUES ($1, $2, $3)",
+            [.text(app), .int(version), .json(ExtendedJSON.print(.document(packages.document)))])
+        try await transaction.execute(
+            "UPDATE partita.app_versions SET packages = $2 WHERE app = $1 AND version = $2",
+            [.text(app), .int(version)])
     }
 
     /// Removes an app from all services. Its documents and users stay.
@@ -89,15 +111,18 @@ public struct AppRegistry: Sendable {
     ) async throws -> DeployedApp? {
         let rows = try await source.query(
             """
-            SELECT v.definition::text, v.version, (extract(epoch FROM v.deployed_at) * 1000)::bigint, a.secrets_version
+            SELECT v.definition::text, v.version, (extract(epoch FROM v.deployed_at) * 1000)::bigint, a.secrets_version,
+                p.content::text
             FROM partita.app_versions v JOIN partita.apps a ON a.id = v.app
+            LEFT JOIN partita.app_packages p ON p.app = v.app AND p.version = v.packages
             WHERE v.app = $1 AND v.version = coalesce($2::bigint, CASE WHEN a.is_removed THEN NULL ELSE a.version END)
             """, [.text(app), PostgresValue(version)]
-        ).decode((String, Int64, Int64, Int64).self)
-        guard let (text, version, deployedAt, secretsVersion) = rows.first else { return nil }
+        ).decode((String, Int64, Int64, Int64, String?).self)
+        guard let (text, version, deployedAt, secretsVersion, stored) = rows.first else { return nil }
         let secrets = try await storedSecrets(of: app, from: source)
         do {
-            var definition = try AppDefinition(stored: ExtendedJSON.parseDocument(text))
+            let packages = try stored.map { try AppPackages(document: ExtendedJSON.parseDocument($0)) } ?? .none
+            var definition = try AppDefinition(stored: ExtendedJSON.parseDocument(text), packages: packages)
             definition.secrets = SecretValues(secrets.values)
             return DeployedApp(
                 definition: definition, version: version, deployedAt: deployedAt, secretsVersion: secretsVersion,

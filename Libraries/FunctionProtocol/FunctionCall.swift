@@ -14,10 +14,14 @@ public struct FunctionCall: Sendable {
     public var seed: Int64?
     /// The time that `Date` shows in a run that must be repeatable, in milliseconds since 1970; `nil`: the clock.
     public var now: Int64?
+    /// Whether the function gets an object that describes an HTTP response as its last argument. The call's result is then
+    /// `{result, response: {statusCode, headers: {name: [value]}, body}}`; the body is a string or binary, and absent when the
+    /// function set none.
+    public var givesResponse: Bool
 
     public init(
         id: Int64, function: String, arguments: [Value], context: Document, cpuLimit: Double, seed: Int64? = nil,
-        now: Int64? = nil
+        now: Int64? = nil, givesResponse: Bool = false
     ) {
         self.id = id
         self.function = function
@@ -26,6 +30,7 @@ public struct FunctionCall: Sendable {
         self.cpuLimit = cpuLimit
         self.seed = seed
         self.now = now
+        self.givesResponse = givesResponse
     }
 }
 
@@ -40,6 +45,9 @@ public struct FunctionEffect: Sendable {
     public var arguments: Document
     /// The app's function that requests it: the one that was called, or one that it called.
     public var function: String
+
+    /// The service that a repeatable run asks for the key of its random bytes: 32 bytes, the same when the run is repeated.
+    public static let random = "random"
 
     public init(ordinal: Int64, service: String, action: String, arguments: Document, function: String) {
         self.ordinal = ordinal

@@ -6,12 +6,10 @@ extension HostRequest {
     public var document: Document {
         switch self {
         case .load(let bundle):
-            let functions = bundle.functions.map {
-                Value.document(["name": .string($0.name), "source": .string($0.text)])
-            }
             return [
                 "type": .string("load"), "app": .string(bundle.app), "version": .int64(bundle.version),
-                "functions": .array(functions),
+                "functions": Self.value(bundle.functions),
+                "modules": .document(Document(fields: bundle.modules.map { .init($0.key.text, .string($0.value)) })),
             ]
         case .call(let call):
             var document: Document = [
@@ -21,6 +19,7 @@ extension HostRequest {
             ]
             document["seed"] = call.seed.map { .int64($0) }
             document["now"] = call.now.map { .int64($0) }
+            if call.givesResponse { document["response"] = true }
             return document
         case .answer(let ordinal, .success(let value)):
             return ["type": .string("answer"), "ordinal": .int64(ordinal), "value": value]
@@ -35,14 +34,10 @@ extension HostRequest {
     public init(_ document: Document) throws(FunctionProtocolError) {
         switch try document.text("type") {
         case "load":
-            var functions: [FunctionBundle.Source] = []
-            for value in document["functions"]?.arrayValue ?? [] {
-                let function = value.documentValue ?? [:]
-                functions.append(.init(name: try function.text("name"), text: try function.text("source")))
-            }
             self = .load(
                 FunctionBundle(
-                    app: try document.text("app"), version: try document.integer("version"), functions: functions))
+                    app: try document.text("app"), version: try document.integer("version"),
+                    functions: try Self.sources(document["functions"]), modules: Self.modules(document["modules"])))
         case "call":
             self = .call(
                 FunctionCall(
@@ -50,7 +45,7 @@ extension HostRequest {
                     arguments: document["arguments"]?.arrayValue ?? [],
                     context: document["context"]?.documentValue ?? [:],
                     cpuLimit: document["cpuLimit"]?.doubleValue ?? 1, seed: document["seed"]?.int64Value,
-                    now: document["now"]?.int64Value))
+                    now: document["now"]?.int64Value, givesResponse: document["response"]?.boolValue ?? false))
         case "answer":
             let ordinal = try document.integer("ordinal")
             if let error = document["error"]?.documentValue {
@@ -63,6 +58,26 @@ extension HostRequest {
         case let type:
             throw FunctionProtocolError(message: "unknown request type \(type)")
         }
+    }
+}
+
+extension HostRequest {
+    private static func value(_ sources: [FunctionBundle.Source]) -> Value {
+        .array(sources.map { .document(["name": .string($0.name), "source": .string($0.text)]) })
+    }
+
+    private static func modules(_ value: Value?) -> [ExactText: String] {
+        let fields = value?.documentValue?.fields ?? []
+        return Dictionary(fields.map { (ExactText($0.key), $0.value.stringValue ?? "") }) { _, last in last }
+    }
+
+    private static func sources(_ value: Value?) throws(FunctionProtocolError) -> [FunctionBundle.Source] {
+        var sources: [FunctionBundle.Source] = []
+        for value in value?.arrayValue ?? [] {
+            let source = value.documentValue ?? [:]
+            sources.append(.init(name: try source.text("name"), text: try source.text("source")))
+        }
+        return sources
     }
 }
 

@@ -8,6 +8,9 @@ public struct AppFiles: Hashable, Sendable {
     /// The files' texts by path relative to the app's folder, with `/` between components.
     public var texts: [ExactText: String]
 
+    /// The packages that functions require. They aren't part of `document`: the registry stores them separately.
+    public var packages = AppPackages.none
+
     /// Creates the files of an app from texts by relative path.
     public init(_ texts: [ExactText: String] = [:]) { self.texts = texts }
 

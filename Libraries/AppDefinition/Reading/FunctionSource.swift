@@ -7,11 +7,15 @@ enum FunctionSource {
         codeLines(source).contains(where: hasAssignment)
     }
 
-    /// The packages that are required with a literal name outside of comments that begin a line; sorted.
+    /// The modules that are required with a literal name, or imported, outside of comments that begin a line; sorted.
     static func requiredPackages(_ source: String) -> [String] {
         var names: Set<ExactText> = []
         for line in codeLines(source) {
             for match in line.matches(of: /\brequire\s*\(\s*["'`]([^"'`]+)["'`]\s*\)/) { names.insert(String(match.1)) }
+            // The last line of a static import, which may have begun on an earlier one.
+            if let match = line.firstMatch(of: /^(?:import\b[^"']*|[^"']*\}\s*from\s*)["']([^"']+)["']\s*;?\s*$/) {
+                names.insert(String(match.1))
+            }
         }
         return names.sortedTexts
     }

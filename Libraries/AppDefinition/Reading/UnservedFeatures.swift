@@ -87,20 +87,7 @@ struct UnservedFeatures {
                 )
             }
         }
-        if let packages = value("functions/package.json")?["dependencies"]?.documentValue, !packages.isEmpty {
-            let names = packages.fields.map(\.key).sorted().joined(separator: ", ")
-            warn(
-                "functions/package.json", pointer: "/dependencies",
-                "packages aren't installed (\(names)): copy the needed code into the functions")
-        }
-        for function in definition.functions {
-            for name in FunctionSource.requiredPackages(function.source) {
-                warn(
-                    function.file,
-                    "require(\"\(name)\") throws, since packages aren't installed: copy the needed code into the function"
-                )
-            }
-        }
+        PackageUses(definition: definition, log: log).report()
     }
 
     private func reportFolders() {

@@ -48,9 +48,10 @@ public struct FunctionContext: Sendable {
 }
 
 extension FunctionBundle {
-    /// The functions of an app's version.
+    /// The functions and packages of an app's version.
     public init(_ app: AppDefinition, version: Int64) {
         self.init(
-            app: app.id, version: version, functions: app.functions.map { Source(name: $0.name, text: $0.source) })
+            app: app.id, version: version, functions: app.functions.map { Source(name: $0.name, text: $0.source) },
+            modules: app.files.packages.texts)
     }
 }

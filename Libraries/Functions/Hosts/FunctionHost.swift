@@ -19,7 +19,9 @@ actor FunctionHost: LoopActor {
     private var watcher: FDWatcher?
     private var output: HostOutput?
     private var frames = FrameBuffer()
+    /// What is to be sent, of which the first `sent` bytes are. The functions with their packages can be many megabytes.
     private var unsent: [UInt8] = []
+    private var sent = 0
     private var present: PresentCall?
     private var checking: CheckedContinuation<FunctionFailure?, Never>?
     /// The number of the last call, which distinguishes an effect that outlived its call from those of the present one.
@@ -262,7 +264,6 @@ actor FunctionHost: LoopActor {
     }
 
     private func flush() {
-        var sent = 0
         while sent < unsent.count {
             let count = unsent[sent...].withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
@@ -271,7 +272,10 @@ actor FunctionHost: LoopActor {
             guard count > 0 else { break }  // full; or broken, which the next read finds
             sent += count
         }
-        unsent.removeFirst(sent)
+        if sent == unsent.count {
+            unsent.removeAll(keepingCapacity: unsent.capacity < 1 << 20)
+            sent = 0
+        }
         watcher?.set(unsent.isEmpty ? .read : [.read, .write])
     }
 

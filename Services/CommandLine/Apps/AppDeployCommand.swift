@@ -104,7 +104,8 @@ enum AppDeployCommand {
     }
 
     private static func checked(_ directory: String, tool: Tool) async throws -> AppDefinition.Inspection {
-        let files = try AppFiles(folder: directory)
+        var files = try AppFiles(folder: directory)
+        files.packages = try PackageFolder.packages(of: directory)
         let pool = FunctionHostPool(
             configuration: .init(hosts: 1), loop: tool.loops.next(), logger: Logger(label: "functions"))
         let running = Task { try await pool.run() }

@@ -10,9 +10,12 @@ public final class FunctionHostServer {
     private let connection: HostConnection
     private let machine: JavaScriptVirtualMachine
     private let confinement: Confinement
-    private var bundle = FunctionBundle(app: "", version: 0, functions: [])
+    private let modules = ModuleFiles()
+    private var sources: [ExactText: String] = [:]
     private var spare: JavaScriptContext?
     private var run: FunctionRun?
+    /// The last error of `__compile`.
+    private var syntaxError: JavaScriptError?
 
     /// - Parameters:
     ///   - descriptor: the socket to the parent.
@@ -55,22 +58,20 @@ public final class FunctionHostServer {
     private func handle(_ request: HostRequest) throws {
         switch request {
         case .load(let bundle):
-            self.bundle = bundle
-            spare = nil
+            sources = Dictionary(bundle.functions.map { (ExactText($0.name), $0.text) }) { _, last in last }
+            modules.load(bundle.modules)
         case .call(let call):
             guard run == nil else { throw FunctionProtocolError(message: "a call in the middle of a call") }
             start(call)
         case .answer(let ordinal, let result): run?.answer(ordinal, result)
-        case .check(let source): try connection.send(.checked(check(source)))
+        case .check(let source): try connection.send(.checked(try check(source)))
         }
     }
 
     private func start(_ call: FunctionCall) {
         do throws(JavaScriptError) {
-            let context = if let spare { spare } else { try makeContext() }
-            spare = nil
             let run = FunctionRun(
-                call: call, sources: Set(texts: bundle.functions.map(\.name)), context: context, connection: connection)
+                call: call, sources: Set(sources.keys), context: try context(), connection: connection)
             self.run = run
             run.start()
         } catch {
@@ -85,37 +86,63 @@ public final class FunctionHostServer {
             .done(
                 call: run.call.id, result, cpuTime: run.cpuTime,
                 memory: Int64(JavaScriptVirtualMachine.residentBytes)))
-        // A source that isn't valid JavaScript fails again at the next call, which reports it.
+        // An engine that can't make a context fails again at the next call, which reports it.
         if !machine.isUsedUp { spare = try? makeContext() }
+    }
+
+    /// A context that nothing has run in.
+    private func context() throws(JavaScriptError) -> JavaScriptContext {
+        defer { spare = nil }
+        return if let spare { spare } else { try makeContext() }
     }
 
     private func makeContext() throws(JavaScriptError) -> JavaScriptContext {
         let context = try JavaScriptContext(machine)
         FunctionRun.defineHostFunctions(in: context) { [unowned self] in run }
-        try context.evaluate("globalThis.__functions = {}", name: "functions")
-        for function in bundle.functions { try Self.compile(function, in: context) }
+        defineSources(in: context)
+        try context.evaluate(
+            "var __functions = Object.create(null), __modules = Object.create(null)", name: Prelude.name)
         try context.evaluate(Prelude.source, name: Prelude.name)
         try context.reportUnhandledRejections(to: "__unhandled")
         return context
     }
 
-    private func check(_ source: FunctionBundle.Source) -> FunctionFailure? {
-        do throws(JavaScriptError) {
-            let context = try JavaScriptContext(machine)
-            try context.evaluate("globalThis.__functions = {}", name: "functions")
-            try Self.compile(source, in: context)
-            return nil
-        } catch {
-            return FunctionFailure(error)
+    /// What the prelude uses to load functions and modules, when they are first used.
+    private func defineSources(in context: JavaScriptContext) {
+        context.define("__functionSource") { [unowned self] words in words.first.flatMap { sources[$0] } }
+        context.define("__hasModule") { [modules] words in words.first.map { modules.has($0) } == true ? "1" : nil }
+        context.define("__moduleText") { [modules] words in words.first.flatMap { modules.text($0) } }
+        context.define("__compile") { [unowned self, unowned context] words in
+            guard words.count == 3 else { return ":an argument is missing" }
+            do throws(JavaScriptError) {
+                try Self.compile(words[0], name: words[1], text: words[2], in: context)
+                return nil
+            } catch {
+                syntaxError = error
+                return "\(error.line.map(String.init) ?? ""):\(error.message)"
+            }
         }
     }
 
+    private func check(_ source: FunctionBundle.Source) throws(JavaScriptError) -> FunctionFailure? {
+        syntaxError = nil
+        try context().call("__check", [source.name, source.text])
+        return syntaxError.map { FunctionFailure($0) }
+    }
+
     /// Each function gets its own `context`, which determines for whom it acts. Line numbers remain those of the source.
-    private static func compile(_ source: FunctionBundle.Source, in context: JavaScriptContext) throws(JavaScriptError)
-    {
-        try context.compile(
-            "return (function (exports) {" + source.text + "\n;return exports;})({});", name: source.name,
-            parameter: "context", into: "__functions")
+    private static func compile(
+        _ kind: String, name: String, text: String, in context: JavaScriptContext
+    ) throws(JavaScriptError) {
+        if kind == "function" {
+            try context.compile(
+                "return (function (exports) {" + text + "\n;return exports;})({});", name: name,
+                parameter: "context", into: "__functions")
+        } else {
+            try context.compile(
+                text, name: name, parameter: "exports, require, module, __filename, __dirname, inside",
+                into: "__modules")
+        }
     }
 }
 

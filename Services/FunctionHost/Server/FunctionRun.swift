@@ -1,4 +1,5 @@
 import DocumentModel
+import Foundation
 import FunctionProtocol
 import JavaScript
 
@@ -112,6 +113,9 @@ final class FunctionRun {
     /// Defines the global functions that the prelude uses; they operate on the current run.
     static func defineHostFunctions(in context: JavaScriptContext, _ current: @escaping () -> FunctionRun?) {
         context.define("__crypto") { HostCrypto.call($0) }
+        context.define("__randomKey") { words in
+            words.first.flatMap { Int64($0) }.flatMap { current()?.randomKey($0) }
+        }
         context.define("__effect") {
             current()?.effect($0); return nil
         }
@@ -152,12 +156,32 @@ final class FunctionRun {
         }
     }
 
+    /// A key for random bytes, in Base64. It is an effect, so that a run that is repeated gets the same one, but the script waits for
+    /// it in the middle of a step, since packages expect random bytes at once.
+    private func randomKey(_ ordinal: Int64) -> String? {
+        do {
+            guard let connection else { return nil }
+            try connection.send(
+                .effect(
+                    FunctionEffect(
+                        ordinal: ordinal, service: FunctionEffect.random, action: "key", arguments: [:],
+                        function: call.function)))
+            let answer = try connection.answer(to: ordinal).get()
+            if case .binary(let key) = answer { return Data(key.bytes).base64EncodedString() }
+            fail(.functionExecutionError, "there is no key for random bytes")
+        } catch {
+            fail(.functionExecutionError, "there is no key for random bytes: \(error)")
+        }
+        return nil
+    }
+
     /// The failure with the place in the app's source where it occurred, or with the called function when the stack has only frames
     /// of the engine or the prelude.
     private func placed(_ failure: FunctionFailure) -> FunctionFailure {
         var failure = failure
         failure.message = Self.cut(failure.message)
         failure.stack = failure.stack.map(Self.cut)
+        if failure.code == .functionSyntaxError { return failure }
         let place = failure.stack.flatMap { SourcePlace(stack: $0, sources: sources) }
         failure.function = place?.function ?? call.function
         failure.line = place?.line

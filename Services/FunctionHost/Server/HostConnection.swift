@@ -12,6 +12,8 @@ final class HostConnection {
 
     private let descriptor: Int32
     private var frames = FrameBuffer()
+    /// Requests that arrived during `answer(to:)`.
+    private var early: [HostRequest] = []
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
@@ -19,6 +21,7 @@ final class HostConnection {
 
     /// Waits for the next request, at most until `deadline`.
     func next(until deadline: ContinuousClock.Instant?) throws -> Event {
+        if !early.isEmpty { return .request(early.removeFirst()) }
         while true {
             if let document = try frames.next() { return .request(try HostRequest(document)) }
             var descriptors = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -29,6 +32,18 @@ final class HostConnection {
                 throw FunctionProtocolError(message: "poll: \(String(cString: strerror(errno)))")
             }
             guard try readSome() else { return .closed }
+        }
+    }
+
+    /// Waits for the answer to an effect in the middle of a script's step.
+    func answer(to ordinal: Int64) throws -> Result<Value, EffectFailure> {
+        while true {
+            while let document = try frames.next() {
+                let request = try HostRequest(document)
+                if case .answer(ordinal, let result) = request { return result }
+                early.append(request)
+            }
+            guard try readSome() else { throw FunctionProtocolError(message: "the parent closed the socket") }
         }
     }
 

@@ -1,13 +1,16 @@
 /// The JavaScript that every context starts with. It runs in one closure, and defines the globals of App Services' functions, and
-/// `__run`, `__answer`, `__fire` and `__unhandled`, which the host calls.
+/// `__run`, `__answer`, `__fire`,
+/// `__unhandled` and `__check`, which the host calls.
 enum Prelude {
     /// Its source name in stacks, which no function of an app has.
     static let name = "(partita)"
 
     static let source: String = {
         let files = [
-            PackageResources.bson_js, PackageResources.http_js, PackageResources.bulk_js, PackageResources.context_js,
-            PackageResources.utils_js, PackageResources.globals_js,
+            PackageResources.host_js, PackageResources.bson_js, PackageResources.http_js, PackageResources.bulk_js,
+            PackageResources.response_js,
+            PackageResources.context_js,
+            PackageResources.utils_js, PackageResources.modules_js, PackageResources.globals_js,
         ].map { String(decoding: $0, as: UTF8.self) }
         return "(function () {\n\"use strict\";\n" + files.joined(separator: "\n") + "\n})()"
     }()

@@ -159,6 +159,42 @@ struct LanguageTests {
         #expect(result.isIdentical(to: expected), "\(result)")
     }
 
+    @Test func `a function that answers an endpoint describes its response`() throws {
+        let host = try TestHost([
+            "answer": """
+            exports = function ({ query, headers, body }, response) {
+              response.setStatusCode(201);
+              response.setHeader("Content-Type", "application/json");
+              response.addHeader("X-A", 1);
+              response.addHeader("x-a", "2");
+              response.setBody(JSON.stringify({ name: query.name, sent: body.text() }));
+              return "result";
+            }
+            """,
+            "silent": "exports = async (request, response) => {}",
+            "wrong": "exports = (request, response) => { response.setBody({ a: 1 }) }",
+        ])
+        let request: Value = [
+            "query": ["name": "Ada"], "headers": [:], "body": .binary(Binary(Array("hi".utf8), subtype: 0)),
+        ]
+        let answer = try host.call("answer", [request], givesResponse: true).get()
+        let expected: Value = [
+            "result": "result",
+            "response": [
+                "statusCode": .int32(201),
+                "headers": ["Content-Type": .array(["application/json"]), "X-A": .array(["1", "2"])],
+                "body": #"{"name":"Ada","sent":"hi"}"#,
+            ],
+        ]
+        #expect(answer.isIdentical(to: expected), "\(answer)")
+        let silent = try host.call("silent", [request], givesResponse: true).get()
+        #expect(silent.isIdentical(to: ["response": ["statusCode": .int32(200), "headers": [:]]]), "\(silent)")
+        let failure = #expect(throws: FunctionFailure.self) {
+            try host.call("wrong", [request], givesResponse: true).get()
+        }
+        #expect(failure?.message.contains("JSON.stringify") == true)
+    }
+
     @Test func `context.http takes a URL, its parts, objects as body, cookies and credentials`() throws {
         let host = try TestHost([
             "main": """

@@ -14,7 +14,7 @@ final class TestHost {
     private(set) var lines: [ConsoleLine] = []
     private(set) var effects: [FunctionEffect] = []
 
-    init(_ sources: [String: String], memoryLimit: Int = 1 << 30) throws {
+    init(_ sources: [String: String], modules: [String: String] = [:], memoryLimit: Int = 1 << 30) throws {
         var ends: [Int32] = [0, 0]
         #expect(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0)
         descriptor = ends[0]
@@ -24,8 +24,9 @@ final class TestHost {
         guard case .ready = try next() else { throw FunctionProtocolError(message: "not ready") }
         try send(
             .load(
-                FunctionBundle(app: "test", version: 1, functions: sources.map { .init(name: $0.key, text: $0.value) }))
-        )
+                FunctionBundle(
+                    app: "test", version: 1, functions: sources.map { .init(name: $0.key, text: $0.value) },
+                    modules: Dictionary(modules.map { (ExactText($0.key), $0.value) }) { _, last in last })))
     }
 
     deinit {
@@ -37,13 +38,14 @@ final class TestHost {
     func call(
         _ function: String, _ arguments: [Value] = [], context: Document = [:], cpuLimit: Double = 1,
         seed: Int64? = nil,
-        now: Int64? = nil, answer: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in .success(.null) }
+        now: Int64? = nil, givesResponse: Bool = false,
+        answer: (FunctionEffect) -> Result<Value, EffectFailure> = { _ in .success(.null) }
     ) throws -> Result<Value, FunctionFailure> {
         try send(
             .call(
                 FunctionCall(
                     id: 1, function: function, arguments: arguments, context: context, cpuLimit: cpuLimit, seed: seed,
-                    now: now)))
+                    now: now, givesResponse: givesResponse)))
         while true {
             switch try next() {
             case .log(let line):
@@ -66,9 +68,14 @@ final class TestHost {
 
     func send(_ request: HostRequest) throws {
         let frame = FrameBuffer.encode(request.document)
-        #expect(
-            frame.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-                == frame.count)
+        var sent = 0
+        while sent < frame.count {
+            let count = frame[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw FunctionProtocolError(message: "the host closed its socket") }
+            sent += count
+        }
     }
 
     func next() throws -> HostReply {

@@ -93,7 +93,7 @@ struct UtilsTests {
     }
 
     @Test(arguments: [
-        "fetch('http://x')", "require('fs')",
+        "fetch('http://x')", "require('fs').readFileSync('/etc/passwd')",
         "context.services.get('mongodb-atlas').db('a').collection('b').watch()",
         "context.services.get('mongodb-atlas').db('a').runCommand({})", "utils.crypto.encrypt('des', 'a', 'b')",
         "utils.jwt.encode('none', {}, '')",

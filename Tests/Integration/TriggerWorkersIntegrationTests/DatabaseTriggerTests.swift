@@ -85,6 +85,30 @@ import Testing
         #expect(try await counters.findOne(["_id": "n"])?["count"]?.intValue == 1)
     }
 
+    @Test func `a run that is repeated has the same random bytes`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(
+            functions: [
+                "stumble": """
+                exports = async function (event) {
+                    const _id = require("crypto").randomBytes(16).toString("hex");
+                    const counters = context.services.get("mongodb-atlas").db("Test").collection("Counter");
+                    await counters.updateOne({_id}, {$inc: {count: 1}}, {upsert: true});
+                    throw new Error("stumbled");
+                };
+                """
+            ], triggers: ["Message": "stumble"])
+        try await fixture.deploy(app)
+        _ = try await fixture.store.collection("Message", database: "Test", app: app.id).insertOne(["_id": "first"])
+        let letter = try await eventually("the dead letter", within: .seconds(20)) {
+            fixture.deadLetters(of: app).first
+        }
+        #expect(letter.attempts == 3)
+        #expect(letter.error.code == "FunctionExecutionError")
+        let counters = try await fixture.store.collection("Counter", database: "Test", app: app.id).find([:])
+        #expect(counters.map { $0["count"]?.intValue } == [1])
+    }
+
     @Test func `an event on which the match fails becomes a dead letter, and the next one runs`() async throws {
         let fixture = try await TriggersFixture.shared()
         let app = TriggerApp(

@@ -11,7 +11,6 @@ struct ReadmeTests {
             "http_endpoints/config.json", #"[{"route": "/hello", "function_name": "greet"}]"#
         ),
         "services of other vendors": ("services/sms/config.json", #"{"name": "sms", "type": "twilio", "config": {}}"#),
-        "packages (`require`)": ("functions/greet.js", "const a = require('axios');\nexports = () => a;\n"),
         "GraphQL": ("graphql/config.json", "{}"),
         "hosting": ("hosting/config.json", #"{"enabled": true}"#),
         "log forwarders": ("log_forwarders/all.json", #"{"name": "all"}"#),

@@ -5,18 +5,11 @@ struct Digest {
     /// The library's hash function, which exists as long as the process.
     let function: OpaquePointer
 
-    /// - Parameter name: `md5`, `sha1`, `sha256`, `sha384`, `sha512`.
+    /// - Parameter name: as OpenSSL and Node call it, in any case: `md5`, `sha1`, `sha256`, `sha512-256`, `sha3-256`, …
     init(_ name: String) throws(HostCrypto.Failure) {
-        let function: OpaquePointer? =
-            switch name {
-            case "md5": EVP_md5()
-            case "sha1": EVP_sha1()
-            case "sha256": EVP_sha256()
-            case "sha384": EVP_sha384()
-            case "sha512": EVP_sha512()
-            default: nil
-            }
-        guard let function else { throw HostCrypto.Failure("the hash function '\(name)' is not supported") }
+        guard !name.utf8.contains(0), let function = EVP_get_digestbyname(name) else {
+            throw HostCrypto.Failure("the hash function '\(name)' is not supported")
+        }
         self.function = function
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The operations on bytes behind `utils.crypto` and `utils.jwt`. The prelude passes bytes as Base64.
+/// The operations on bytes behind `utils.crypto`, `utils.jwt`, and Node's `crypto` and `zlib`. The prelude passes bytes as Base64.
 enum HostCrypto {
     /// An error caused by a script's arguments.
     struct Failure: Error {
@@ -29,6 +29,10 @@ enum HostCrypto {
             guard place < words.count else { throw Failure("an argument is missing") }
             return words[place]
         }
+        func number(_ place: Int) throws(Failure) -> Int {
+            guard let number = Int(try name(place)) else { throw Failure("an argument isn't a number") }
+            return number
+        }
         switch try name(0) {
         case "hash": return try Digest(try name(1)).hash(try bytes(2))
         case "hmac": return try Digest(try name(1)).hmac(try bytes(2), key: try bytes(3))
@@ -42,6 +46,28 @@ enum HostCrypto {
             let isValid = try key.verify(
                 try bytes(5), of: try bytes(4), Digest(try name(1)), SigningKey.Scheme(try name(2)))
             return [isValid ? 1 : 0]
+        case "key": return Array(try SigningKey(pem: try bytes(2), isPrivate: try name(1) == "1").kind.utf8)
+        case "random": return try Randomness.bytes(try number(1))
+        case "cipher-check":
+            try SymmetricCipher(try name(1)).check(key: try bytes(2), iv: try bytes(3))
+            return []
+        case "cipher":
+            let cipher = try SymmetricCipher(try name(1))
+            let parameters = SymmetricCipher.Parameters(
+                key: try bytes(3), iv: try bytes(4), isPadded: try name(5) == "1", authenticated: try bytes(6))
+            return try name(2) == "1"
+                ? try cipher.encrypt(try bytes(8), parameters, tagBytes: try number(7))
+                : try cipher.decrypt(try bytes(8), parameters, tag: try bytes(7))
+        case "pbkdf2":
+            return try KeyDerivation.pbkdf2(
+                Digest(try name(1)), password: try bytes(2), salt: try bytes(3), iterations: try number(4),
+                count: try number(5))
+        case "scrypt":
+            return try KeyDerivation.scrypt(
+                password: try bytes(1), salt: try bytes(2), count: try number(3), cost: try number(4),
+                blockSize: try number(5), parallelism: try number(6), maximumMemory: try number(7))
+        case "deflate": return try Compression.deflate(try bytes(3), windowBits: try number(1), level: try number(2))
+        case "inflate": return try Compression.inflate(try bytes(3), windowBits: try number(1))
         case let operation: throw Failure("\(operation) is not supported")
         }
     }

@@ -13,6 +13,8 @@ final class SigningKey {
         case josePSS = "jose-pss"
         /// ECDSA, with the two numbers concatenated, as JOSE requires.
         case ecdsa
+        /// ECDSA, with the two numbers in DER.
+        case ecdsaDER = "ecdsa-der"
 
         init(_ name: String) throws(HostCrypto.Failure) {
             guard let scheme = Scheme(rawValue: name) else {
@@ -98,6 +100,12 @@ final class SigningKey {
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
+    /// The key's type and its size in bits: `rsa 2048`.
+    var kind: String {
+        let type = EVP_PKEY_get_base_id(key)
+        return "\(type == EVP_PKEY_RSA ? "rsa" : type == EVP_PKEY_EC ? "ec" : "other") \(EVP_PKEY_get_bits(key))"
+    }
+
     /// The size in bytes of each number of an ECDSA signature.
     private var numberBytes: Int { (Int(EVP_PKEY_get_bits(key)) + 7) / 8 }
 
@@ -105,11 +113,11 @@ final class SigningKey {
         _ parameters: OpaquePointer?, _ scheme: Scheme, isSigning: Bool
     ) throws(HostCrypto.Failure) {
         let isCurve = EVP_PKEY_get_base_id(key) == EVP_PKEY_EC
-        guard isCurve == (scheme == .ecdsa) else {
+        guard isCurve == (scheme == .ecdsa || scheme == .ecdsaDER) else {
             throw HostCrypto.Failure("the key's type doesn't match the signature scheme")
         }
         switch scheme {
-        case .ecdsa, .pkcs1v15: return
+        case .ecdsa, .ecdsaDER, .pkcs1v15: return
         case .pss, .josePSS:
             let salt =
                 scheme == .josePSS

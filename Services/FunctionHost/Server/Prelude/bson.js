@@ -74,6 +74,7 @@ const Binary = define("Binary", (self, bytes, subtype = 0) => {
   text() { return fromUTF8(this.buffer); }, toString() { return fromUTF8(this.buffer); },
   toBase64() { return toBase64(this.buffer); }, toHex() { return hex(this.buffer); },
   toJSON() { return this.toBase64(); }, length() { return this.buffer.length; }, value() { return this.buffer; },
+  valueOf() { return this.buffer; },  // so that Buffer.from takes it
   toEJSON() {
     return { $binary: { base64: toBase64(this.buffer), subType: this.sub_type.toString(16).padStart(2, "0") } };
   },
@@ -232,20 +233,3 @@ const EJSON = {
     return JSON.stringify(toEJSON(value, settings.relaxed !== false), null, typeof space === "object" ? undefined : space);
   },
 };
-
-class Buffer extends Uint8Array {
-  static from(value, encoding = "utf8") {
-    if (value?.buffer instanceof Uint8Array) value = value.buffer;
-    const bytes = typeof value !== "string" ? value
-      : encoding === "base64" || encoding === "base64url" ? fromBase64(value) : encoding === "hex" ? fromHex(value) : toUTF8(value);
-    const buffer = new Buffer(bytes.length);
-    buffer.set(bytes);
-    return buffer;
-  }
-  static alloc(count) { return new Buffer(count); }
-  static isBuffer(value) { return value instanceof Buffer; }
-  static concat(parts) { return Buffer.from(parts.flatMap(part => [...part])); }
-  toString(encoding = "utf8") {
-    return encoding === "base64" ? toBase64(this) : encoding === "hex" ? hex(this) : fromUTF8(this);
-  }
-}

@@ -1,11 +1,14 @@
-const host = { effect: __effect, log: __log, done: __done, failed: __failed, setTimer: __setTimer, clearTimer: __clearTimer, crypto: __crypto };
-// Functions use these only through their context.
-for (const name of ["__effect", "__log", "__done", "__failed", "__setTimer", "__clearTimer", "__crypto"]) delete globalThis[name];
 const loaded = new Map();
-let given = {};
+let given = {}, root = "";
 function load(name) {
   if (loaded.has(name)) return loaded.get(name);
-  if (!Object.hasOwn(__functions, name)) throw Object.assign(new Error(`function not found: '${name}'`), { failure: "FunctionNotFound" });
+  const source = host.functionSource(name);
+  if (source === undefined) throw Object.assign(new Error(`function not found: '${name}'`), { failure: "FunctionNotFound" });
+  const failure = host.compile("function", name, withoutImports(source));
+  if (failure !== undefined) {
+    const [, line, message] = /^(\d*):([^]*)$/.exec(failure);
+    throw Object.assign(new SyntaxError(message.replace(/^SyntaxError: /, "")), { failure: "FunctionSyntaxError", place: { function: name, line: Number(line) } });
+  }
   const value = __functions[name](makeContext(given, name));
   if (typeof value !== "function") throw new TypeError(`'${name}' must assign a function to exports`);
   loaded.set(name, value);
@@ -19,6 +22,7 @@ const text = value => {
 };
 const console = Object.fromEntries(["log", "info", "warn", "error", "debug"].map(level =>
   [level, (...values) => { host.log(level, values.map(text).join(" "), new Error().stack); }]));
+Object.assign(console, { dir: value => console.log(value), trace: (...values) => console.error(...values) });
 
 let timers = 0;
 const waiting = new Map();
@@ -60,24 +64,72 @@ function describe(error) {
   if (!(error instanceof Error)) return { code: "FunctionExecutionError", message: text(error) };
   return {
     code: error.failure ?? "FunctionExecutionError", message: error.name === "Error" ? error.message : `${error.name}: ${error.message}`,
-    stack: error.stack,
+    stack: error.stack, ...error.place,
   };
 }
 
+// Random bytes that can't be predicted. A run that must be repeatable asks its parent for a key, which the parent answers in the same
+// way when the run is repeated.
+let randomKey, drawn = 0;
+function secureBytes(count) {
+  if (!isRepeatable) return operate("random", String(count));
+  randomKey ??= host.randomKey(String(ordinal++));
+  const bytes = new Uint8Array(count);
+  for (let at = 0; at < count; at += 32) {
+    bytes.set(operate("hmac", "sha256", toBase64(toUTF8(String(drawn++))), randomKey).subarray(0, count - at), at);
+  }
+  return bytes;
+}
+let isRepeatable = false;
+const atob = text => {
+  const clean = String(text).replace(/[\t\n\f\r ]/g, "");
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(clean) || clean.replace(/=+$/, "").length % 4 === 1) throw new Error("the text isn't Base64");
+  return Array.from(fromBase64(clean), byte => String.fromCharCode(byte)).join("");
+};
+const btoa = text => toBase64(Uint8Array.from(String(text), character => {
+  if (character.charCodeAt(0) > 255) throw new Error("btoa takes characters up to U+00FF");
+  return character.charCodeAt(0);
+}));
+const inside = {
+  operate, toBase64, fromBase64, toUTF8, fromUTF8, secureBytes, atob, btoa, request: (method, request) => asking(root)("http", method, request),
+};
+
 Object.assign(globalThis, {
-  BSON, EJSON, Buffer, console, utils, setTimeout, setInterval, setImmediate, clearTimeout,
+  BSON, EJSON, console, utils, setTimeout, setInterval, setImmediate, clearTimeout, atob, btoa, global: globalThis,
   clearInterval: clearTimeout, clearImmediate: clearTimeout, queueMicrotask: body => { Promise.resolve().then(body); },
+  require: requireFrom("/", undefined),
 });
 missing(globalThis, "globalThis", ["fetch"]);
-globalThis.require = name => { throw new Error(`require("${name}") is not supported: no packages are installed`); };
+// What is made when it is first used.
+const lazily = { Buffer: "buffer", URL: "url", URLSearchParams: "url", TextEncoder: "util", TextDecoder: "util", process: "process" };
+for (const [name, module] of Object.entries(lazily)) {
+  const set = value => Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
+  Object.defineProperty(globalThis, name, {
+    configurable: true, set,
+    get: () => {
+      const exported = loadModule(resolve(module, "/"), undefined);
+      set(name === "process" ? exported : exported[name]);
+      return globalThis[name];
+    },
+  });
+}
+globalThis.__check = (name, source) => { host.compile("function", name, withoutImports(source)); };
 globalThis.__run = textOfCall => {
   const call = JSON.parse(textOfCall);
   if (call.seed !== undefined) seedRandom(Number(call.seed.$numberLong));
   if (call.now !== undefined) freezeClock(Number(call.now.$numberLong));
   given = fromEJSON(call.context);
+  root = call.function;
+  isRepeatable = call.seed !== undefined;
   globalThis.context = makeContext(given, call.function);
   const args = fromEJSON(call.arguments);
-  (async () => settled(await load(call.function)(...args)))().then(
+  const response = call.response === true ? new Response() : undefined;
+  if (response) args.push(response);
+  const run = async () => {
+    const result = await settled(await load(call.function)(...args));
+    return response ? { result, response: response.document() } : result;
+  };
+  run().then(
     value => host.done(value === undefined ? "" : JSON.stringify(toEJSON(value)) ?? ""),
   ).catch(error => host.failed(JSON.stringify(describe(error))));
 };

@@ -42,12 +42,14 @@ struct OutsideEffects: Sendable {
             let values = field.value.arrayValue ?? [field.value]
             headers += values.compactMap { $0.stringValue.map { HTTPClient.Header(field.key, $0) } }
         }
-        var body: [UInt8] = []
+        var body: [UInt8]?
         switch arguments["body"] {
         case .string(let text)?: body = Array(text.utf8)
         case .binary(let binary)?: body = binary.bytes
         case let value? where arguments["encodeBodyAsJSON"]?.boolValue == true:
-            ExtendedJSON.append(value, mode: .relaxed, to: &body)
+            var text: [UInt8] = []
+            ExtendedJSON.append(value, mode: .relaxed, to: &text)
+            body = text
         default: break
         }
         var request = HTTPClient.Request(

@@ -114,6 +114,11 @@ struct TriggerRunner: Sendable {
             context: FunctionContext(app: definition, isSystem: true).document, seed: event.seed, now: event.time,
             perform: { effect in
                 if let answer = journal.answer(to: effect) { return answer }
+                if RandomKey.isAsked(by: effect) {
+                    let key = RandomKey.make()
+                    journal.performed(effect, key)
+                    return .success(key)
+                }
                 guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
                 let result = await documents.perform(effect)
                 if case .success(let value) = result { journal.performed(effect, value) }

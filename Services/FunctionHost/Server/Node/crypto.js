@@ -1,0 +1,156 @@
+// `crypto` by OpenSSL in the host. Hashes and ciphers take all of their input before they give their output.
+const { Buffer } = require("buffer"), { Transform } = require("stream"), { operate } = inside;
+const bytesOf = (data, encoding) => {
+  if (typeof data === "string") return Buffer.from(data, encoding === "buffer" ? "utf8" : encoding);
+  if (data instanceof KeyObject) return data.export();
+  if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
+  if (data instanceof ArrayBuffer) return Buffer.from(data);
+  if (data?.buffer instanceof Uint8Array) return Buffer.from(data.buffer);
+  throw Object.assign(new TypeError('The "data" argument must be of type string or an instance of Buffer, TypedArray, or DataView.'), { code: "ERR_INVALID_ARG_TYPE" });
+};
+const coded = (data, encoding) => inside.toBase64(bytesOf(data, encoding));
+const shown = (bytes, encoding) => encoding && encoding !== "buffer" ? Buffer.from(bytes).toString(encoding) : Buffer.from(bytes);
+const later = (work, done) => {
+  let result, failure = null;
+  try { result = work(); } catch (error) { failure = error; }
+  if (!done) { if (failure) throw failure; return result; }
+  setImmediate(() => done(failure, result));
+};
+
+class Collected extends Transform {
+  constructor(options) { super(options); Object.defineProperty(this, "chunks", { value: [], enumerable: false, writable: true }); Object.defineProperty(this, "isFinal", { value: false, enumerable: false, writable: true }); }
+  _transform(chunk, encoding, done) { this.update(chunk, encoding); done(); }
+  update(data, encoding) {
+    if (this.isFinal) throw Object.assign(new Error("Digest already called"), { code: "ERR_CRYPTO_HASH_FINALIZED" });
+    this.chunks.push(bytesOf(data, encoding));
+    return this;
+  }
+  collected() {
+    if (this.isFinal) throw Object.assign(new Error("Digest already called"), { code: "ERR_CRYPTO_HASH_FINALIZED" });
+    this.isFinal = true;
+    return inside.toBase64(Buffer.concat(this.chunks));
+  }
+}
+class Hash extends Collected {
+  constructor(name) { super(); operate("hash", name, ""); this.algorithm = name; }
+  digest(encoding) { return shown(operate("hash", this.algorithm, this.collected()), encoding); }
+  copy() { const other = new Hash(this.algorithm); other.chunks = [...this.chunks]; return other; }
+  _flush(done) { this.push(this.digest()); done(); }
+}
+class Hmac extends Collected {
+  #key;
+  constructor(name, key) { super(); operate("hash", name, ""); this.algorithm = name; this.#key = coded(key); }
+  digest(encoding) { return shown(operate("hmac", this.algorithm, this.collected(), this.#key), encoding); }
+  _flush(done) { this.push(this.digest()); done(); }
+}
+class Cipher extends Collected {
+  #name; #key; #iv; #encrypts; #padding = true; #aad = Buffer.alloc(0); #tag; #tagLength = 16; #encodings = [];
+  constructor(name, key, iv, encrypts, options) {
+    super();
+    [this.#name, this.#key, this.#iv, this.#encrypts] = [name.toLowerCase(), coded(key), iv === null ? "" : coded(iv), encrypts];
+    if (options?.authTagLength) this.#tagLength = options.authTagLength;
+    operate("cipher-check", this.#name, this.#key, this.#iv);
+  }
+  update(data, encoding, output) {
+    super.update(data, encoding);
+    return output && output !== "buffer" ? "" : Buffer.alloc(0);
+  }
+  final(encoding) {
+    const answer = operate("cipher", this.#name, this.#encrypts ? "1" : "0", this.#key, this.#iv, this.#padding ? "1" : "0", inside.toBase64(this.#aad),
+      this.#encrypts ? String(this.#tagLength) : inside.toBase64(this.#tag ?? Buffer.alloc(0)), this.collected());
+    const isSealed = this.#encrypts && /gcm|ccm|poly1305/.test(this.#name), end = answer.length - (isSealed ? this.#tagLength : 0);
+    if (isSealed) this.#tag = Buffer.from(answer.subarray(end));
+    return shown(answer.subarray(0, end), encoding);
+  }
+  setAutoPadding(isOn = true) { this.#padding = isOn; return this; }
+  setAAD(data) { this.#aad = bytesOf(data); return this; }
+  getAuthTag() { return this.#tag; }
+  setAuthTag(tag, encoding) { this.#tag = bytesOf(tag, encoding); return this; }
+  _flush(done) { try { this.push(this.final()); } catch (error) { return done(error); } done(); }
+}
+class KeyObject {
+  #bytes;
+  constructor(type, bytes, kind, bits) {
+    this.type = type;
+    this.#bytes = bytes;
+    if (kind) { this.asymmetricKeyType = kind; this.asymmetricKeyDetails = kind === "rsa" ? { modulusLength: bits } : { namedCurve: { 256: "prime256v1", 384: "secp384r1", 521: "secp521r1" }[bits] }; }
+    else this.symmetricKeySize = bytes.length;
+  }
+  export() { return Buffer.from(this.#bytes); }
+  equals(other) { return other instanceof KeyObject && this.type === other.type && this.export().equals(other.export()); }
+}
+const pem = key => key instanceof KeyObject ? key.export() : bytesOf(typeof key === "object" && key !== null && !ArrayBuffer.isView(key) && key.key !== undefined ? key.key instanceof KeyObject ? key.key.export() : key.key : key);
+function keyObject(key, type) {
+  if (key instanceof KeyObject && type === "private") return key;
+  const bytes = pem(key), [kind, bits] = inside.fromUTF8(operate("key", type === "private" ? "1" : "0", inside.toBase64(bytes))).split(" ");
+  return new KeyObject(type, bytes, kind, Number(bits));
+}
+const RSA_PKCS1_PSS_PADDING = 6;
+function schemeOf(key, kind) {
+  if (kind === "ec") return key?.dsaEncoding === "ieee-p1363" ? "ecdsa" : "ecdsa-der";
+  if (key?.padding !== RSA_PKCS1_PSS_PADDING) return "pkcs1v15";
+  return key.saltLength === undefined || key.saltLength === -2 ? "pss" : "jose-pss";
+}
+const digestName = name => (name ?? "sha256").replace(/^RSA-/i, "").toLowerCase();
+class Sign extends Collected {
+  constructor(name) { super(); this.algorithm = digestName(name); operate("hash", this.algorithm, ""); }
+  sign(key, encoding) {
+    const { asymmetricKeyType } = keyObject(key, "private");
+    return shown(operate("sign", this.algorithm, schemeOf(key, asymmetricKeyType), inside.toBase64(pem(key)), this.collected()), encoding);
+  }
+}
+class Verify extends Collected {
+  constructor(name) { super(); this.algorithm = digestName(name); operate("hash", this.algorithm, ""); }
+  verify(key, signature, encoding) {
+    const { asymmetricKeyType } = keyObject(key, "public");
+    return operate("verify", this.algorithm, schemeOf(key, asymmetricKeyType), inside.toBase64(pem(key)), this.collected(), coded(signature, encoding))[0] === 1;
+  }
+}
+const random = count => {
+  if (!Number.isInteger(count) || count < 0 || count > 1 << 24) throw Object.assign(new RangeError(`the number of random bytes ${count} is out of range`), { code: "ERR_OUT_OF_RANGE" });
+  return Buffer.from(inside.secureBytes(count));
+};
+function randomFillSync(target, offset = 0, size = target.byteLength - offset) {
+  new Uint8Array(target.buffer ?? target, target.byteOffset ?? 0, target.byteLength).set(random(size), offset);
+  return target;
+}
+function randomInt(low, high, done) {
+  if (high === undefined || typeof high === "function") [low, high, done] = [0, low, high];
+  const range = high - low;
+  if (!Number.isSafeInteger(low) || !Number.isSafeInteger(high) || range <= 0 || range > 2 ** 48) throw new RangeError("the range of randomInt must be positive and at most 2 ** 48");
+  return later(() => {
+    const limit = 2 ** 48 - 2 ** 48 % range;
+    for (;;) { const number = random(6).readUIntBE(0, 6); if (number < limit) return low + number % range; }
+  }, done);
+}
+function randomUUID() {
+  const bytes = random(16);
+  bytes[6] = bytes[6] & 15 | 64;
+  bytes[8] = bytes[8] & 63 | 128;
+  return bytes.toString("hex").replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+const pbkdf2Sync = (password, salt, iterations, length, name) => Buffer.from(operate("pbkdf2", digestName(name), coded(password), coded(salt), String(iterations), String(length)));
+const scryptSync = (password, salt, length, options = {}) => Buffer.from(operate(
+  "scrypt", coded(password), coded(salt), String(length), String(options.N ?? options.cost ?? 16384), String(options.r ?? options.blockSize ?? 8), String(options.p ?? options.parallelization ?? 1), String(options.maxmem ?? 32 << 20)));
+module.exports = {
+  createHash: name => new Hash(name), createHmac: (name, key) => new Hmac(name, key), Hash, Hmac, Sign, Verify, KeyObject,
+  createCipheriv: (name, key, iv, options) => new Cipher(name, key, iv, true, options), createDecipheriv: (name, key, iv, options) => new Cipher(name, key, iv, false, options),
+  createSign: name => new Sign(name), createVerify: name => new Verify(name),
+  sign: (name, data, key) => new Sign(name).update(data).sign(key), verify: (name, data, key, signature) => new Verify(name).update(data).verify(key, signature),
+  createSecretKey: (key, encoding) => new KeyObject("secret", bytesOf(key, encoding)), createPublicKey: key => keyObject(key, "public"), createPrivateKey: key => keyObject(key, "private"),
+  randomBytes: (count, done) => later(() => random(count), done), pseudoRandomBytes: (count, done) => later(() => random(count), done), randomFillSync,
+  randomFill: (target, ...rest) => { const done = rest.pop(); later(() => randomFillSync(target, ...rest), done); }, randomInt, randomUUID,
+  pbkdf2Sync, pbkdf2: (...args) => { const done = args.pop(); later(() => pbkdf2Sync(...args), done); },
+  scryptSync, scrypt: (...args) => { const done = args.pop(); later(() => scryptSync(...args), done); },
+  timingSafeEqual(a, b) {
+    const [x, y] = [bytesOf(a), bytesOf(b)];
+    if (x.length !== y.length) throw Object.assign(new RangeError("Input buffers must have the same byte length"), { code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH" });
+    let difference = 0;
+    for (let i = 0; i < x.length; i++) difference |= x[i] ^ y[i];
+    return difference === 0;
+  },
+  getHashes: () => ["md5", "ripemd160", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-256", "sha3-256", "sha3-512"],
+  getCiphers: () => ["aes-128-cbc", "aes-128-ctr", "aes-128-ecb", "aes-128-gcm", "aes-192-cbc", "aes-192-ctr", "aes-192-gcm", "aes-256-cbc", "aes-256-ctr", "aes-256-ecb", "aes-256-gcm", "chacha20-poly1305"],
+  constants: { RSA_PKCS1_PADDING: 1, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2 },
+  get webcrypto() { return { getRandomValues: randomFillSync, randomUUID }; },
+};

@@ -1,0 +1,1 @@
+module.exports = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };
