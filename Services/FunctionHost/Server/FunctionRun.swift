@@ -99,7 +99,7 @@ final class FunctionRun {
         if timers.contains(where: { $0.due <= last }) { return }
         if !timers.isEmpty {
             log([
-                "warn", "\(timers.count) timers that are due later than a second after the function's end don't run",
+                "warn", "timers that are due later than a second after the function's end don't run: \(timers.count)",
                 "",
             ])
         }

@@ -75,4 +75,19 @@ struct PackageDeploymentTests {
             #expect(try await run().intValue == 1)
         }
     }
+
+    @Test func `as many bytes of packages as are allowed reach the functions`() async throws {
+        try await Self.with { registry, hosts, _ in
+            let part = String(repeating: "// \"a\"\n", count: PackageCollector.totalLimit / 80)
+            var packages: [String: String] = [:]
+            for number in 0..<9 { packages["a/\(number).js"] = part + "module.exports = \(number)" }
+            let definition = try Self.definition("exports = () => require('a/8')", packages: packages)
+            let app = try await registry.deploy(definition).app
+            let result = try await hosts.run(
+                FunctionInvocation(
+                    bundle: FunctionBundle(app.definition, version: app.version), function: "f",
+                    perform: { _ in .success(.null) }))
+            #expect(result.intValue == 8)
+        }
+    }
 }

@@ -83,7 +83,7 @@ function packageModule(folder, rest, specifier) {
   return rest ? fileAt(joined(folder, rest)) ?? folderModule(joined(folder, rest)) : folderModule(folder);
 }
 function notFound(specifier, from) {
-  const place = from ? ` of ${from}` : "", [first, second] = specifier.split("/");
+  const place = from === "/" ? "" : ` of ${from}`, [first, second] = specifier.split("/");
   const name = first.startsWith("@") ? `${first}/${second}` : first;
   const what = /^[./]/.test(specifier) ? "there is no such file in its package"
     : `the package '${name}' isn't in the app's export: install it in functions/ (npm install ${name}) and deploy again`;
