@@ -13,4 +13,5 @@ Buffer.prototype.toString = function (encoding, start, end) {
   return isURL(encoding) ? text.replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "") : text;
 };
 Buffer.prototype.toLocaleString = Buffer.prototype.toString;
-module.exports = { ...library, Buffer, constants: { MAX_LENGTH: library.kMaxLength, MAX_STRING_LENGTH: 0x3fffffff }, atob: inside.atob, btoa: inside.btoa };
+module.exports = { ...library, Buffer, constants: { MAX_LENGTH: library.kMaxLength, MAX_STRING_LENGTH: 0x3fffffff }, atob: inside.atob,
+  btoa: inside.btoa };

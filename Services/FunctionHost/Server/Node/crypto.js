@@ -6,7 +6,8 @@ const bytesOf = (data, encoding) => {
   if (ArrayBuffer.isView(data)) return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
   if (data instanceof ArrayBuffer) return Buffer.from(data);
   if (data?.buffer instanceof Uint8Array) return Buffer.from(data.buffer);
-  throw Object.assign(new TypeError('The "data" argument must be of type string or an instance of Buffer, TypedArray, or DataView.'), { code: "ERR_INVALID_ARG_TYPE" });
+  throw Object.assign(new TypeError('The "data" argument must be of type string or an instance of Buffer, TypedArray, or DataView.'),
+    { code: "ERR_INVALID_ARG_TYPE" });
 };
 const coded = (data, encoding) => inside.toBase64(bytesOf(data, encoding));
 const shown = (bytes, encoding) => encoding && encoding !== "buffer" ? Buffer.from(bytes).toString(encoding) : Buffer.from(bytes);
@@ -18,7 +19,11 @@ const later = (work, done) => {
 };
 
 class Collected extends Transform {
-  constructor(options) { super(options); Object.defineProperty(this, "chunks", { value: [], enumerable: false, writable: true }); Object.defineProperty(this, "isFinal", { value: false, enumerable: false, writable: true }); }
+  constructor(options) {
+    super(options);
+    Object.defineProperty(this, "chunks", { value: [], enumerable: false, writable: true });
+    Object.defineProperty(this, "isFinal", { value: false, enumerable: false, writable: true });
+  }
   _transform(chunk, encoding, done) { this.update(chunk, encoding); done(); }
   update(data, encoding) {
     if (this.isFinal) throw Object.assign(new Error("Digest already called"), { code: "ERR_CRYPTO_HASH_FINALIZED" });
@@ -56,7 +61,8 @@ class Cipher extends Collected {
     return output && output !== "buffer" ? "" : Buffer.alloc(0);
   }
   final(encoding) {
-    const answer = operate("cipher", this.#name, this.#encrypts ? "1" : "0", this.#key, this.#iv, this.#padding ? "1" : "0", inside.toBase64(this.#aad),
+    const answer = operate("cipher", this.#name, this.#encrypts ? "1" : "0", this.#key, this.#iv, this.#padding ? "1" : "0",
+    inside.toBase64(this.#aad),
       this.#encrypts ? String(this.#tagLength) : inside.toBase64(this.#tag ?? Buffer.alloc(0)), this.collected());
     const isSealed = this.#encrypts && /gcm|ccm|poly1305/.test(this.#name), end = answer.length - (isSealed ? this.#tagLength : 0);
     if (isSealed) this.#tag = Buffer.from(answer.subarray(end));
@@ -103,7 +109,8 @@ class Verify extends Collected {
   constructor(name) { super(); this.algorithm = digestName(name); operate("hash", this.algorithm, ""); }
   verify(key, signature, encoding) {
     const { asymmetricKeyType } = keyObject(key, "public");
-    return operate("verify", this.algorithm, schemeOf(key, asymmetricKeyType), inside.toBase64(pem(key)), this.collected(), coded(signature, encoding))[0] === 1;
+    return operate("verify", this.algorithm, schemeOf(key, asymmetricKeyType), inside.toBase64(pem(key)), this.collected(),
+      coded(signature, encoding))[0] === 1;
   }
 }
 const random = count => {
@@ -131,26 +138,33 @@ function randomUUID() {
 }
 const pbkdf2Sync = (password, salt, iterations, length, name) => Buffer.from(operate("pbkdf2", digestName(name), coded(password), coded(salt), String(iterations), String(length)));
 const scryptSync = (password, salt, length, options = {}) => Buffer.from(operate(
-  "scrypt", coded(password), coded(salt), String(length), String(options.N ?? options.cost ?? 16384), String(options.r ?? options.blockSize ?? 8), String(options.p ?? options.parallelization ?? 1), String(options.maxmem ?? 32 << 20)));
+  "scrypt", coded(password), coded(salt), String(length), String(options.N ?? options.cost ?? 16384),
+    String(options.r ?? options.blockSize ?? 8), String(options.p ?? options.parallelization ?? 1), String(options.maxmem ?? 32 << 20)));
 module.exports = {
   createHash: name => new Hash(name), createHmac: (name, key) => new Hmac(name, key), Hash, Hmac, Sign, Verify, KeyObject,
-  createCipheriv: (name, key, iv, options) => new Cipher(name, key, iv, true, options), createDecipheriv: (name, key, iv, options) => new Cipher(name, key, iv, false, options),
+  createCipheriv: (name, key, iv, options) => new Cipher(name, key, iv, true, options),
+  createDecipheriv: (name, key, iv, options) => new Cipher(name, key, iv, false, options),
   createSign: name => new Sign(name), createVerify: name => new Verify(name),
-  sign: (name, data, key) => new Sign(name).update(data).sign(key), verify: (name, data, key, signature) => new Verify(name).update(data).verify(key, signature),
-  createSecretKey: (key, encoding) => new KeyObject("secret", bytesOf(key, encoding)), createPublicKey: key => keyObject(key, "public"), createPrivateKey: key => keyObject(key, "private"),
-  randomBytes: (count, done) => later(() => random(count), done), pseudoRandomBytes: (count, done) => later(() => random(count), done), randomFillSync,
+  sign: (name, data, key) => new Sign(name).update(data).sign(key),
+  verify: (name, data, key, signature) => new Verify(name).update(data).verify(key, signature),
+  createSecretKey: (key, encoding) => new KeyObject("secret", bytesOf(key, encoding)), createPublicKey: key => keyObject(key, "public"),
+  createPrivateKey: key => keyObject(key, "private"),
+  randomBytes: (count, done) => later(() => random(count), done), pseudoRandomBytes: (count, done) => later(() => random(count), done),
+  randomFillSync,
   randomFill: (target, ...rest) => { const done = rest.pop(); later(() => randomFillSync(target, ...rest), done); }, randomInt, randomUUID,
   pbkdf2Sync, pbkdf2: (...args) => { const done = args.pop(); later(() => pbkdf2Sync(...args), done); },
   scryptSync, scrypt: (...args) => { const done = args.pop(); later(() => scryptSync(...args), done); },
   timingSafeEqual(a, b) {
     const [x, y] = [bytesOf(a), bytesOf(b)];
-    if (x.length !== y.length) throw Object.assign(new RangeError("Input buffers must have the same byte length"), { code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH" });
+    if (x.length !== y.length) throw Object.assign(new RangeError("Input buffers must have the same byte length"),
+      { code: "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH" });
     let difference = 0;
     for (let i = 0; i < x.length; i++) difference |= x[i] ^ y[i];
     return difference === 0;
   },
   getHashes: () => ["md5", "ripemd160", "sha1", "sha224", "sha256", "sha384", "sha512", "sha512-256", "sha3-256", "sha3-512"],
-  getCiphers: () => ["aes-128-cbc", "aes-128-ctr", "aes-128-ecb", "aes-128-gcm", "aes-192-cbc", "aes-192-ctr", "aes-192-gcm", "aes-256-cbc", "aes-256-ctr", "aes-256-ecb", "aes-256-gcm", "chacha20-poly1305"],
+  getCiphers: () => ["aes-128-cbc", "aes-128-ctr", "aes-128-ecb", "aes-128-gcm", "aes-192-cbc", "aes-192-ctr", "aes-192-gcm", "aes-256-cbc",
+  "aes-256-ctr", "aes-256-ecb", "aes-256-gcm", "chacha20-poly1305"],
   constants: { RSA_PKCS1_PADDING: 1, RSA_PKCS1_PSS_PADDING, RSA_PSS_SALTLEN_DIGEST: -1, RSA_PSS_SALTLEN_MAX_SIGN: -2, RSA_PSS_SALTLEN_AUTO: -2 },
   get webcrypto() { return { getRandomValues: randomFillSync, randomUUID }; },
 };

@@ -43,7 +43,8 @@ function parsed(input, base) {
       search: text === "" && !hasSearch ? base.search : search, hash: hasHash ? hash : "",
     };
   }
-  if (!isSpecial(protocol) && !text.startsWith("//")) return { protocol, username: "", password: "", hostname: "", port: "", pathname: text, search, hash, isOpaque: true };
+  if (!isSpecial(protocol) && !text.startsWith("//")) return { protocol, username: "", password: "", hostname: "", port: "", pathname: text,
+    search, hash, isOpaque: true };
   const [, authority, path] = /^\/*([^/]*)([^]*)$/.exec(isSpecial(protocol) ? text : text.slice(2));
   const at = authority.lastIndexOf("@"), [, user = "", password = ""] = at < 0 ? [] : /^([^:]*):?([^]*)$/.exec(authority.slice(0, at));
   const [, host, port = ""] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(authority.slice(at + 1)) ?? (() => { throw invalid(input); })();
@@ -51,11 +52,13 @@ function parsed(input, base) {
   const number = port === "" ? "" : String(Number(port));
   return {
     protocol, username: encoded(user, inUser), password: encoded(password, inUser), hostname: hostOf(host, protocol, input),
-    port: number === ports[protocol] ? "" : number, pathname: path || isSpecial(protocol) ? normalized(encoded(path || "/", inPath)) : "", search, hash,
+    port: number === ports[protocol] ? "" : number, pathname: path || isSpecial(protocol) ? normalized(encoded(path || "/", inPath)) : "",
+    search, hash,
   };
 }
 
-const formEncoded = text => encodeURIComponent(String(text).toWellFormed()).replace(/%20/g, "+").replace(/[!'()~]/g, c => "%" + c.charCodeAt(0).toString(16).toUpperCase());
+const formEncoded = text => encodeURIComponent(String(text).toWellFormed()).replace(/%20/g, "+")
+  .replace(/[!'()~]/g, c => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 const formDecoded = text => { const plain = text.replace(/\+/g, " "); try { return decodeURIComponent(plain); } catch { return unescape(plain); } };
 class URLSearchParams {
   #pairs = []; #changed = () => {};
@@ -84,7 +87,8 @@ class URLSearchParams {
     if (at < 0) return this.append(name, value);
     this.#change(this.#pairs.flatMap((pair, index) => index === at ? [[pair[0], String(value)]] : pair[0] === String(name) ? [] : [pair]));
   }
-  sort() { this.#change(this.#pairs.map((pair, index) => ({ pair, index })).sort((a, b) => a.pair[0] < b.pair[0] ? -1 : a.pair[0] > b.pair[0] ? 1 : a.index - b.index).map(({ pair }) => pair)); }
+  // JavaScript's sort is stable, and compares code units, as the standard demands.
+  sort() { this.#change([...this.#pairs].sort(([a], [b]) => a < b ? -1 : a > b ? 1 : 0)); }
   forEach(body, self) { for (const [name, value] of this.#pairs) body.call(self, value, name, this); }
   keys() { return this.#pairs.map(pair => pair[0])[Symbol.iterator](); }
   values() { return this.#pairs.map(pair => pair[1])[Symbol.iterator](); }
@@ -98,7 +102,8 @@ class URL {
   constructor(input, base) { this.#set(parsed(input, base === undefined ? undefined : base instanceof URL ? base : new URL(base))); }
   static canParse(input, base) { try { new URL(input, base); return true; } catch { return false; } }
   #set(parts) { this.#parts = parts; this.#params = undefined; }
-  get protocol() { return this.#parts.protocol; } set protocol(value) { this.#parts.protocol = String(value).replace(/:.*$/, "").toLowerCase() + ":"; }
+  get protocol() { return this.#parts.protocol; }
+  set protocol(value) { this.#parts.protocol = String(value).replace(/:.*$/, "").toLowerCase() + ":"; }
   get username() { return this.#parts.username; } set username(value) { this.#parts.username = encoded(String(value), inUser); }
   get password() { return this.#parts.password; } set password(value) { this.#parts.password = encoded(String(value), inUser); }
   get hostname() { return this.#parts.hostname; } set hostname(value) { this.#parts.hostname = hostOf(String(value), this.protocol, value); }
@@ -107,8 +112,13 @@ class URL {
   set host(value) { const [, name, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?/.exec(String(value)); this.hostname = name; if (port !== undefined) this.port = port; }
   get pathname() { return this.#parts.pathname; } set pathname(value) { this.#parts.pathname = normalized(encoded(String(value).replace(/^\/?/, "/"), inPath)); }
   get search() { return this.#parts.search; }
-  set search(value) { const text = String(value).replace(/^\?/, ""); this.#parts.search = text ? "?" + encoded(text, inQuery) : ""; this.#params = undefined; }
-  get hash() { return this.#parts.hash; } set hash(value) { const text = String(value).replace(/^#/, ""); this.#parts.hash = text ? "#" + encoded(text, inHash) : ""; }
+  set search(value) {
+    const text = String(value).replace(/^\?/, "");
+    this.#parts.search = text ? "?" + encoded(text, inQuery) : "";
+    this.#params = undefined;
+  }
+  get hash() { return this.#parts.hash; }
+  set hash(value) { const text = String(value).replace(/^#/, ""); this.#parts.hash = text ? "#" + encoded(text, inHash) : ""; }
   get searchParams() { return this.#params ??= new URLSearchParams(this.search, text => { this.#parts.search = text ? "?" + text : ""; }); }
   get origin() { return Object.hasOwn(ports, this.protocol) ? `${this.protocol}//${this.host}` : "null"; }
   get href() {
@@ -125,14 +135,16 @@ function parse(text, parsesQuery = false) {
   if (text instanceof Url) return text;
   const [, protocol = null, slashes, authority = "", pathname = null, search = null, hash = null] =
     /^(?:([a-z][a-z0-9+.-]*:))?(?:(\/\/)([^/?#]*))?([^?#]*)?(\?[^#]*)?(#[^]*)?$/i.exec(String(text).trim());
-  const at = authority.lastIndexOf("@"), host = authority.slice(at + 1).toLowerCase(), [, name, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(host) ?? [null, host];
+  const at = authority.lastIndexOf("@"), host = authority.slice(at + 1).toLowerCase(),
+    [, name, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d*))?$/.exec(host) ?? [null, host];
   const path = (pathname || (slashes && isSpecial(protocol?.toLowerCase() ?? "") ? "/" : "")) || null;
   return Object.assign(new Url(), {
     protocol: protocol?.toLowerCase() ?? null, slashes: slashes ? true : null, auth: at < 0 ? null : decodeURIComponent(authority.slice(0, at)),
     host: slashes ? host : null, port: port || null, hostname: slashes ? name : null, hash, search,
     query: parsesQuery ? require("querystring").parse((search ?? "").slice(1)) : search === null ? null : search.slice(1),
     pathname: path, path: path === null && search === null ? null : (path ?? "") + (search ?? ""), href: format({
-      protocol: protocol?.toLowerCase(), slashes: slashes !== undefined, auth: at < 0 ? null : decodeURIComponent(authority.slice(0, at)), host, pathname: path, search, hash }),
+      protocol: protocol?.toLowerCase(), slashes: slashes !== undefined, auth: at < 0 ? null : decodeURIComponent(authority.slice(0, at)), host,
+      pathname: path, search, hash }),
   });
 }
 function format(url) {
@@ -155,7 +167,9 @@ function resolve(from, to) {
   return /^[a-z][a-z0-9+.-]*:/i.test(to) ? new URL(to).href : (from.startsWith("/") ? pathname : pathname.slice(1)) + search + hash;
 }
 const urlToHttpOptions = url => ({
-  protocol: url.protocol, hostname: url.hostname.replace(/^\[|\]$/g, ""), hash: url.hash, search: url.search, pathname: url.pathname, path: url.pathname + url.search, href: url.href,
+  protocol: url.protocol, hostname: url.hostname.replace(/^\[|\]$/g, ""), hash: url.hash, search: url.search, pathname: url.pathname,
+  path: url.pathname + url.search, href: url.href,
   ...(url.port ? { port: Number(url.port) } : {}), ...(url.username || url.password ? { auth: `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}` } : {}),
 });
-module.exports = { URL, URLSearchParams, Url, parse, format, resolve, urlToHttpOptions, resolveObject: (from, to) => parse(resolve(from, to)), domainToASCII: name => name, domainToUnicode: name => name };
+module.exports = { URL, URLSearchParams, Url, parse, format, resolve, urlToHttpOptions, resolveObject: (from, to) => parse(resolve(from, to)),
+  domainToASCII: name => name, domainToUnicode: name => name };

@@ -3,17 +3,22 @@ const tag = value => Object.prototype.toString.call(value).slice(8, -1);
 const is = name => value => tag(value) === name;
 const isView = name => value => ArrayBuffer.isView(value) && value[Symbol.toStringTag] === name;
 const types = {
-  isDate: value => value instanceof Date, isRegExp: is("RegExp"), isNativeError: value => value instanceof Error, isPromise: value => value instanceof Promise,
-  isMap: is("Map"), isSet: is("Set"), isWeakMap: is("WeakMap"), isWeakSet: is("WeakSet"), isArrayBuffer: is("ArrayBuffer"), isSharedArrayBuffer: () => false,
+  isDate: value => value instanceof Date, isRegExp: is("RegExp"), isNativeError: value => value instanceof Error,
+  isPromise: value => value instanceof Promise,
+  isMap: is("Map"), isSet: is("Set"), isWeakMap: is("WeakMap"), isWeakSet: is("WeakSet"), isArrayBuffer: is("ArrayBuffer"),
+  isSharedArrayBuffer: () => false,
   isAnyArrayBuffer: is("ArrayBuffer"), isDataView: is("DataView"), isTypedArray: value => ArrayBuffer.isView(value) && !(value instanceof DataView),
   isArrayBufferView: value => ArrayBuffer.isView(value), isAsyncFunction: is("AsyncFunction"), isGeneratorFunction: is("GeneratorFunction"),
   isGeneratorObject: is("Generator"), isArgumentsObject: is("Arguments"), isProxy: () => false, isExternal: () => false,
-  isNumberObject: value => typeof value === "object" && tag(value) === "Number", isStringObject: value => typeof value === "object" && tag(value) === "String",
-  isBooleanObject: value => typeof value === "object" && tag(value) === "Boolean", isSymbolObject: value => typeof value === "object" && tag(value) === "Symbol",
+  isNumberObject: value => typeof value === "object" && tag(value) === "Number",
+  isStringObject: value => typeof value === "object" && tag(value) === "String",
+  isBooleanObject: value => typeof value === "object" && tag(value) === "Boolean",
+  isSymbolObject: value => typeof value === "object" && tag(value) === "Symbol",
   isBoxedPrimitive: value => typeof value === "object" && value !== null && ["Number", "String", "Boolean", "Symbol", "BigInt"].includes(tag(value)),
   isModuleNamespaceObject: is("Module"), isMapIterator: is("Map Iterator"), isSetIterator: is("Set Iterator"),
 };
-for (const name of ["Uint8Array", "Uint8ClampedArray", "Uint16Array", "Uint32Array", "Int8Array", "Int16Array", "Int32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array"]) types["is" + name] = isView(name);
+for (const name of ["Uint8Array", "Uint8ClampedArray", "Uint16Array", "Uint32Array", "Int8Array", "Int16Array", "Int32Array", "Float32Array",
+  "Float64Array", "BigInt64Array", "BigUint64Array"]) types["is" + name] = isView(name);
 
 const quoted = text => "'" + JSON.stringify(text).slice(1, -1).replace(/\\"/g, '"').replace(/'/g, "\\'") + "'";
 const keyText = name => typeof name === "symbol" ? `[${String(name)}]` : /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name);
@@ -130,7 +135,8 @@ function isDeepEqual(a, b, strict, seen = []) {
 }
 
 function promisify(original) {
-  if (typeof original !== "function") throw Object.assign(new TypeError('The "original" argument must be of type function'), { code: "ERR_INVALID_ARG_TYPE" });
+  if (typeof original !== "function") throw Object.assign(new TypeError('The "original" argument must be of type function'),
+    { code: "ERR_INVALID_ARG_TYPE" });
   if (original[promisified]) return original[promisified];
   function promise(...args) {
     return new Promise((resolve, reject) => original.call(this, ...args, (error, value) => error ? reject(error) : resolve(value)));
@@ -167,7 +173,8 @@ class TextEncoder {
 class TextDecoder {
   #encoding; #fatal; #keepsMark;
   constructor(encoding = "utf-8", { fatal = false, ignoreBOM = false } = {}) {
-    this.#encoding = { "utf8": "utf-8", "utf-8": "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16le": "utf-16le", "utf-16": "utf-16le", "latin1": "windows-1252", "ascii": "windows-1252", "iso-8859-1": "windows-1252" }[String(encoding).toLowerCase()];
+    this.#encoding = { "utf8": "utf-8", "utf-8": "utf-8", "unicode-1-1-utf-8": "utf-8", "utf-16le": "utf-16le", "utf-16": "utf-16le",
+      "latin1": "windows-1252", "ascii": "windows-1252", "iso-8859-1": "windows-1252" }[String(encoding).toLowerCase()];
     if (!this.#encoding) throw new RangeError(`The "${encoding}" encoding is not supported`);
     this.#fatal = fatal;
     this.#keepsMark = ignoreBOM;
@@ -189,10 +196,13 @@ module.exports = {
   isDeepStrictEqual: (a, b) => isDeepEqual(a, b, true), isDeepEqual,
   debuglog: () => Object.assign(() => {}, { enabled: false }), debug: () => Object.assign(() => {}, { enabled: false }),
   stripVTControlCharacters: text => text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, ""), toUSVString: text => String(text).toWellFormed(),
-  isArray: Array.isArray, isBoolean: value => typeof value === "boolean", isNull: value => value === null, isNullOrUndefined: value => value === null || value === undefined,
+  isArray: Array.isArray, isBoolean: value => typeof value === "boolean", isNull: value => value === null,
+  isNullOrUndefined: value => value === null || value === undefined,
   isNumber: value => typeof value === "number", isString: value => typeof value === "string", isSymbol: value => typeof value === "symbol",
-  isUndefined: value => value === undefined, isRegExp: types.isRegExp, isObject: value => value !== null && typeof value === "object", isDate: types.isDate,
-  isError: value => value instanceof Error, isFunction: value => typeof value === "function", isBuffer: value => require("buffer").Buffer.isBuffer(value),
+  isUndefined: value => value === undefined, isRegExp: types.isRegExp, isObject: value => value !== null && typeof value === "object",
+  isDate: types.isDate,
+  isError: value => value instanceof Error, isFunction: value => typeof value === "function",
+  isBuffer: value => require("buffer").Buffer.isBuffer(value),
   isPrimitive: value => value === null || typeof value !== "object" && typeof value !== "function",
 };
 Object.defineProperty(module.exports, "isDeepEqual", { enumerable: false });

@@ -215,7 +215,8 @@ function withoutModuleSyntax(source) {
     }
     return `${indent}${from ? `const ${from} = require(${JSON.stringify(specifier)});` : ""}${lines(whole)}`;
   });
-  text = text.replace(exportStatement(String.raw`default\s+(async\s+function\s*\*?|function\s*\*?|class)\s+(?!extends\b)([\w$]+)`), (_, indent, kind, name) => {
+  text = text.replace(exportStatement(String.raw`default\s+(async\s+function\s*\*?|function\s*\*?|class)\s+(?!extends\b)([\w$]+)`),
+    (_, indent, kind, name) => {
     give("default", name);
     return `${indent}${kind} ${name}`;
   });
