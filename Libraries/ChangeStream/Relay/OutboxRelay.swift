@@ -36,7 +36,7 @@ public final class OutboxRelay: Service {
         public var retention: HistoryRetention.Options
 
         public init(
-            shards: Int = 32, leaseDuration: Duration = .seconds(6), sweepInterval: Duration = .seconds(1),
+            shards: Int = 32, leaseDuration: Duration = .seconds(2), sweepInterval: Duration = .seconds(1),
             headInterval: Duration = .seconds(5), messageLimit: Int = 900_000, changesPerPartition: Int = 256,
             partitionsPerRound: Int = 256, retention: HistoryRetention.Options = .init()
         ) {

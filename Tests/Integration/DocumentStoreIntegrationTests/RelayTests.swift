@@ -95,6 +95,31 @@ struct RelayTests {
         }
     }
 
+    @Test func `the work of a killed relay is taken over within three seconds`() async throws {
+        try await RelayFixture.with { fixture in
+            let client = fixture.base.client
+            try await fixture.base.grant(in: partition)
+            let options = OutboxRelay.Options()
+            try await fixture.running(fixture.relay(options)) {
+                try await eventually("it leads") {
+                    try await client.query("select 1 from partita.work_leases").count == options.shards
+                }
+            }
+            // The relay above released its leases at its end; a killed one holds them as long as they last.
+            try await client.execute(
+                "update partita.work_leases set expires_at = clock_timestamp() + $1::bigint * interval '1 millisecond'",
+                [.int(options.leaseDuration.wholeMilliseconds)])
+            let killed = ContinuousClock.now
+            try await fixture.running(fixture.relay(options)) {
+                _ = try await fixture.base.commit(.of(1, [.insert("a", in: partition)], in: partition))
+                try await eventually("the change", every: .milliseconds(20)) {
+                    !fixture.numbers(in: partition).isEmpty
+                }
+            }
+            #expect(ContinuousClock.now - killed < .seconds(3))
+        }
+    }
+
     @Test func `a relay that lost its lease to another one marks nothing`() async throws {
         try await RelayFixture.with { fixture in
             let client = fixture.base.client
