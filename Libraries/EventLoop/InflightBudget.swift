@@ -35,6 +35,14 @@ package final class InflightBudget: Sendable {
         }
     }
 
+    /// Charges bytes that are in memory already, even beyond the budget: later ones are refused until enough is given back.
+    package func add(_ bytes: Int, of sender: UInt64) {
+        state.withLock { state in
+            state.taken += bytes
+            state.bySender[sender, default: 0] += bytes
+        }
+    }
+
     package func giveBack(_ bytes: Int, of sender: UInt64) {
         state.withLock { state in
             state.taken -= bytes

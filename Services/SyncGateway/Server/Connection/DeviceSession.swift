@@ -30,6 +30,7 @@ final class DeviceSession: @unchecked Sendable {
     private var clock = HybridClock()
     private var unanswered: UnansweredUploads
     private var reads: ChunkReads
+    private var readTimer: LoopTimer?
     /// The session's description in a crash report.
     private var workText = "session"
     /// Whether the socket's queue holds documents that the kernel hasn't taken.
@@ -52,7 +53,7 @@ final class DeviceSession: @unchecked Sendable {
         self.context = context
         machine = ConnectionStateMachine(limits: context.limits, now: context.time)
         unanswered = UnansweredUploads(budget: context.frames)
-        reads = ChunkReads(window: context.downloads.window)
+        reads = ChunkReads(window: context.downloads.window, budget: context.chunks)
     }
 
     /// Starts to handle the socket's events.
@@ -142,6 +143,7 @@ final class DeviceSession: @unchecked Sendable {
         hasher.combine(ExactText(identity.user))
         let sender = UInt64(truncatingIfNeeded: hasher.finalize())
         unanswered.sender = sender
+        reads.receiver = sender
         socket.allow(messagesOf: context.limits.frameBytes, from: context.frames, of: sender)
         workText = "session \(id) app=\(app) user=\(claims.user) device=\(hello.device)"
         scheduleCheck()
@@ -298,12 +300,22 @@ final class DeviceSession: @unchecked Sendable {
 
     /// A read has ended, and what it found is in the socket's queue.
     func readEnded() {
-        reads.end()
+        reads.end(queued: socket.isOpen ? socket.queuedBytes : 0)
         startReads()
     }
 
+    /// The pause before a read that the budget refused is tried again, in milliseconds.
+    private static let readPause: UInt64 = 100
+
     private func startReads() {
-        while let start = reads.next(queued: socket.queuedBytes) { start() }
+        while socket.isOpen, let step = reads.next(queued: socket.queuedBytes) {
+            guard case .start(let start) = step else {
+                let timer = readTimer ?? LoopTimer(socket.loop) { [self] in startReads() }
+                readTimer = timer
+                return timer.start(ms: Self.readPause)
+            }
+            start()
+        }
     }
 
     private func drained() {
@@ -390,7 +402,9 @@ final class DeviceSession: @unchecked Sendable {
         timer = nil
         for subscription in subscriptions.values { subscription.unsubscribe() }
         subscriptions = [:]
-        reads.removeAll()
+        reads.close()
+        readTimer?.close()
+        readTimer = nil
         releaseWaiting()
         // When the gateway stops, the device connects again, here or elsewhere: the user hasn't left.
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)
