@@ -83,7 +83,9 @@ extension TriggerDefinition.Database {
         // Imported changes happened elsewhere and long ago.
         if change.origin == .dump { return false }
         // Present values that a device wrote again: MongoDB has no event for that.
-        if change.operationType == .update, change.movedFrom == nil, change.updateDescription?.isEmpty == true { return false }
+        if change.operationType == .update, change.movedFrom == nil, change.updateDescription?.isEmpty == true {
+            return false
+        }
         return operationTypes.contains(change.operationType) && change.namespace.database.hasSameBytes(as: database)
             && (collection.map(change.namespace.collection.hasSameBytes) ?? true)
     }
