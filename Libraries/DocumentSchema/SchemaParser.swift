@@ -36,7 +36,7 @@ struct SchemaParser {
     }
 
     private mutating func issue(
-        _ fault: Fault, _ message: String, at pointer: String, query: String, isUnsupportedType: Bool = false
+        _ fault: Fault, _ message: String, at pointer: String, query: String, isUnknownKeyword: Bool = false
     ) {
         let error: QueryError =
             switch fault {
@@ -45,12 +45,16 @@ struct SchemaParser {
             case .badValue: .badValue(query)
             }
         issues.append(
-            .init(pointer: pointer, message: message, isUnsupportedType: isUnsupportedType, queryError: error))
+            .init(
+                pointer: pointer, message: message, isUnsupportedType: false, isUnknownKeyword: isUnknownKeyword,
+                queryError: error))
     }
 
     private mutating func issue(_ error: QueryError, at pointer: String, isUnsupportedType: Bool = false) {
         issues.append(
-            .init(pointer: pointer, message: error.message, isUnsupportedType: isUnsupportedType, queryError: error))
+            .init(
+                pointer: pointer, message: error.message, isUnsupportedType: isUnsupportedType,
+                isUnknownKeyword: false, queryError: error))
     }
 
     // MARK: Nodes
@@ -161,7 +165,8 @@ struct SchemaParser {
             issue(.failedToParse, name, "is not currently supported", at: pointer)
         } else if dialect == .query || !Self.otherAnnotations.contains(name) {
             issue(
-                .failedToParse, "unknown keyword \(name)", at: pointer, query: "Unknown $jsonSchema keyword: \(name)")
+                .failedToParse, "unknown keyword \(name)", at: pointer, query: "Unknown $jsonSchema keyword: \(name)",
+                isUnknownKeyword: true)
         }
     }
 

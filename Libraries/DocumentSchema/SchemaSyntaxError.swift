@@ -10,6 +10,8 @@ public struct SchemaSyntaxError: Error, Sendable, CustomStringConvertible {
         public let message: String
         /// Whether the schema requires a type that documents can't have or that isn't supported.
         public let isUnsupportedType: Bool
+        /// Whether it is a keyword that schemas don't have.
+        public let isUnknownKeyword: Bool
         /// The error that MongoDB gives for `$jsonSchema`.
         public let queryError: QueryError
     }
