@@ -1,0 +1,143 @@
+import Carchive
+import Glibc
+
+/// Reads files of a zip or tar archive (also compressed with gzip) in memory, with libarchive. Nothing is written to the disk, so that
+/// no path of an archive leads anywhere; links and other entries that aren't regular files are skipped.
+public struct ArchiveReader: Sendable {
+    /// A file of an archive.
+    public struct File: Sendable {
+        /// The path as the archive has it.
+        public let path: String
+        public let bytes: [UInt8]
+    }
+
+    /// What is wanted of a file.
+    public enum Interest: Sendable { case nothing, name, contents }
+
+    /// How much of an archive is read.
+    public struct Limits: Sendable {
+        /// The most entries, including those that aren't wanted.
+        public var entries: Int
+        /// The most bytes of one file.
+        public var fileBytes: Int
+        /// The most bytes of all files that are wanted.
+        public var totalBytes: Int
+        /// The most bytes that are unpacked, including those of files that aren't wanted: a small tar archive can unpack to very many.
+        public var unpackedBytes: Int
+
+        public init(entries: Int, fileBytes: Int, totalBytes: Int, unpackedBytes: Int) {
+            self.entries = entries
+            self.fileBytes = fileBytes
+            self.totalBytes = totalBytes
+            self.unpackedBytes = unpackedBytes
+        }
+    }
+
+    private let limits: Limits
+
+    public init(limits: Limits) { self.limits = limits }
+
+    /// The regular files of an archive that are wanted, in its order. Blocks, for as long as unpacking takes.
+    ///
+    /// - Parameter interest: called with each file's path. A file of which only the name is wanted has no bytes.
+    /// - Throws: `ArchiveReaderError`.
+    public func files(of archive: [UInt8], _ interest: (String) -> Interest) throws(ArchiveReaderError) -> [File] {
+        var utf8: locale_t?
+        guard let former = carchive_use_utf8(&utf8) else {
+            throw ArchiveReaderError(.unreadable, "this machine has no locale C.UTF-8, which reading names needs")
+        }
+        defer { carchive_restore(former, utf8) }
+        guard let handle = archive_read_new() else { throw ArchiveReaderError(.unreadable, "libarchive can't start") }
+        defer { archive_read_free(handle) }
+        archive_read_support_filter_gzip(handle)
+        archive_read_support_format_zip(handle)
+        archive_read_support_format_tar(handle)
+        let opened = archive.withUnsafeBytes { bytes in
+            Result { () throws(ArchiveReaderError) in
+                guard archive_read_open_memory(handle, bytes.baseAddress, bytes.count) == ARCHIVE_OK else {
+                    throw Self.failure(handle)
+                }
+                return try read(handle, interest)
+            }
+        }
+        return try opened.get()
+    }
+
+    private func read(_ handle: OpaquePointer, _ interest: (String) -> Interest) throws(ArchiveReaderError) -> [File] {
+        var files: [File] = []
+        var (count, total, unpacked) = (0, 0, 0)
+        let isTar = { carchive_is_tar(handle) != 0 }
+        while let entry = try next(handle) {
+            count += 1
+            guard count <= limits.entries else {
+                throw ArchiveReaderError(.tooLarge, "it has more than \(limits.entries) entries, the limit")
+            }
+            let path = try Self.path(entry)
+            let wanted = carchive_is_regular(entry) != 0 ? interest(path) : .nothing
+            if wanted == .name { files.append(File(path: path, bytes: [])) }
+            guard wanted == .contents else {
+                // The next header skips a file of a zip; one of a compressed tar has to be unpacked for that.
+                if isTar() { try skip(handle, &unpacked) }
+                continue
+            }
+            let bytes = try contents(handle, path)
+            total += bytes.count
+            unpacked += bytes.count
+            guard total <= limits.totalBytes, unpacked <= limits.unpackedBytes else {
+                throw ArchiveReaderError(.tooLarge, "its files have more than \(limits.totalBytes) bytes, the limit")
+            }
+            files.append(File(path: path, bytes: bytes))
+        }
+        return files
+    }
+
+    private func next(_ handle: OpaquePointer) throws(ArchiveReaderError) -> OpaquePointer? {
+        var entry: OpaquePointer?
+        switch archive_read_next_header(handle, &entry) {
+        case ARCHIVE_EOF: return nil
+        case ARCHIVE_OK, ARCHIVE_WARN: return entry
+        default: throw Self.failure(handle)
+        }
+    }
+
+    private func contents(_ handle: OpaquePointer, _ path: String) throws(ArchiveReaderError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = chunk.withUnsafeMutableBytes { archive_read_data(handle, $0.baseAddress, $0.count) }
+            guard count >= 0 else { throw Self.failure(handle) }
+            if count == 0 { return bytes }
+            bytes += chunk[..<count]
+            guard bytes.count <= limits.fileBytes else {
+                throw ArchiveReaderError(.tooLarge, "\(path) has more than \(limits.fileBytes) bytes, the limit")
+            }
+        }
+    }
+
+    private func skip(_ handle: OpaquePointer, _ unpacked: inout Int) throws(ArchiveReaderError) {
+        var (bytes, count, offset): (UnsafeRawPointer?, Int, Int64) = (nil, 0, 0)
+        while true {
+            switch archive_read_data_block(handle, &bytes, &count, &offset) {
+            case ARCHIVE_EOF: return
+            case ARCHIVE_OK, ARCHIVE_WARN: unpacked += count
+            default: throw Self.failure(handle)
+            }
+            guard unpacked <= limits.unpackedBytes else {
+                throw ArchiveReaderError(.tooLarge, "it unpacks to more than \(limits.unpackedBytes) bytes, the limit")
+            }
+        }
+    }
+
+    /// The name is in UTF-8 if the archive says so, and otherwise taken as it is.
+    private static func path(_ entry: OpaquePointer) throws(ArchiveReaderError) -> String {
+        guard let name = archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry) else {
+            throw ArchiveReaderError(.unreadable, "the name of an entry isn't UTF-8: make the archive again")
+        }
+        return String(cString: name)
+    }
+
+    private static func failure(_ handle: OpaquePointer) -> ArchiveReaderError {
+        let reason = archive_error_string(handle).map { String(cString: $0) } ?? "unknown error"
+        return ArchiveReaderError(.unreadable, "not a zip or tar archive, or a damaged one (\(reason))")
+    }
+}

@@ -1,0 +1,20 @@
+/// Why an archive can't be read.
+public struct ArchiveReaderError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of failure; raw values are stable.
+    public enum Code: String, Hashable, Sendable {
+        /// The bytes are no zip or tar archive, or are damaged or encrypted.
+        case unreadable = "archive-unreadable"
+        /// The archive exceeds a limit.
+        case tooLarge = "archive-too-large"
+    }
+
+    public let code: Code
+    public let message: String
+
+    init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    public var description: String { "\(code.rawValue): \(message)" }
+}

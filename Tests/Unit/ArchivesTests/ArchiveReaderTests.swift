@@ -1,0 +1,82 @@
+import Archives
+import Foundation
+import Testing
+
+struct ArchiveReaderTests {
+    private static let limits = ArchiveReader.Limits(
+        entries: 10, fileBytes: 1000, totalBytes: 2000, unpackedBytes: 100_000)
+
+    /// `app/a.json`, `app/b.txt` and `app/é.json`, made with Python's `zipfile`.
+    private static let zip = """
+        UEsDBBQAAAAIAAAAIVCXjqH7CgAAAAgAAAAKAAAAYXBwL2EuanNvbqtWSlSyUjCsBQBQSwMEFAAAAAgAAAAhUB8oqmcEAAAAAgAAAAkAAABhcHAvYi50eHTL\
+        ywcAUEsDBBQAAAgIAAAAIVANvtUaAwAAAAEAAAALAAAAYXBwL8OpLmpzb24zAgBQSwECFAMUAAAACAAAACFQl46h+woAAAAIAAAACgAAAAAAAAAAAAAAgAEA\
+        AAAAYXBwL2EuanNvblBLAQIUAxQAAAAIAAAAIVAfKKpnBAAAAAIAAAAJAAAAAAAAAAAAAACAATIAAABhcHAvYi50eHRQSwECFAMUAAAICAAAACFQDb7VGgMA\
+        AAABAAAACwAAAAAAAAAAAAAAgAFdAAAAYXBwL8OpLmpzb25QSwUGAAAAAAMAAwCoAAAAiQAAAAAA
+        """
+    /// `app/a.json`, `app/b.txt` and a link `app/link.json` to `/etc/passwd`, made with Python's `tarfile` and `gzip`.
+    private static let tar = """
+        H4sIAAAAAAACA+3WSwrCMBCA4TlK6QHaJIQWvM34WPggLSaiIN7d0JUExFXrov+3mWE2Wf0QHcdWm1McgszGZJ3308zKaYz92Kd737leKiMLuMWk1/ykrNOz\
+        1npT2ZdglTT3v23SI8kf+zeu7N/39L+IMNDA2vu/HMN5zi/A7/6L3TrvrFSuPaRdO2qM9z39AwAAAAAAAAAAAADw3RtTBafdACgAAA==
+        """
+    /// 300,000 zeros and `a.json`, as `tar`.
+    private static let bomb = """
+        H4sIAAAAAAACA+3TMQrCMAAF0BylJ5BUYnOeuogOCm0KHt9YRNS9Hep7yw9/+ZCQ4/m0K/cSlhSrLqU5q69sq5ze3avP+0MKTQwrmMbSD3UyAAAAAAAAAAAAAAAA\
+        AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\
+        AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\
+        AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\
+        W9fvLuPtuuxGrLqU5qx+s2o/zs8+x5RDE9e4gGks/VAn//T9W18AAAAAAAA25wH3YvJLALAEAA==
+        """
+
+    private static func bytes(_ text: String) throws -> [UInt8] { [UInt8](try #require(Data(base64Encoded: text))) }
+
+    @Test func `the wanted files of a zip archive are read`() throws {
+        let files = try ArchiveReader(limits: Self.limits).files(of: Self.bytes(Self.zip)) {
+            $0.hasSuffix(".json") ? .contents : .nothing
+        }
+        #expect(files.map(\.path) == ["app/a.json", "app/é.json"])
+        #expect(files.map { String(decoding: $0.bytes, as: UTF8.self) } == [#"{"a": 1}"#, "2"])
+    }
+
+    @Test func `a file of which only the name is wanted isn't read`() throws {
+        var limits = Self.limits
+        limits.fileBytes = 1
+        let files = try ArchiveReader(limits: limits).files(of: Self.bytes(Self.zip)) {
+            $0 == "app/a.json" ? .name : .nothing
+        }
+        #expect(files.map(\.path) == ["app/a.json"] && files[0].bytes.isEmpty)
+    }
+
+    @Test func `links in a compressed tar archive aren't followed`() throws {
+        let files = try ArchiveReader(limits: Self.limits).files(of: Self.bytes(Self.tar)) {
+            $0.hasSuffix(".json") ? .contents : .nothing
+        }
+        #expect(files.map(\.path) == ["app/a.json"])
+    }
+
+    @Test func `each limit is kept, also by what isn't wanted`() throws {
+        func code(_ text: String, _ change: (inout ArchiveReader.Limits) -> Void) throws -> ArchiveReaderError.Code? {
+            var limits = Self.limits
+            change(&limits)
+            let bytes = try Self.bytes(text)
+            return #expect(throws: ArchiveReaderError.self) {
+                _ = try ArchiveReader(limits: limits).files(of: bytes) { $0.hasSuffix(".json") ? .contents : .nothing }
+            }?.code
+        }
+        #expect(try code(Self.zip) { $0.entries = 2 } == .tooLarge)
+        #expect(try code(Self.zip) { $0.fileBytes = 7 } == .tooLarge)
+        #expect(try code(Self.zip) { $0.totalBytes = 8 } == .tooLarge)
+        #expect(try code(Self.bomb) { $0.unpackedBytes = 200_000 } == .tooLarge)
+        let files = try ArchiveReader(
+            limits: .init(entries: 2, fileBytes: 1, totalBytes: 1, unpackedBytes: 300_001)
+        ).files(of: Self.bytes(Self.bomb)) { $0.hasSuffix(".json") ? .contents : .nothing }
+        #expect(files.map(\.path) == ["a.json"])
+    }
+
+    @Test func `bytes that are no archive, or a part of one, are refused`() throws {
+        let reader = ArchiveReader(limits: Self.limits)
+        for bytes in [Array("{}".utf8), Array(try Self.bytes(Self.tar).prefix(60))] {
+            let error = #expect(throws: ArchiveReaderError.self) { _ = try reader.files(of: bytes) { _ in .contents } }
+            #expect(error?.code == .unreadable)
+        }
+    }
+}
