@@ -275,7 +275,7 @@ let testTargets: [Target] = [
         swiftSettings: settings),
     tests("Unit", "SyncEngineTests", ["DocumentModel", "MemoryStore", "SyncEngine"]),
     tests("Unit", "ArchivesTests", ["Archives"]),
-    tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel"]),
+    tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),
     tests(
         "Unit", "PartitaClientTests",

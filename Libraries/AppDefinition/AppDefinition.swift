@@ -135,16 +135,23 @@ extension AppDefinition {
     }
 
     /// The names of the secrets that the app's sign-in providers, values and services need.
-    public var secretNames: [String] {
-        func texts(_ document: Document) -> [String] {
-            document.fields.flatMap { field in
-                field.value.arrayValue?.compactMap(\.stringValue) ?? [field.value.stringValue ?? ""]
+    public var secretNames: [String] { secretUses.map(\.name) }
+
+    /// The secrets that the app needs, sorted by name, with what needs each: `value apiKey`, `sign-in with custom-token`.
+    public var secretUses: [(name: String, uses: [String])] {
+        var uses: [ExactText: [String]] = [:]
+        func add(_ document: Document, _ use: String) {
+            for value in document.fields.flatMap({ $0.value.arrayValue ?? [$0.value] }) {
+                guard let name = value.stringValue, !name.isEmpty else { continue }
+                uses[name, default: []].append(use)
             }
         }
-        let configured =
-            authProviders.filter { !$0.isDisabled }.map(\.secretConfig) + dataSources.map(\.secretConfig)
-        let values = values.filter(\.isFromSecret).compactMap(\.value.stringValue)
-        return Set(texts: (configured.flatMap(texts) + values).filter { !$0.isEmpty }).sortedTexts
+        for provider in authProviders where !provider.isDisabled {
+            add(provider.secretConfig, "sign-in with \(provider.name)")
+        }
+        for source in dataSources { add(source.secretConfig, "service \(source.name)") }
+        for value in values where value.isFromSecret { add(["": value.value], "value \(value.name)") }
+        return uses.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
     }
 
     /// The values of the app's own environment.

@@ -4,6 +4,8 @@ public struct AppDefinitionError: Error, Sendable, CustomStringConvertible {
     public enum Code: String, Sendable {
         /// The folder doesn't exist or can't be listed.
         case folderUnreadable = "folder-unreadable"
+        /// The folder or archive has no file of an app.
+        case appNotFound = "app-not-found"
         /// The definition has errors, so that it can't be deployed; `problems` has all of them.
         case invalid = "app-invalid"
         /// A stored document isn't an app definition.

@@ -7,6 +7,10 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case fileTooLarge = "file-too-large"
         case fileNotText = "file-not-text"
         case jsonInvalid = "json-invalid"
+        /// A comma before a closing bracket, which JSON doesn't allow and which is passed over.
+        case jsonTrailingComma = "json-trailing-comma"
+        /// The app's id isn't in the root file, and comes from elsewhere.
+        case appIdDerived = "app-id-derived"
         case fieldMissing = "field-missing"
         case fieldType = "field-type"
         case fieldValue = "field-value"
@@ -16,10 +20,18 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case functionUnknown = "function-unknown"
         case functionSourceMissing = "function-source-missing"
         case functionNotConfigured = "function-not-configured"
+        /// A trigger that names no function.
+        case functionMissing = "function-missing"
         case functionSyntax = "function-syntax"
         case functionNotExported = "function-not-exported"
         case serviceUnknown = "service-unknown"
         case collectionUnknown = "collection-unknown"
+        /// Two clusters have a collection of the same name, which would be one collection here.
+        case collectionConflict = "collection-conflict"
+        /// A part of the export that stands at two places, of which one is used.
+        case partShadowed = "part-shadowed"
+        /// A secret in plain text in a file of the app.
+        case secretInClear = "secret-in-clear"
         case valueUnknown = "value-unknown"
         case ruleInvalid = "rule-invalid"
         case ruleOperatorUnknown = "rule-operator-unknown"
@@ -31,6 +43,8 @@ public struct DefinitionProblem: Error, Hashable, Sendable, CustomStringConverti
         case partitionKeyMissing = "partition-key-missing"
         case partitionKeyTypeMismatch = "partition-key-type-mismatch"
         case syncTypeUnsupported = "sync-type-unsupported"
+        /// `--sync-by` names a field by which the app's permissions can't be kept.
+        case syncByInvalid = "sync-by-invalid"
         case matchInvalid = "match-invalid"
         case scheduleInvalid = "schedule-invalid"
         case endpointNotServed = "endpoint-not-served"

@@ -11,11 +11,17 @@ public struct DocumentRules: Sendable {
     let filters: [RuleFilter]
 
     /// `nil` if the app has no rules for the collection: then only the system may access it.
-    public init?(of namespace: ChangeEvent.Namespace, in app: AppDefinition) {
-        let definition = app.collection(namespace.collection, database: namespace.database)
+    ///
+    /// - Parameter service: the data source that the call names, whose rules apply; without it those of the first data source that
+    ///   declares the collection.
+    public init?(of namespace: ChangeEvent.Namespace, in app: AppDefinition, service: String? = nil) {
+        let definition =
+            service.map { app.collection(namespace.collection, database: namespace.database, service: $0) }
+            ?? app.collection(namespace.collection, database: namespace.database)
         let source =
-            app.dataSources.first { source in definition.map { source.name.hasSameBytes(as: $0.service) } ?? false }
-            ?? app.dataSources.first { $0.isDocumentStore }
+            app.dataSources.first { source in
+                (service ?? definition?.service).map { source.name.hasSameBytes(as: $0) } ?? false
+            } ?? app.dataSources.first { $0.isDocumentStore }
         let own = definition?.rules
         let roles = own.flatMap { $0.roles.isEmpty ? nil : $0.roles } ?? source?.defaultRules?.roles ?? []
         guard !roles.isEmpty else { return nil }

@@ -2,50 +2,31 @@ import DocumentModel
 import Foundation
 
 extension AppFiles {
-    /// The largest file that is read, in bytes.
-    static let fileLimit = 4 << 20
-    /// The largest total, in bytes: the definition is one row in Postgres.
-    static let totalLimit = 32 << 20
-
-    /// Folders whose contents aren't part of a definition: static sites, installed packages, tools' own files.
-    private static let skipped: Set<String> = ["node_modules", ".git", ".mdb", ".idea", ".vscode", "hosting/files"]
-
-    /// Reads an app's folder. Nothing is written, links aren't followed, and files that are neither `.json` nor `.js` are skipped.
+    /// Reads an app's folder. Nothing is written, links aren't followed, and files at places where an app has none are passed over.
     ///
-    /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder doesn't exist or isn't a folder, and with the
-    ///   problems of single files (`file-unreadable`, `file-too-large`, `file-not-text`) otherwise.
+    /// - Throws: `AppDefinitionError` with code `folderUnreadable` when the folder doesn't exist or isn't a folder, `appNotFound` when
+    ///   it has no file of an app, and with the problems of single files (`file-unreadable`, `file-too-large`, `file-not-text`)
+    ///   otherwise.
     public init(folder: String) throws(AppDefinitionError) {
-        var texts: [ExactText: String] = [:]
-        var problems: [DefinitionProblem] = []
-        var total = 0
+        var collector = AppFileCollector()
         var pending = [""]
         while let relative = pending.popLast() {
-            for name in try Self.names(in: folder, relative: relative) {
+            for name in try Self.names(in: folder, relative: relative).sorted() {
                 let path = relative.isEmpty ? name : relative + "/" + name
-                if Self.skipped.contains(name) || Self.skipped.contains(path) { continue }
                 let full = folder + "/" + path
                 let attributes = try? FileManager.default.attributesOfItem(atPath: full)  // nil: vanished meanwhile
                 switch attributes?[.type] as? FileAttributeType {
-                case .typeDirectory: pending.append(path)
-                case .typeRegular where path.hasSuffix(".json") || path.hasSuffix(".js"):
-                    do throws(DefinitionProblem) {
-                        let text = try Self.text(of: full, path: path, size: attributes?[.size] as? Int ?? 0)
-                        total += text.utf8.count
-                        texts[path] = text
-                    } catch {
-                        problems.append(error)
+                case .typeDirectory where AppPaths.isEntered(path): pending.append(path)
+                case .typeRegular:
+                    collector.add(path, size: attributes?[.size] as? Int ?? 0) {
+                        FileManager.default.contents(atPath: full).map { [UInt8]($0) }
                     }
                 default: continue
                 }
             }
         }
-        if total > Self.totalLimit {
-            problems.append(
-                DefinitionProblem(
-                    .fileTooLarge, file: "", "the folder's files have \(total) bytes; the limit is \(Self.totalLimit)"))
-        }
-        guard problems.isEmpty else { throw AppDefinitionError(problems: problems) }
-        self.init(texts)
+        self = try collector.files()
+        if texts.isEmpty { throw Self.noApp(in: folder) }
     }
 
     private static func names(in folder: String, relative: String) throws(AppDefinitionError) -> [String] {
@@ -59,16 +40,17 @@ extension AppFiles {
         }
     }
 
-    private static func text(of full: String, path: String, size: Int) throws(DefinitionProblem) -> String {
-        guard size <= fileLimit else {
-            throw DefinitionProblem(.fileTooLarge, file: path, "it has \(size) bytes; the limit is \(fileLimit)")
+    /// The error for a folder without an app. Many repositories have the app in a folder of their own, which is then named.
+    private static func noApp(in folder: String) -> AppDefinitionError {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []  // it was read just before
+        let inner = names.sorted().filter { name in
+            ["realm_config.json", "root_config.json", "config.json", "stitch.json"].contains {
+                FileManager.default.fileExists(atPath: "\(folder)/\(name)/\($0)")
+            }
         }
-        guard let bytes = FileManager.default.contents(atPath: full) else {
-            throw DefinitionProblem(.fileUnreadable, file: path, "can't be read")
-        }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw DefinitionProblem(.fileNotText, file: path, "isn't UTF-8")
-        }
-        return text
+        let hint = inner.isEmpty ? "" : "; try \(inner.map { "\(folder)/\($0)" }.joined(separator: " or "))"
+        return AppDefinitionError(
+            code: .appNotFound,
+            message: "\(folder) has no app: an export has realm_config.json or config.json at its root\(hint)")
     }
 }

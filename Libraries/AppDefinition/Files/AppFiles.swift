@@ -5,14 +5,28 @@ public import DocumentModel
 /// An app definition is read from these files, and they are its stored form, so that a later version of Partita can read more from
 /// them. They include only configuration (`.json`) and sources (`.js`).
 public struct AppFiles: Hashable, Sendable {
+    /// The largest file that is read, in bytes.
+    public static let fileLimit = 4 << 20
+    /// The largest total, in bytes: the definition is one row in Postgres.
+    public static let totalLimit = 32 << 20
+
     /// The files' texts by path relative to the app's folder, with `/` between components.
     public var texts: [ExactText: String]
+    /// The archives of installed packages (`functions/node_modules.zip`) that the folder has; only their existence is known.
+    public var packageArchives: Set<ExactText>
+    /// What the operator decided at the deployment.
+    public var choices = DeploymentChoices()
 
     /// The packages that functions require. They aren't part of `document`: the registry stores them separately.
     public var packages = AppPackages.none
 
     /// Creates the files of an app from texts by relative path.
-    public init(_ texts: [ExactText: String] = [:]) { self.texts = texts }
+    public init(_ texts: [ExactText: String] = [:]) { self.init(texts, packageArchives: []) }
+
+    init(_ texts: [ExactText: String], packageArchives: Set<ExactText>) {
+        self.texts = texts
+        self.packageArchives = packageArchives
+    }
 
     /// The text of a file, or `nil` when there is no such file.
     public subscript(path: String) -> String? { texts[path] }

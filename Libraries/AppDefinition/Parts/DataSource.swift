@@ -14,6 +14,9 @@ public struct DataSource: Sendable {
 
     /// Whether it is the document store.
     public var isDocumentStore: Bool { type == "mongodb-atlas" || type == "mongodb" || type == "datalake" }
+
+    /// The cluster that it connects to; `nil` if the export doesn't say. Services of one cluster are one database.
+    public var cluster: String? { config["clusterName"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 /// A collection that the app declares, with its schema and rules.
@@ -21,6 +24,10 @@ public struct CollectionDefinition: Sendable {
     public var service: String
     @ExactText public var database: String
     public var name: String
+    /// The file that has its rules, or the folder of its files, inside the app's folder, for messages.
+    var place: String
+    /// Whether `place` is a folder.
+    var isFolder: Bool
     /// `nil` when the app declares none: then any document is valid.
     public var schema: DocumentSchema?
     /// `nil` when the app declares none: then the data source's default rules apply.

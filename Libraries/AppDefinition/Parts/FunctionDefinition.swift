@@ -17,6 +17,8 @@ public struct FunctionDefinition: Sendable {
     public var canEvaluate: RuleExpression?
     /// Whether arguments are kept out of the logs.
     public var hidesArguments: Bool
+    /// Whether the app's configuration names it. One that is only there as a source is private.
+    public var isListed: Bool
 }
 
 /// A named constant of the app, or a named reference to a secret.

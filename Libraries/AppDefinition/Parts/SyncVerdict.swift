@@ -32,7 +32,9 @@ extension AppDefinition {
     /// others are server-only, whatever their rules say.
     public func syncVerdict(of collection: CollectionDefinition) -> SyncVerdict {
         guard let sync, sync.isEnabled else { return .syncIsOff }
-        guard collection.database.hasSameBytes(as: sync.database) else { return .otherDatabase }
+        guard collection.database.hasSameBytes(as: sync.database), isSameStore(collection.service, sync.service) else {
+            return .otherDatabase
+        }
         guard let schema = collection.schema else { return .noSchema }
         let hasKey = schema.fieldNames.contains { $0.hasSameBytes(as: sync.partitionKey) }
         return hasKey ? .synced : .noPartitionKey(sync.partitionKey)

@@ -17,7 +17,10 @@ struct ConfigNode {
 
     /// The field of an object; `nil` when it is absent or null.
     func child(_ key: String) -> ConfigNode? {
-        guard case .document(let document) = value else { return nil }
+        guard case .document(let document) = value else {
+            log.notAnObject(value, file: file, pointer: pointer)
+            return nil
+        }
         log.asked(for: key, of: document, file: file, pointer: pointer)
         guard let child = document[key] else { return nil }
         if case .null = child { return nil }
@@ -73,6 +76,11 @@ struct ConfigNode {
     func bool(_ key: String, default fallback: Bool = false) -> Bool {
         guard let child = child(key) else { return fallback }
         if case .bool(let flag) = child.value { return flag }
+        if case .string("") = child.value {
+            // The vendor's interface wrote it for switches that were never touched.
+            child.problem(.fieldType, severity: .warning, "is an empty string, which is read as \(fallback)")
+            return fallback
+        }
         child.problem(.fieldType, "is \(child.value.typeName), but must be true or false")
         return fallback
     }
@@ -115,12 +123,34 @@ struct ConfigNode {
     func rule(_ key: String) -> RuleExpression? {
         guard let child = child(key) else { return nil }
         do throws(RuleSyntaxError) {
-            return try RuleExpression(child.value)
+            let rule = try RuleExpression(child.value)
+            child.warnOfOperatorLikeFields(child.value, at: child.pointer)
+            return rule
         } catch {
             for issue in error.issues {
                 log.add(issue.code, file: file, pointer: child.pointer + issue.pointer, issue.message)
             }
             return .never
+        }
+    }
+
+    /// Warns of fields such as `!=`, which look like operators but are names of fields, which no document has.
+    private func warnOfOperatorLikeFields(_ value: Value, at pointer: String) {
+        switch value {
+        case .document(let document):
+            for field in document.fields {
+                let place = pointer + "/" + JSONPointer.escape(field.key)
+                if !field.key.isEmpty, field.key.allSatisfy({ "!=<>&|~".contains($0) }) {
+                    log.add(
+                        .ruleOperatorUnknown, severity: .warning, file: file, pointer: place,
+                        "'\(field.key)' is no operator but the name of a field, which no document has, so that the rule never holds: use %ne, %gt and so on"
+                    )
+                }
+                warnOfOperatorLikeFields(field.value, at: place)
+            }
+        case .array(let items):
+            for (index, item) in items.enumerated() { warnOfOperatorLikeFields(item, at: "\(pointer)/\(index)") }
+        default: break
         }
     }
 }

@@ -15,6 +15,7 @@ struct DefinitionCheck {
         checkRules(definition)
         checkSync(definition)
         checkExtensions(definition)
+        checkStores(definition)
     }
 
     private func checkNames(_ definition: AppDefinition) {
@@ -35,7 +36,9 @@ struct DefinitionCheck {
             if let problem = syntaxCheck?(function.source, function.name) {
                 // A problem at the end of the source is reported after its last line.
                 let line = problem.line.map { min($0, FunctionSource.lineCount(function.source)) }
-                log.add(.functionSyntax, file: function.file, line: line, problem.message)
+                log.add(
+                    .functionSyntax, severity: function.isListed ? .error : .warning, file: function.file, line: line,
+                    problem.message)
             } else if !FunctionSource.assignsExports(function.source) {
                 log.add(
                     .functionNotExported, file: function.file,
@@ -57,23 +60,30 @@ struct DefinitionCheck {
     private func checkTriggers(_ definition: AppDefinition) {
         for trigger in definition.triggers {
             let file = trigger.file
-            if definition.function(trigger.functionName) == nil {
+            let severity: DefinitionProblem.Severity = trigger.isDisabled ? .warning : .error
+            if !trigger.functionName.isEmpty, definition.function(trigger.functionName) == nil {
                 log.add(
-                    .functionUnknown, file: file, pointer: pointerOfTriggerFunction(file, definition),
+                    .functionUnknown, severity: severity, file: file,
+                    pointer: pointerOfTriggerFunction(file, definition),
                     "the trigger \(trigger.name) calls \(trigger.functionName), which isn't a function of the app")
             }
             guard case .database(let event) = trigger.event else { continue }
             if !definition.dataSources.contains(where: { $0.name.hasSameBytes(as: event.service) }) {
+                // Without any data source in the export there is no name to compare with, and only one database.
+                let isKnown = definition.dataSources.contains(where: \.isDocumentStore)
                 log.add(
-                    .serviceUnknown, file: file, pointer: "/config/service_name",
-                    "the app has no data source \(event.service)")
+                    .serviceUnknown, severity: isKnown ? severity : .warning, file: file,
+                    pointer: "/config/service_name", "the app has no data source \(event.service)")
             }
-            checkCollection(of: event, definition, file: file)
+            checkCollection(of: event, definition, file: file, severity)
         }
     }
 
     /// An export doesn't name every collection: functions, and clients under default rules, also write to others.
-    private func checkCollection(of event: TriggerDefinition.Database, _ definition: AppDefinition, file: String) {
+    private func checkCollection(
+        of event: TriggerDefinition.Database, _ definition: AppDefinition, file: String,
+        _ severity: DefinitionProblem.Severity
+    ) {
         guard !definition.collections.isEmpty, let collection = event.collection,
             definition.collection(collection, database: event.database) == nil,
             !definition.functions.contains(where: { $0.source.contains(collection) })
@@ -82,7 +92,7 @@ struct DefinitionCheck {
             $0.name.hasSameBytes(as: event.service) && $0.defaultRules != nil
         }
         log.add(
-            .collectionUnknown, severity: hasDefaultRules ? .warning : .error, file: file,
+            .collectionUnknown, severity: hasDefaultRules ? .warning : severity, file: file,
             pointer: "/config/collection",
             "the app has no collection \(event.database).\(collection), and no function names it")
     }
@@ -108,10 +118,7 @@ struct DefinitionCheck {
 
     private func checkRules(_ definition: AppDefinition) {
         for collection in definition.collections {
-            let folder = "data_sources/\(collection.service)/\(collection.database)/\(collection.name)/rules.json"
-            let file =
-                definition.files[folder] != nil
-                ? folder : "services/\(collection.service)/rules/\(collection.database).\(collection.name).json"
+            let file = collection.isFolder ? "\(collection.place)/rules.json" : collection.place
             for role in collection.rules?.roles ?? [] {
                 for rule in [role.applyWhen, role.read, role.write, role.insert, role.delete, role.search] {
                     checkCalls(rule, definition, file: file)
@@ -132,16 +139,48 @@ struct DefinitionCheck {
             case .long: [.long, .int, .number]
             case .uuid: [.uuid]
             }
-        for collection in definition.collections where collection.database.hasSameBytes(as: sync.database) {
+        for collection in definition.collections
+        where collection.database.hasSameBytes(as: sync.database)
+            && definition.isSameStore(collection.service, sync.service)
+        {
             guard let types = collection.schema?.types(at: [sync.partitionKey]), types.isDisjoint(with: wanted) else {
                 continue
             }
             let names = types.map(\.rawValue).sorted().joined(separator: ", ")
-            let schema = "data_sources/\(collection.service)/\(collection.database)/\(collection.name)/schema.json"
+            let key = JSONPointer.escape(sync.partitionKey)
             log.add(
-                .partitionKeyTypeMismatch, file: definition.files[schema] != nil ? schema : file,
-                pointer: definition.files[schema] != nil ? "/properties/\(sync.partitionKey)" : "",
+                .partitionKeyTypeMismatch,
+                file: collection.isFolder ? "\(collection.place)/schema.json" : collection.place,
+                pointer: (collection.isFolder ? "" : "/schema") + "/properties/\(key)",
                 "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType)")
+        }
+    }
+
+    /// Services of one cluster are one database, in which each service has rules of its own for the same collection.
+    private func checkStores(_ definition: AppDefinition) {
+        var seen: [ChangeEvent.Namespace: CollectionDefinition] = [:]
+        for collection in definition.collections {
+            let namespace = ChangeEvent.Namespace(database: collection.database, collection: collection.name)
+            guard let first = seen[namespace] else {
+                seen[namespace] = collection
+                continue
+            }
+            let name = "\(collection.database).\(collection.name)"
+            let file = collection.isFolder ? "\(collection.place)/rules.json" : collection.place
+            if first.service.hasSameBytes(as: collection.service) {
+                log.add(
+                    .nameDuplicate, file: file, "two definitions of \(name): \(first.place) has the other; remove one")
+            } else if !definition.isSameStore(first.service, collection.service) {
+                log.add(
+                    .collectionConflict, file: file,
+                    "\(first.service) and \(collection.service) are different clusters, and both have \(name): here they would be one collection; deploy them as two apps, or rename one"
+                )
+            } else if let one = first.schema, let other = collection.schema, one.source != other.source {
+                log.add(
+                    .collectionConflict, severity: .warning, file: file,
+                    "\(first.service) and \(collection.service) have different schemas for \(name), which is one collection: that of \(first.service) is used; make them agree"
+                )
+            }
         }
     }
 

@@ -3,13 +3,15 @@ import Foundation
 
 extension DefinitionReader {
     /// `auth/providers.json` (one object for all) or `auth_providers/<provider>.json`.
-    func authProviders(_ layout: Layout) -> [AuthProvider] {
-        let nodes: [ConfigNode] =
-            switch layout {
-            case .v20210101: json("auth/providers.json")?.entries.map(\.node) ?? []
-            case .v20200603: files.files(in: "auth_providers", suffix: ".json").compactMap(json)
-            }
-        return nodes.compactMap(authProvider)
+    func authProviders() -> [AuthProvider] {
+        let older = files.files(in: "auth_providers", suffix: ".json")
+        guard files["auth/providers.json"] != nil else { return older.compactMap(json).compactMap(authProvider) }
+        for file in older {
+            log.add(
+                .partShadowed, severity: .warning, file: file,
+                "not used, since auth/providers.json is there: remove one of them")
+        }
+        return (json("auth/providers.json")?.entries ?? []).map(\.node).compactMap(authProvider)
     }
 
     private func authProvider(_ node: ConfigNode) -> AuthProvider? {

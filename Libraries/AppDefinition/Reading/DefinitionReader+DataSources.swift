@@ -3,50 +3,90 @@ import DocumentSchema
 
 extension DefinitionReader {
     /// `data_sources/<name>/config.json` (newer layout) and `services/<name>/config.json` (older; for other vendors' services in
-    /// both layouts). A converted folder has some in both places; the newer one is used.
-    func dataSources(_ layout: Layout) -> [DataSource] {
+    /// both layouts; http services also under `http_endpoints`). A converted folder has some in both places; the newer one is used.
+    func dataSources() -> [DataSource] {
         var sources: [DataSource] = []
-        for folder in layout == .v20210101 ? ["data_sources", "services"] : ["services"] {
-            for name in files.folders(in: folder) where !sources.contains(where: { $0.name.hasSameBytes(as: name) }) {
-                guard let node = json("\(folder)/\(name)/config.json"), let type = node.required("type") else {
-                    continue
-                }
-                sources.append(
-                    DataSource(
-                        name: node.string("name") ?? name, type: type, config: node.document("config"),
-                        secretConfig: node.document("secret_config"),
-                        defaultRules: json("\(folder)/\(name)/default_rule.json").map(rules)))
+        for folder in ["data_sources", "services", "http_endpoints"] {
+            for name in files.folders(in: folder) {
+                guard let source = dataSource(name, in: folder),
+                    !sources.contains(where: { $0.name.hasSameBytes(as: source.name) })
+                else { continue }
+                sources.append(source)
             }
         }
         return sources
     }
 
-    /// One folder per collection in the newer layout, one file with schema and rules in the older.
-    func collections(_ layout: Layout) -> [CollectionDefinition] {
-        switch layout {
-        case .v20210101:
-            files.folders(in: "data_sources").flatMap { service in
-                files.folders(in: "data_sources/\(service)").flatMap { database in
-                    files.folders(in: "data_sources/\(service)/\(database)").map { name in
-                        collection(service: service, database: database, name: name)
-                    }
-                }
-            }
-        case .v20200603:
-            files.folders(in: "services").flatMap { service in
-                files.files(in: "services/\(service)/rules", suffix: ".json").compactMap(json).compactMap { node in
-                    collection(node, service: service)
-                }
-            }
+    private func dataSource(_ name: String, in folder: String) -> DataSource? {
+        let file = "\(folder)/\(name)/config.json"
+        let defaultRules = json("\(folder)/\(name)/default_rule.json").map(rules)
+        guard let node = json(file) else {
+            // A file that is there has been reported.
+            guard folder == "data_sources", files[file] == nil else { return nil }
+            log.add(
+                .fileMissing, severity: .warning, file: file,
+                "the data source \(name) has no configuration, and is read as mongodb-atlas")
+            return DataSource(
+                name: name, type: "mongodb-atlas", config: Document(), secretConfig: Document(),
+                defaultRules: defaultRules)
         }
+        var type = node.string("type") ?? ""
+        if type.isEmpty {
+            // Endpoints may have folders of their own, which are no services.
+            guard folder != "http_endpoints" else { return nil }
+            node.problem(.fieldMissing, severity: .warning, "type is missing: the service is read as mongodb-atlas")
+            type = "mongodb-atlas"
+        }
+        return DataSource(
+            name: node.string("name") ?? name, type: type, config: node.document("config"),
+            secretConfig: node.document("secret_config"), defaultRules: defaultRules)
     }
 
-    private func collection(service: String, database: String, name: String) -> CollectionDefinition {
-        let folder = "data_sources/\(service)/\(database)/\(name)"
-        return CollectionDefinition(
-            service: service, database: database, name: name, schema: json("\(folder)/schema.json").flatMap(schema),
-            rules: json("\(folder)/rules.json").map(rules),
-            relationships: json("\(folder)/relationships.json").map(relationships) ?? [])
+    /// One folder per collection in the newer layout, one file with schema and rules in the older. A service that has collections in
+    /// both was converted, and the newer ones are used.
+    func collections(of sources: [DataSource]) -> [CollectionDefinition] {
+        let newer = files.folders(in: "data_sources").flatMap(collections)
+        let older = files.folders(in: "services").flatMap { folder -> [CollectionDefinition] in
+            let service = json("services/\(folder)/config.json")?.string("name") ?? folder
+            if newer.contains(where: { $0.service.hasSameBytes(as: service) }) { return [] }
+            return files.files(in: "services/\(folder)/rules", suffix: ".json")
+                .filter { !$0.hasSuffix(".bck.json") }.compactMap(json).compactMap { collection($0, service: service) }
+        }
+        return newer + older
+    }
+
+    /// The collections of a folder in `data_sources`. `rules.json` repeats database and collection, and the server used what it says.
+    private func collections(in folder: String) -> [CollectionDefinition] {
+        let service = json("data_sources/\(folder)/config.json")?.string("name") ?? folder
+        let places = files.folders(in: "data_sources/\(folder)").flatMap { database in
+            files.folders(in: "data_sources/\(folder)/\(database)").map { (database, $0) }
+        }
+        let names = Set(texts: places.map { "\($0).\($1)" })
+        return places.compactMap { database, name in
+            let path = "data_sources/\(folder)/\(database)/\(name)"
+            let parts = ["schema.json", "rules.json", "relationships.json"].map { "\(path)/\($0)" }
+            guard parts.contains(where: { files[$0] != nil }) else { return nil }
+            let rulesNode = json(parts[1])
+            var place = (database, name)
+            if let node = rulesNode {
+                let told = (node.string("database") ?? database, node.string("collection") ?? name)
+                if !told.0.hasSameBytes(as: database) || !told.1.hasSameBytes(as: name) {
+                    let isTaken = names.contains("\(told.0).\(told.1)") || told.0.isEmpty || told.1.isEmpty
+                    node.problem(
+                        .fieldValue, severity: .warning,
+                        at: told.0.hasSameBytes(as: database) ? "collection" : "database",
+                        "the rules say \(told.0).\(told.1), the folder \(database).\(name): "
+                            + (isTaken
+                                ? "the folder is used, since the other name is taken or empty; make them agree"
+                                : "the rules are used; make them agree"))
+                    if !isTaken { place = told }
+                }
+            }
+            return CollectionDefinition(
+                service: service, database: place.0, name: place.1, place: path, isFolder: true,
+                schema: json(parts[0]).flatMap(schema),
+                rules: rulesNode.map(rules), relationships: json(parts[2]).map(relationships) ?? [])
+        }
     }
 
     /// Rules of other services (`rules/s3.json`) have no collection and are skipped.
@@ -54,9 +94,16 @@ extension DefinitionReader {
         guard node.child("collection") != nil, let database = node.required("database"),
             let name = node.required("collection")
         else { return nil }
+        let fileName = node.file.splitAtBytes("/").last ?? ""
+        if !fileName.hasSameBytes(as: "\(database).\(name).json") {
+            node.problem(
+                .fieldValue, severity: .warning, at: "collection",
+                "the rules say \(database).\(name), the file is named \(fileName): the rules are used; make them agree")
+        }
         return CollectionDefinition(
-            service: service, database: database, name: name, schema: node.child("schema").flatMap(schema),
-            rules: rules(node), relationships: node.child("relationships").map(relationships) ?? [])
+            service: service, database: database, name: name, place: node.file, isFolder: false,
+            schema: node.child("schema").flatMap(schema), rules: rules(node),
+            relationships: node.child("relationships").map(relationships) ?? [])
     }
 
     private func schema(_ node: ConfigNode) -> DocumentSchema? {
@@ -66,7 +113,7 @@ extension DefinitionReader {
         }
         guard !document.fields.isEmpty else { return nil }
         do throws(SchemaSyntaxError) {
-            let schema = try DocumentSchema(document, dialect: .collection)
+            let schema = try parsedSchema(document, node)
             for pattern in schema.patternsBeyondPostgres {
                 log.add(
                     .schemaPatternUncheckable, severity: .warning, file: node.file,
@@ -82,6 +129,28 @@ extension DefinitionReader {
                     pointer: node.pointer + issue.pointer, issue.message)
             }
             return nil
+        }
+    }
+
+    /// The schema without keywords that have no meaning, such as `validate`, which held a rule that App Services evaluated.
+    private func parsedSchema(_ document: Document, _ node: ConfigNode) throws(SchemaSyntaxError) -> DocumentSchema {
+        do throws(SchemaSyntaxError) {
+            return try DocumentSchema(document, dialect: .collection)
+        } catch {
+            guard error.issues.allSatisfy(\.isUnknownKeyword) else { throw error }
+            var value = Value.document(document)
+            for issue in error.issues {
+                let path = issue.pointer.splitAtBytes("/").dropFirst().map { JSONPointer.unescape(Substring($0)) }
+                value = value.removing(path[...])
+                let isRule = path.last?.hasSameBytes(as: "validate") == true
+                log.add(
+                    .schemaInvalid, severity: .warning, file: node.file, pointer: node.pointer + issue.pointer,
+                    "the keyword \(path.last ?? "") is ignored: "
+                        + (isRule
+                            ? "such rules aren't evaluated; write the condition into the rules of the collection"
+                            : "it has no meaning in a schema"))
+            }
+            return try DocumentSchema(value.documentValue ?? document, dialect: .collection)
         }
     }
 
@@ -130,5 +199,23 @@ extension DefinitionReader {
     private func fieldPermission(_ node: ConfigNode) -> DocumentRole.FieldPermission {
         DocumentRole.FieldPermission(
             read: node.rule("read"), write: node.rule("write"), fields: fieldPermissions(node.child("fields")))
+    }
+}
+
+extension Value {
+    /// The value without the field at the end of a path.
+    fileprivate func removing(_ path: ArraySlice<String>) -> Value {
+        guard let first = path.first else { return self }
+        let rest = path.dropFirst()
+        switch self {
+        case .document(var document):
+            document[first] = rest.isEmpty ? nil : document[first]?.removing(rest)
+            return .document(document)
+        case .array(var items):
+            guard let index = Int(first), items.indices.contains(index) else { return self }
+            items[index] = items[index].removing(rest)
+            return .array(items)
+        default: return self
+        }
     }
 }

@@ -1,52 +1,87 @@
 import DocumentModel
 
 extension DefinitionReader {
-    func functions(_ layout: Layout) -> [FunctionDefinition] {
-        switch layout {
-        case .v20210101: listedFunctions()
-        case .v20200603: files.folders(in: "functions").compactMap(folderFunction)
-        }
+    /// `functions/config.json` lists the functions, with the source of `name` in `functions/<name>.js`; in older layouts each has a folder
+    /// with `config.json` and `source.js`. A name may contain slashes. A source without configuration is a private function: exports
+    /// have some that providers name.
+    func functions() -> [FunctionDefinition] {
+        let listed = listedFunctions()
+        // The older form of a listed function was left by a conversion.
+        let names = Set(texts: listed.map(\.name))
+        let others = folderFunctions().filter { !names.contains($0.name) }
+        let known = Set(texts: (listed + others).map(\.name))
+        return listed + others + looseFunctions().filter { !known.contains($0.name) }.filter(isUsable)
     }
 
-    /// `functions/config.json` lists all functions; the source of `name` is `functions/name.js`.
     private func listedFunctions() -> [FunctionDefinition] {
-        let nodes = json("functions/config.json")?.elements ?? []
-        var functions: [FunctionDefinition] = []
-        for node in nodes {
-            guard let name = node.required("name") else { continue }
-            let file = "functions/\(name).js"
-            guard let source = files[file] else {
-                node.problem(.functionSourceMissing, at: "name", "the function \(name) has no source \(file)")
-                continue
+        (json("functions/config.json")?.elements ?? []).compactMap { node in
+            guard let name = node.required("name") else { return nil }
+            let places = ["functions/\(name).js", "functions/\(name)/source.js"]
+            guard let file = places.first(where: { files[$0] != nil }), let source = files[file] else {
+                return sourceless(node, name: name, at: "name", places[0])
             }
-            functions.append(function(node, name: name, file: file, source: source))
+            return function(node, name: name, file: file, source: source)
         }
-        for file in files.paths where file.hasPrefix("functions/") && file.hasSuffix(".js") {
-            let name = String(file.dropFirst("functions/".count).dropLast(".js".count))
-            // A converted folder still has the sources of the older layout.
-            if functions.contains(where: { $0.name.hasSameBytes(as: name) }) || name.hasSuffix("/source") { continue }
-            log.add(
-                .functionNotConfigured, severity: .warning, file: file,
-                "not listed in functions/config.json: it can't be called")
-        }
-        return functions
     }
 
-    /// `functions/<name>/config.json` and `source.js`.
-    private func folderFunction(_ folder: String) -> FunctionDefinition? {
-        let path = "functions/\(folder)"
-        guard let node = json("\(path)/config.json") else {
-            if files["\(path)/config.json"] == nil, files["\(path)/source.js"] != nil {
-                log.add(.fileMissing, file: "\(path)/config.json", "the function has a source but no configuration")
+    /// `functions/<name>/config.json` and `source.js`. With a list of functions, those that it lacks are private.
+    private func folderFunctions() -> [FunctionDefinition] {
+        let isListing = files["functions/config.json"] != nil
+        return files.paths.compactMap { path in
+            guard path.startsWithBytes(of: "functions/"), path.hasSuffix("/config.json") else { return nil }
+            let folder = String(path.dropLast("/config.json".count))
+            guard !folder.hasSameBytes(as: "functions"), let node = json(path) else { return nil }
+            let name = node.string("name") ?? String(folder.dropFirst("functions/".count))
+            guard let source = files["\(folder)/source.js"] else {
+                // Other tools keep a config.json of their own there.
+                return isListing ? nil : sourceless(node, name: name, at: nil, "\(folder)/source.js")
             }
-            return nil
+            var function = function(node, name: name, file: "\(folder)/source.js", source: source)
+            if isListing, files["functions/\(name).js"] == nil {
+                function.isListed = false
+                function.isPrivate = true
+            }
+            return function
         }
-        let name = node.string("name") ?? folder
-        guard let source = files["\(path)/source.js"] else {
-            node.problem(.functionSourceMissing, "the function \(name) has no source \(path)/source.js")
-            return nil
+    }
+
+    /// The sources that no configuration names.
+    private func looseFunctions() -> [FunctionDefinition] {
+        files.paths.compactMap { file in
+            guard file.startsWithBytes(of: "functions/"), file.hasSuffix(".js"), let source = files[file] else {
+                return nil
+            }
+            var name = String(file.dropFirst("functions/".count).dropLast(".js".count))
+            if name.hasSuffix("/source") {
+                name = String(name.dropLast("/source".count))
+                // What is wrong with its configuration has been reported.
+                if files["functions/\(name)/config.json"] != nil { return nil }
+            }
+            return FunctionDefinition(
+                name: name, file: file, source: source, isPrivate: true, runsAsSystem: false, runAsUserId: nil,
+                canEvaluate: nil, hidesArguments: false, isListed: false)
         }
-        return function(node, name: name, file: "\(path)/source.js", source: source)
+    }
+
+    /// Reports a source that no configuration names, and says whether it is a function at all.
+    private func isUsable(_ function: FunctionDefinition) -> Bool {
+        let isFunction = FunctionSource.assignsExports(function.source)
+        log.add(
+            .functionNotConfigured, severity: .warning, file: function.file,
+            isFunction
+                ? "not listed in functions/config.json: it is private, so that clients can't call it; list it there"
+                : "not listed in functions/config.json, and assigns nothing to exports: it is ignored")
+        return isFunction
+    }
+
+    /// A function that is declared without a source. Exports have such ones, which failed on Atlas when they were called.
+    private func sourceless(_ node: ConfigNode, name: String, at key: String?, _ file: String) -> FunctionDefinition {
+        node.problem(
+            .functionSourceMissing, severity: .warning, at: key,
+            "the function \(name) has no source \(file): each call of it fails; add the file, or remove the function")
+        let message = ExtendedJSON.print(.string("the function \(name) has no source in the app's folder (\(file))"))
+        return function(
+            node, name: name, file: node.file, source: "exports = function () { throw new Error(\(message)); };\n")
     }
 
     private func function(_ node: ConfigNode, name: String, file: String, source: String) -> FunctionDefinition {
@@ -55,7 +90,7 @@ extension DefinitionReader {
         return FunctionDefinition(
             name: name, file: file, source: source, isPrivate: node.bool("private"),
             runsAsSystem: node.bool("run_as_system"), runAsUserId: user.isEmpty ? nil : user,
-            canEvaluate: canEvaluate, hidesArguments: node.bool("disable_arg_logs"))
+            canEvaluate: canEvaluate, hidesArguments: node.bool("disable_arg_logs"), isListed: true)
     }
 
     /// `values/<name>.json`, in both layouts.
@@ -102,7 +137,8 @@ extension DefinitionReader {
     /// `http_endpoints/data_api_config.json`: an app without this file has no data API. A restriction that isn't supported disables
     /// it.
     func dataAPI() -> DataAPI? {
-        guard let node = json("http_endpoints/data_api_config.json") else { return nil }
+        let files = ["http_endpoints/data_api_config.json", "https_endpoints/data_api_config.json"]
+        guard let node = files.lazy.compactMap(json).first else { return nil }
         var isDisabled = node.bool("disabled")
         for key in ["validation_method", "verification_method"] {
             guard let method = node.string(key), !["", "NO_VALIDATION"].contains(method) else { continue }

@@ -1,28 +1,58 @@
 import DocumentModel
 
 extension DefinitionReader {
-    /// `sync/config.json`, the `sync` field of the older root, or `config.sync` of a data source.
-    func sync(_ root: ConfigNode, _ layout: Layout) -> SyncConfiguration? {
-        if let node = json("sync/config.json") ?? root.child("sync") {
-            return sync(node, service: node.string("service_name") ?? "mongodb-atlas")
+    /// The places of a sync configuration: `sync/config.json`, `sync` of the older root file, `config.sync` of a data source. Older
+    /// exports have a line about development mode at the root, and the configuration itself in the service.
+    func sync(_ root: ConfigNode?, _ definition: AppDefinition) -> SyncConfiguration? {
+        var places: [(node: ConfigNode, service: String?)] = []
+        for node in [json("sync/config.json"), root?.child("sync")].compactMap(\.self) {
+            places.append((node, node.string("service_name")))
         }
         for folder in ["data_sources", "services"] {
             for name in files.folders(in: folder) {
-                if let node = json("\(folder)/\(name)/config.json")?.child(path: "config", "sync") {
-                    return sync(node, service: name)
-                }
+                guard let file = json("\(folder)/\(name)/config.json"), let node = file.child(path: "config", "sync")
+                else { continue }
+                places.append((node, file.string("name") ?? name))
             }
         }
-        return nil
+        let live = places.filter { !isBlank($0.node) }
+        guard let first = live.first else {
+            if files.choices.syncBy != nil {
+                log.add(.syncByInvalid, file: "", "--sync-by is for apps with flexible sync, and this one doesn't sync")
+            }
+            return nil
+        }
+        for other in live.dropFirst() {
+            other.node.problem(
+                .partShadowed, severity: .warning,
+                "this sync configuration isn't used: \(first.node.file) has one; remove one of them")
+        }
+        let stores = definition.dataSources.filter(\.isDocumentStore)
+        let service = first.service ?? (stores.count == 1 ? stores[0].name : "mongodb-atlas")
+        return sync(first.node, service: service, definition)
     }
 
-    private func sync(_ node: ConfigNode, service: String) -> SyncConfiguration? {
-        guard !(node.child("state") == nil && node.child("partition") == nil) else { return nil }
-        if node.string("type") == "flexible" {
+    /// Whether sync was never enabled: the vendor's interface then writes an empty state and an empty key, or only other settings.
+    private func isBlank(_ node: ConfigNode) -> Bool {
+        let state = node.string("state")
+        guard node.string("type") != "flexible" else { return (state ?? "").isEmpty }
+        guard let key = node.child("partition")?.string("key") else {
+            return state == nil ? node.child("partition") == nil : state == "" || state == "disabled"
+        }
+        if key.isEmpty, state == "enabled" {
             node.problem(
-                .syncTypeUnsupported, at: "type",
-                "flexible sync isn't supported: use partition-based sync, with a partition key")
-            return nil
+                .fieldValue, severity: .warning, at: "partition",
+                "the partition key is empty, so nothing syncs: name the field that has each document's partition")
+        }
+        return key.isEmpty
+    }
+
+    private func sync(_ node: ConfigNode, service: String, _ definition: AppDefinition) -> SyncConfiguration? {
+        if node.string("type") == "flexible" { return flexibleSync(node, service: service, definition) }
+        if files.choices.syncBy != nil {
+            node.problem(
+                .syncByInvalid,
+                "--sync-by is for apps with flexible sync, and this one has partition-based sync: leave it out")
         }
         guard let partition = node.child("partition"), let key = partition.string("key"), !key.isEmpty else {
             node.problem(
@@ -30,17 +60,50 @@ extension DefinitionReader {
                 "the partition key is missing")
             return nil
         }
-        guard let database = node.required("database_name") else { return nil }
+        guard let database = syncDatabase(node, service: service, key: key, definition) else { return nil }
         let permissions = partition.child("permissions")
         for kind in ["read", "write"] where permissions?.child(kind) == nil {
             (permissions ?? partition).problem(
                 .fieldMissing, severity: .warning, "permissions.\(kind) is missing: no user may \(kind) any partition")
+        }
+        if case .bool(false)? = partition.child("required")?.value, isEnabled(node) {
+            partition.problem(
+                .fieldValue, severity: .warning, at: "required",
+                "documents without \(key) don't sync: on Atlas they were the null partition; write a value into them, such as 'public'"
+            )
         }
         return SyncConfiguration(
             isEnabled: isEnabled(node), service: service, database: database,
             partitionKey: key, partitionType: partitionType(partition), isPartitionRequired: partition.bool("required"),
             read: permissions?.rule("read") ?? .never, write: permissions?.rule("write") ?? .never,
             isDevelopmentMode: node.bool("development_mode_enabled"))
+    }
+
+    /// `database_name`, or without it the database whose schemas have the partition key. Logs a problem when there is none.
+    func syncDatabase(
+        _ node: ConfigNode, service: String, key: String?, _ definition: AppDefinition
+    ) -> String? {
+        if let name = node.string("database_name"), !name.isEmpty { return name }
+        let own = definition.collections.filter { definition.isSameStore($0.service, service) }
+        let keyed = own.filter { collection in
+            key.map { collection.schema?.fieldNames.containsExactly($0) == true } ?? (collection.schema != nil)
+        }
+        let databases = Set(texts: (keyed.isEmpty ? own : keyed).map(\.database)).sortedTexts
+        let what = key.map { "schemas with \($0)" } ?? "schemas"
+        guard databases.count == 1 else {
+            node.problem(
+                .fieldMissing,
+                databases.isEmpty
+                    ? "database_name is missing: write the database that devices sync"
+                    : "database_name is missing, and several databases have \(what) (\(databases.joined(separator: ", "))): write the one that devices sync"
+            )
+            return nil
+        }
+        node.problem(
+            .fieldMissing, severity: .warning,
+            "database_name is missing: \(databases[0]) is synced, the only database that has \(keyed.isEmpty ? "collections" : what)"
+        )
+        return databases[0]
     }
 
     private func isEnabled(_ node: ConfigNode) -> Bool {
@@ -54,7 +117,7 @@ extension DefinitionReader {
     }
 
     private func partitionType(_ node: ConfigNode) -> SyncConfiguration.PartitionType {
-        guard let name = node.string("type") else { return .string }
+        guard let name = node.string("type"), !name.isEmpty else { return .string }
         if let type = SyncConfiguration.PartitionType(rawValue: name) { return type }
         node.problem(.fieldValue, at: "type", "the type of a partition key must be string, objectId, long or uuid")
         return .string

@@ -1,36 +1,37 @@
 import DocumentModel
 
-/// Reads an app's files in either layout into a definition. It logs problems and continues.
+/// Reads an app's files into a definition. It logs problems and continues.
+///
+/// The export format has two layouts, and folders in practice mix them: converted ones have files of both, and some have no root file at
+/// all. So the folders decide: each part is read at the place where the newer layout (20210101) has it, or else where the older ones
+/// (20200603, 20180301) have it.
 struct DefinitionReader {
-    /// The two layouts of the export format.
-    enum Layout { case v20200603, v20210101 }
-
     let files: AppFiles
     let log: ProblemLog
 
-    /// The root files of each layout; later versions of the vendor's tool write `root_config.json`. A folder with files of both
-    /// layouts was converted; the newer one is used.
-    private static let roots: [(file: String, layout: Layout)] = [
-        ("realm_config.json", .v20210101), ("root_config.json", .v20210101), ("config.json", .v20200603),
-        ("stitch.json", .v20200603),
-    ]
+    /// The root files, in the order in which they are used: a converted folder also has the older one, and later versions of the
+    /// vendor's tool write `root_config.json`.
+    static let rootFiles = ["realm_config.json", "root_config.json", "config.json", "stitch.json"]
 
     func read() -> AppDefinition {
         var definition = AppDefinition(files: files)
-        guard let (file, layout) = Self.roots.first(where: { files[$0.file] != nil }) else {
+        let present = Self.rootFiles.filter { files[$0] != nil }
+        let roots = present.compactMap(json)
+        if present.isEmpty {
             log.add(
-                .fileMissing, file: "realm_config.json",
-                "an app's folder must have realm_config.json or config.json at its root")
-            return definition
+                .fileMissing, severity: .warning, file: Self.rootFiles[0],
+                "there is no root file (realm_config.json or config.json): the rest is read without it")
         }
-        guard let root = json(file) else { return definition }
-        readRoot(root, into: &definition)
-        definition.authProviders = authProviders(layout)
-        definition.customUserData = customUserData(root)
-        definition.dataSources = dataSources(layout)
-        definition.collections = collections(layout)
-        definition.sync = sync(root, layout)
-        definition.functions = functions(layout)
+        // A root file that can't be read has been reported, and nobody knows what it says about the id.
+        let isRefused = log.problems.contains { $0.severity == .error && present.containsExactly($0.file) }
+        if !isRefused || !roots.isEmpty { readIdentity(roots, into: &definition) }
+        if let root = roots.first { readRoot(root, into: &definition) }
+        definition.authProviders = authProviders()
+        definition.customUserData = customUserData(roots.first)
+        definition.dataSources = dataSources()
+        definition.collections = collections(of: definition.dataSources)
+        definition.sync = sync(roots.first, definition)
+        definition.functions = functions()
         definition.triggers = triggers()
         definition.values = values()
         definition.environments = environments()
@@ -40,16 +41,9 @@ struct DefinitionReader {
         return definition
     }
 
-    /// Parses a file; `nil` when it doesn't exist, or when it is malformed, which logs a problem.
+    /// Parses a file; `nil` when it doesn't exist, is `null`, or is malformed, which logs a problem.
     func json(_ file: String) -> ConfigNode? {
-        guard let text = files[file] else { return nil }
-        do throws(ExtendedJSONError) {
-            return ConfigNode(value: try ExtendedJSON.parse(text, limits: .input), file: file, pointer: "", log: log)
-        } catch {
-            let line = JSONPointer.line(atOffset: error.offset, in: text)
-            log.add(.jsonInvalid, file: file, line: line, error.description)
-            return nil
-        }
+        log.value(file).map { ConfigNode(value: $0, file: file, pointer: "", log: log) }
     }
 
     private func readRoot(_ root: ConfigNode, into definition: inout AppDefinition) {
@@ -58,14 +52,6 @@ struct DefinitionReader {
         {
             version.problem(.fieldValue, "layout \(version.value) is unknown; use 20210101 or 20200603")
         }
-        definition.id = root.required("app_id") ?? ""
-        // The id is part of URLs, Kafka keys and schema names.
-        if !definition.id.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
-            || definition.id.utf8.count > 48
-        {
-            root.problem(.fieldValue, at: "app_id", "must have at most 48 ASCII letters, digits, - and _")
-        }
-        definition.name = root.string("name") ?? definition.id
         definition.location = root.string("location") ?? definition.location
         definition.deploymentModel = root.string("deployment_model") ?? definition.deploymentModel
         definition.environmentTag = root.string("environment") ?? ""
@@ -75,8 +61,10 @@ struct DefinitionReader {
             : root.child("security")?.strings("allowed_request_origins") ?? []
     }
 
-    private func customUserData(_ root: ConfigNode) -> CustomUserData? {
-        guard let node = json("auth/custom_user_data.json") ?? root.child("custom_user_data_config") else { return nil }
+    private func customUserData(_ root: ConfigNode?) -> CustomUserData? {
+        guard let node = json("auth/custom_user_data.json") ?? root?.child("custom_user_data_config") else {
+            return nil
+        }
         let isEnabled = node.bool("enabled")
         guard isEnabled else { return nil }
         guard let database = node.required("database_name"), let collection = node.required("collection_name"),

@@ -20,11 +20,29 @@ enum FunctionSource {
         return names.sortedTexts
     }
 
+    /// The services that are used with a literal name outside of comments that begin a line, with the lines, counted from 1.
+    static func usedServices(_ source: String) -> [(name: String, line: Int)] {
+        numberedLines(source).flatMap { line, number in
+            line.matches(of: /(?:^|[^A-Za-z0-9_$])services\s*\.\s*get\s*\(\s*["'`]([^"'`$]+)["'`]\s*\)/).map {
+                (String($0.1), number)
+            }
+        }
+    }
+
+    /// The line, counted from 1, at which a private key begins (RFC 7468).
+    static func lineOfPrivateKey(_ source: String) -> Int? {
+        source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .firstIndex { $0.contains(/-----BEGIN [A-Z ]*PRIVATE KEY-----/) }.map { $0 + 1 }
+    }
+
     /// The lines without comments that begin a line.
-    private static func codeLines(_ source: String) -> [Substring] {
+    private static func codeLines(_ source: String) -> [Substring] { numberedLines(source).map(\.line) }
+
+    private static func numberedLines(_ source: String) -> [(line: Substring, number: Int)] {
         var isComment = false
-        var lines: [Substring] = []
-        for line in source.split(whereSeparator: \.isNewline) {
+        var lines: [(line: Substring, number: Int)] = []
+        let all = source.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in all.enumerated() {
             var rest = line.drop(while: \.isWhitespace)
             if rest.hasPrefix("/*") { isComment = true }
             if isComment {
@@ -32,8 +50,8 @@ enum FunctionSource {
                 isComment = false
                 rest = rest[end.upperBound...]
             }
-            if rest.hasPrefix("//") { continue }
-            lines.append(rest)
+            if rest.isEmpty || rest.hasPrefix("//") { continue }
+            lines.append((rest, index + 1))
         }
         return lines
     }

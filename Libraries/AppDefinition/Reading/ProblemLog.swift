@@ -5,6 +5,9 @@ final class ProblemLog {
     private let files: AppFiles
     private(set) var problems: [DefinitionProblem] = []
     private var misspellings = Misspellings()
+    private var parsed: [ExactText: Value?] = [:]
+    /// The places that were found not to be objects, as `file pointer`.
+    private var wrongPlaces: Set<ExactText> = []
 
     init(files: AppFiles) { self.files = files }
 
@@ -17,6 +20,14 @@ final class ProblemLog {
         if line == nil, !pointer.isEmpty, let text = files[file] { line = JSONPointer.line(of: pointer, in: text) }
         problems.append(
             DefinitionProblem(code, severity: severity, file: file, pointer: pointer, line: line, message))
+    }
+
+    /// Logs a value from which a field is read, although it is no object; once for each place.
+    func notAnObject(_ value: Value, file: String, pointer: String) {
+        guard wrongPlaces.insert("\(file) \(pointer)") else { return }
+        add(
+            .fieldType, file: file, pointer: pointer, line: pointer.isEmpty ? 1 : nil,
+            "is \(value.typeName), but must be an object")
     }
 
     /// Records that a field of an object is read.
@@ -35,6 +46,40 @@ final class ProblemLog {
     }
 
     func text(_ file: String) -> String? { files[file] }
+
+    /// The value of a JSON file; `nil` when it doesn't exist, is `null`, or is malformed. The first call logs what is wrong with it.
+    ///
+    /// - Parameter severity: that of malformed JSON: a warning for files that are only read to report on them.
+    func value(_ file: String, severity: DefinitionProblem.Severity = .error) -> Value? {
+        guard let text = files[file] else { return nil }
+        if let known = parsed[file] { return known }
+        let value = parse(text, of: file, severity)
+        parsed[file] = .some(value)
+        return value
+    }
+
+    private func parse(_ text: String, of file: String, _ severity: DefinitionProblem.Severity) -> Value? {
+        do throws(ExtendedJSONError) {
+            let (value, commas) = try ConfigText.parse(text)
+            for offset in commas {
+                add(
+                    .jsonTrailingComma, severity: .warning, file: file,
+                    line: JSONPointer.line(atOffset: offset, in: text),
+                    "trailing comma: JSON allows none before a closing bracket; it is passed over, but remove it")
+            }
+            guard !value.isNull else {
+                add(
+                    .fieldType, severity: .warning, file: file, line: 1,
+                    "the file is null, which is read as if it were missing: remove it, or write {} or []")
+                return nil
+            }
+            return value
+        } catch {
+            let line = JSONPointer.line(atOffset: error.offset, in: text)
+            add(.jsonInvalid, severity: severity, file: file, line: line, error.description)
+            return nil
+        }
+    }
 
     /// All problems, sorted by file and line.
     var sorted: [DefinitionProblem] {

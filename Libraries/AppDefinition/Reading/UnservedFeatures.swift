@@ -8,7 +8,7 @@ struct UnservedFeatures {
     private var files: AppFiles { definition.files }
 
     /// The providers that `auth` supports.
-    private static let servedProviders = OAuthSettings.types.union([
+    static let servedProviders = OAuthSettings.types.union([
         "local-userpass", "anon-user", "api-key", "custom-function", "custom-token",
     ])
 
@@ -23,6 +23,8 @@ struct UnservedFeatures {
         reportFunctions()
         reportFolders()
         reportHosting()
+        UsedServices(definition, log: log).report()
+        SecretsInClear(definition, log: log).report()
         if files["secrets.json"] != nil {
             warn(
                 "secrets.json",
@@ -41,9 +43,8 @@ struct UnservedFeatures {
                 "sign-in with \(provider.type) isn't served: use custom-token with the tokens of the identity provider and the key set that it publishes (jwkURI), or disable it"
             )
         }
-        let roots = ["realm_config.json", "root_config.json", "config.json", "stitch.json"]
         let places =
-            [("auth/custom_user_data.json", "")] + roots.map { ($0, "/custom_user_data_config") }
+            [("auth/custom_user_data.json", "")] + DefinitionReader.rootFiles.map { ($0, "/custom_user_data_config") }
         for (file, folder) in places {
             let key = "on_user_creation_function_name"
             let settings = folder.isEmpty ? value(file) : value(file)?["custom_user_data_config"]
@@ -56,7 +57,9 @@ struct UnservedFeatures {
 
     private func reportServices() {
         for source in definition.dataSources where !source.isDocumentStore {
-            let file = "services/\(source.name)/config.json"
+            let file =
+                ["services", "http_endpoints", "data_sources"].map { "\($0)/\(source.name)/config.json" }
+                .first { files[$0] != nil } ?? "services/\(source.name)/config.json"
             guard source.type == "http" else {
                 warn(
                     file,
@@ -64,7 +67,7 @@ struct UnservedFeatures {
                 )
                 continue
             }
-            for rule in files.files(in: "services/\(source.name)/rules", suffix: ".json") {
+            for rule in files.files(in: file.replacing("/config.json", with: "/rules"), suffix: ".json") {
                 warn(
                     rule,
                     "rules of http services aren't applied: functions reach the public internet, and the destinations in the operator's egress.allow"
@@ -112,7 +115,7 @@ struct UnservedFeatures {
     private func reportHosting() {
         let places =
             [("hosting/config.json", "")]
-            + ["realm_config.json", "config.json", "stitch.json"].map { ($0, "/hosting") }
+            + DefinitionReader.rootFiles.map { ($0, "/hosting") }
         for (file, folder) in places {
             let settings = folder.isEmpty ? value(file) : value(file)?["hosting"]
             guard settings?["enabled"] == true else { continue }
@@ -122,10 +125,8 @@ struct UnservedFeatures {
         }
     }
 
-    /// The parsed file; `nil` when it doesn't exist or is malformed, which `DefinitionReader` has logged.
-    private func value(_ file: String) -> Value? {
-        files[file].flatMap { try? ExtendedJSON.parse($0, limits: .input) }
-    }
+    /// The parsed file; `nil` when it doesn't exist or is malformed, which is logged.
+    private func value(_ file: String) -> Value? { log.value(file, severity: .warning) }
 
     private func warn(_ file: String, pointer: String = "", _ message: String) {
         log.add(.featureNotServed, severity: .warning, file: file, pointer: pointer, message)

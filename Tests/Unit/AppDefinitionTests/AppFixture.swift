@@ -33,7 +33,7 @@ enum AppFixture {
         """,
         "sync/config.json": """
         {"state": "enabled", "database_name": "Shop", "service_name": "mongodb-atlas",
-         "partition": {"key": "_partition", "type": "string", "required": false,
+         "partition": {"key": "_partition", "type": "string", "required": true,
            "permissions": {"read": {"%%partition": "%%user.id"}, "write": {"%%partition": "%%user.id"}}}}
         """,
         "functions/config.json": """

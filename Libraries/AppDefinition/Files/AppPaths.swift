@@ -1,0 +1,53 @@
+import DocumentModel
+
+/// Which paths of a folder belong to an app. An app's folder is often the root of a repository, whose other files are passed over.
+enum AppPaths {
+    private static let rootFiles: Set<ExactText> = [
+        "realm_config.json", "root_config.json", "config.json", "stitch.json", "partita.json", "secrets.json",
+        ".mdb/meta.json", "hosting/config.json",
+    ]
+    private static let folders: Set<ExactText> = [
+        "auth", "auth_providers", "data_sources", "services", "sync", "functions", "triggers", "values", "environments",
+        "http_endpoints", "https_endpoints", "graphql", "log_forwarders", "push",
+    ]
+    /// Folders that only hold some of `rootFiles`.
+    private static let listedFolders: Set<ExactText> = [".mdb", "hosting"]
+    /// Folders inside the app's own that are never read.
+    private static let skipped: Set<ExactText> = ["node_modules", ".git", ".idea", ".vscode"]
+    /// Installed packages in one file, as the vendor's tools upload them.
+    static let packageArchives = [
+        "functions/node_modules.zip", "functions/node_modules.tar", "functions/node_modules.tar.gz",
+        "functions/node_modules.tgz",
+    ]
+
+    private static func components(_ path: String) -> [String] { path.splitAtBytes("/") }
+
+    /// Whether a file is part of an app: a `.json` or `.js` file at a place where the format has them.
+    static func isRead(_ path: String) -> Bool {
+        if rootFiles.contains(path) { return true }
+        let parts = components(path)
+        guard parts.count > 1, let first = parts.first, folders.contains(first) else { return false }
+        return (path.hasSuffix(".json") || path.hasSuffix(".js")) && !parts.contains { skipped.contains($0) }
+    }
+
+    /// Whether a folder can have files of an app.
+    static func isEntered(_ path: String) -> Bool {
+        let parts = components(path)
+        guard let first = parts.first else { return false }
+        if parts.count == 1, listedFolders.contains(first) { return true }
+        return folders.contains(first) && !parts.contains { skipped.contains($0) }
+    }
+
+    /// The folder of the app that a path in an archive shows, with a `/` at its end: by a root file that only apps have (`isSure`), or
+    /// else by one of an app's folders or a `config.json`. `nil` for a path that shows nothing.
+    static func root(shownBy path: String) -> (folder: String, isSure: Bool)? {
+        let parts = components(path)
+        func folder(_ count: Int) -> String { parts.prefix(count).map { $0 + "/" }.joined() }
+        guard let name = parts.last else { return nil }
+        if ["realm_config.json", "root_config.json", "stitch.json"].containsExactly(name) {
+            return (folder(parts.count - 1), true)
+        }
+        if let index = parts.dropLast().firstIndex(where: { folders.contains($0) }) { return (folder(index), false) }
+        return name.hasSameBytes(as: "config.json") ? (folder(parts.count - 1), false) : nil
+    }
+}

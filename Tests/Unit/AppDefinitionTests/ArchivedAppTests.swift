@@ -1,0 +1,72 @@
+import AppDefinition
+import DocumentModel
+import Testing
+
+/// Apps from archives.
+struct ArchivedAppTests {
+    private func files(_ texts: [String: String]) throws -> AppFiles {
+        try AppFiles(
+            archived: texts.sorted { $0.key < $1.key }.map { .init(path: $0.key, bytes: Array($0.value.utf8)) },
+            name: "app.zip")
+    }
+
+    @Test(arguments: ["", "./", "app/", "repository/backend/"])
+    func `an app is found in the folder of the archive that has it`(prefix: String) throws {
+        var texts = Dictionary(
+            uniqueKeysWithValues: TinyApp.newer.paths.map { (prefix + $0, TinyApp.newer[$0] ?? "") })
+        texts["repository/package.json"] = "{"
+        texts["repository/ios/config/config.json"] = "{"
+        #expect(try files(texts) == TinyApp.newer)
+    }
+
+    @Test(arguments: ["", "app/"])
+    func `an app without a root file is found by its folders`(prefix: String) throws {
+        let texts = Dictionary(
+            uniqueKeysWithValues: TinyApp.older.paths.filter { $0 != "config.json" }.map {
+                (prefix + $0, TinyApp.older[$0] ?? "")
+            })
+        #expect(try files(texts).paths.count == TinyApp.older.paths.count - 1)
+    }
+
+    @Test(arguments: ["/realm_config.json", "../realm_config.json", "app/../../functions/a.js"])
+    func `a path that leads out of the archive is refused`(path: String) throws {
+        let error = #expect(throws: AppDefinitionError.self) {
+            try files([path: "{}", "realm_config.json": "{}"])
+        }
+        #expect(error?.problems.map(\.file) == [path])
+    }
+
+    @Test func `an archive without an app is refused by its name`() throws {
+        let error = #expect(throws: AppDefinitionError.self) { try files(["readme/package.json": "{}"]) }
+        #expect(error?.code == .appNotFound && error?.message.contains("app.zip") == true)
+    }
+
+    @Test func `a file that is too large or isn't text is refused by its name`() throws {
+        for bytes in [[UInt8](repeating: 32, count: (4 << 20) + 1), [0xFF, 0xFE]] {
+            let error = #expect(throws: AppDefinitionError.self) {
+                try AppFiles(
+                    archived: [
+                        .init(path: "realm_config.json", bytes: []), .init(path: "values/a.json", bytes: bytes),
+                    ],
+                    name: "app.zip")
+            }
+            #expect(error?.problems.map(\.file) == ["values/a.json"])
+        }
+    }
+
+    @Test func `the archives of packages are known by their names`() throws {
+        let files = try files(["realm_config.json": "{}", "functions/node_modules.tar.gz": "", "other.zip": ""])
+        #expect(files.packageArchives.texts == ["functions/node_modules.tar.gz"])
+        #expect(try AppFiles(document: files.document) == files)
+    }
+
+    @Test func `files that only tools need aren't read from an archive`() {
+        #expect(AppFiles.mayRead(archived: "app/functions/a.js"))
+        #expect(AppFiles.mayBePackages(archived: "app/functions/node_modules.zip"))
+        #expect(!AppFiles.mayBePackages(archived: "node_modules.zip"))
+        #expect(!AppFiles.mayRead(archived: "app/functions/node_modules/lodash/index.js"))
+        #expect(!AppFiles.mayRead(archived: "app/README.md"))
+        #expect(!AppFiles.mayRead(archived: "package-lock.json"))
+        #expect(!AppFiles.mayRead(archived: String(repeating: "a/", count: 600) + "functions/a.js"))
+    }
+}
