@@ -6,8 +6,8 @@ enum Main {
     /// Every command, in the order of the help.
     static let commands: [Command] =
         [
-            UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppDeployCommand.command,
-            AppListCommand.command,
+            UpCommand.command, RunCommand.command, DemoCommand.command, DeviceCommand.command, AppCheckCommand.command,
+            AppDeployCommand.command, AppListCommand.command,
             SecretCommands.set, SecretCommands.list, SecretCommands.remove, SecretCommands.rotate,
             IndexCommands.list, IndexCommands.create, IndexCommands.drop, ImportDumpCommand.command,
             ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command,

@@ -1,23 +1,21 @@
 import AppDefinition
 import AppRegistry
-import ChildProcesses
 import DocumentModel
 import DocumentStore
 import EventStream
 import EventTopics
-import FunctionProtocol
-import Functions
 import Kafka
-import Logging
 import ServiceEngines
 import SyncEngine
 
 /// `partita app deploy DIRECTORY`.
 enum AppDeployCommand {
     static let command = Command(
-        name: "app deploy", summary: "Check an app folder, and make it the app's current version",
+        name: "app deploy",
+        summary:
+            "Check an app (a folder, a zip or tar archive, or - for one on standard input), and make it the app's current version",
         parameters: ["DIRECTORY"],
-        options: [
+        options: AppSource.options + [
             Command.Option(
                 "repartition",
                 "deploy even if documents leave partitions that devices have: unsent writes to them are lost"),
@@ -25,14 +23,23 @@ enum AppDeployCommand {
         ]
     ) { arguments in
         let result = try await deploy(
-            try arguments.required("DIRECTORY"), configuration: try LocalConfiguration(arguments: arguments),
-            mayRepartition: arguments.has("repartition"))
+            try AppSource.files(try arguments.required("DIRECTORY"), arguments),
+            configuration: try LocalConfiguration(arguments: arguments), mayRepartition: arguments.has("repartition"))
         for warning in result.warnings { Progress.line(warning) }
-        for line in syncReport(of: result.app.definition) { Output.line(line) }
+        for line in result.report + syncReport(of: result.app.definition) { Output.line(line) }
         Output.line(
             result.isNew
                 ? "\(result.app.id) version \(result.app.version) is deployed"
                 : "\(result.app.id) is unchanged, version \(result.app.version)")
+    }
+
+    /// A deployment, and what is to be said of it.
+    struct Result: Sendable {
+        let app: DeployedApp
+        let isNew: Bool
+        let warnings: [String]
+        /// The lines of `AppReport`.
+        let report: [String]
     }
 
     /// A line for each collection that says whether it is synced, and if not, why; no lines for an app that doesn't
@@ -42,14 +49,15 @@ enum AppDeployCommand {
         return definition.collections.map { "\($0.database).\($0.name) is \(definition.syncVerdict(of: $0))" }
     }
 
-    /// Deploys a folder. Everything is checked first: a folder with an error changes nothing.
+    /// Deploys an app. Everything is checked first: an app with an error changes nothing.
     /// - Parameter mayRepartition: whether documents may leave the partitions in which devices have them.
     /// - Throws: `AppDefinitionError` that lists every problem with its file and position.
     static func deploy(
-        _ directory: String, configuration: LocalConfiguration, mayRepartition: Bool = false
-    ) async throws -> (app: DeployedApp, isNew: Bool, warnings: [String]) {
+        _ files: AppFiles, configuration: LocalConfiguration, mayRepartition: Bool = false
+    ) async throws -> Result {
         try await Tool.run(configuration) { tool in
-            let inspection = try await checked(directory, tool: tool)
+            let inspection = try await AppCheck.inspect(files, on: tool.loops.next())
+            guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
             try await tool.registry.migrate()
             // Before the version becomes current: when the indexes can't be created, it stays as it was.
             let definition = inspection.definition
@@ -73,7 +81,8 @@ enum AppDeployCommand {
                     "warning: the secret \(name) isn't set; `partita secret set \(name) --app \(result.app.id)` sets it"
                 )
             }
-            return (result.app, result.isNew, warnings)
+            let report = AppReport(result.app.definition, problems: inspection.problems, secrets: known)
+            return Result(app: result.app, isNew: result.isNew, warnings: warnings, report: report.lines)
         }
     }
 
@@ -101,23 +110,5 @@ enum AppDeployCommand {
         throw UsageError(
             "devices would lose documents that they have, and their unsent writes to them:\n  "
                 + losses.joined(separator: "\n  ") + "\n--repartition deploys it anyway")
-    }
-
-    private static func checked(_ directory: String, tool: Tool) async throws -> AppDefinition.Inspection {
-        var files = try AppFiles(folder: directory)
-        files.packages = try PackageFolder.packages(of: directory)
-        let pool = FunctionHostPool(
-            configuration: .init(hosts: 1), loop: tool.loops.next(), logger: Logger(label: "functions"))
-        let running = Task { try await pool.run() }
-        defer { running.cancel() }
-        var problems: [ExactText: AppDefinition.SyntaxProblem] = [:]
-        for function in AppDefinition.inspect(files).definition.functions {
-            if let failure = try await pool.check(.init(name: function.name, text: function.source)) {
-                problems[function.name] = .init(line: failure.line, message: failure.message)
-            }
-        }
-        let inspection = AppDefinition.inspect(files) { _, name in problems[name] }
-        guard inspection.isDeployable else { throw AppDefinitionError(problems: inspection.problems) }
-        return inspection
     }
 }

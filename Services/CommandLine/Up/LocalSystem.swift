@@ -11,7 +11,9 @@ actor LocalSystem {
     nonisolated let places: Places
     private let basePort: Int
     private let loop = EventLoop(name: "up")
-    private let appDirectory: String
+    private let app: AppFiles
+    /// The app's place as the user named it.
+    private let appName: String
     private let services: [ServiceProcess]
     private let inFront: LocalProxy
     private var proxy: ServiceProcess?
@@ -23,12 +25,14 @@ actor LocalSystem {
     static let serviceNames = ["auth", "permissions", "sync-gateway", "trigger-workers", "media-offload"]
 
     /// - Parameters:
+    ///   - app: the app to deploy, and its place as the user named it.
     ///   - host: the name or address of this machine for clients on other machines; `nil` serves only this machine.
     ///   - proxyTemplate: nginx's configuration; without it, or without nginx, the services have no common address.
-    init(places: Places, basePort: Int, host: String?, appDirectory: String, proxyTemplate: String) {
+    init(places: Places, basePort: Int, host: String?, app: AppFiles, named appName: String, proxyTemplate: String) {
         self.places = places
         self.basePort = basePort
-        self.appDirectory = appDirectory
+        self.app = app
+        self.appName = appName
         services = Self.serviceNames.enumerated().map { index, name in
             ServiceProcess(name: name, port: basePort + index, places: places)
         }
@@ -41,7 +45,6 @@ actor LocalSystem {
     /// - Parameter isReset: starts empty, without the data of earlier runs.
     /// - Throws: an error that names the step that failed and its log file.
     func start(isReset: Bool) async throws {
-        _ = try AppFiles(folder: appDirectory)  // checked before the slow steps
         for process in services { try LocalPort.requireFree(process.port, for: process.name) }
         try LocalPort.requireFree(inFront.port, for: LocalProxy.name)
         if isReset { try places.remove() }
@@ -58,10 +61,11 @@ actor LocalSystem {
         self.configuration = configuration
         try configuration.write(to: places.configFile)
         try await Progress.step("preparing tables and topics") { try await SetupCommand.setUp(configuration) }
-        let directory = appDirectory
-        try await Progress.step("deploying \(directory)") {
-            _ = try await AppDeployCommand.deploy(directory, configuration: configuration)
+        let app = app
+        let deployed = try await Progress.step("deploying \(appName)") {
+            try await AppDeployCommand.deploy(app, configuration: configuration)
         }
+        for line in deployed.warnings + deployed.report { Progress.line("  " + line) }
         for process in processes {
             try await process.start(environment: configuration.environment.merging(settings) { $1 })
         }

@@ -18,18 +18,19 @@ enum UpCommand {
             .init(
                 "host", value: "NAME",
                 "this machine's name or address for clients on other machines; without it, only this machine is served"),
-            .init("app", value: "DIR", "the app folder to deploy (default: Deploy/apps/rchat)"),
+            .init("app", value: "DIR", "the app to deploy: a folder or an archive (default: Deploy/apps/rchat)"),
             .init(
                 "proxy", value: "FILE",
                 "the nginx configuration of the common address (default: Deploy/proxy.conf.template)"),
             .init("reset", "start empty: remove the data of earlier runs (except in engines that a variable names)"),
             .init("demo", "play the conversation of three people, check the results, and end"),
-        ]
+        ] + AppSource.options
     ) { arguments in
+        let app = arguments.value("app") ?? "Deploy/apps/rchat"
         let system = LocalSystem(
             places: Places(data: arguments.value("data")),
             basePort: try arguments.int("port", in: 1024...65000) ?? 8080, host: try host(arguments),
-            appDirectory: arguments.value("app") ?? "Deploy/apps/rchat",
+            app: try AppSource.files(app, arguments), named: app,
             proxyTemplate: arguments.value("proxy") ?? "Deploy/proxy.conf.template")
         let signals = StopSignals()
         try await SystemLock.hold(system.places) {

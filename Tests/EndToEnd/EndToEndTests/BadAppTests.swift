@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import SyncEngine
 import Testing
 
 extension EndToEnd {
@@ -42,6 +43,53 @@ extension EndToEnd {
             #expect(try await deployedVersion(system) == version)
         }
 
+        @Test(arguments: 0..<8)
+        func `deploy changes nothing for a folder with a file cut at a random place`(seed: UInt64) async throws {
+            let system = try await RunningSystem.shared()
+            let version = try await deployedVersion(system)
+            var random = SeededGenerator(seed: seed)
+            let files = [
+                "realm_config.json", "auth/providers.json", "sync/config.json", "functions/config.json",
+                "triggers/chatMessageSent.json", "data_sources/mongodb-atlas/RChat/User/schema.json",
+                "data_sources/mongodb-atlas/RChat/User/rules.json", "partita.json",
+            ]
+            let file = files[Int(seed) % files.count]
+            let folder = try TestApp.broken(file, in: system) { text in
+                // A text without its last bracket at least.
+                let end = text.utf8.lastIndex { $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "]") } ?? text.endIndex
+                let length = text.utf8.distance(from: text.startIndex, to: end)
+                return String(decoding: text.utf8.prefix(Int.random(in: 1...length, using: &random)), as: UTF8.self)
+            }
+            let run = try await CapturedRun.run(
+                CurrentEnvironment.sibling("partita"), ["app", "deploy", folder, "--data", system.directory])
+            #expect(run.status == .exited(1))
+            #expect(run.output.contains("\(file):") && run.output.contains("error json-invalid"), "\(run.output)")
+            #expect(try await deployedVersion(system) == version)
+        }
+
+        @Test func `an app with flexible sync is deployed by the field that its permissions show`() async throws {
+            let system = try await RunningSystem.shared()
+            let files = [
+                "realm_config.json": #"{"config_version": 20210101, "name": "Flexible App"}"#,
+                "data_sources/mongodb-atlas/config.json": #"{"name": "mongodb-atlas", "type": "mongodb-atlas"}"#,
+                "sync/config.json": """
+                {"type": "flexible", "state": "enabled", "service_name": "mongodb-atlas", "database_name": "d",
+                 "permissions": {"defaultRoles": [{"name": "o", "applyWhen": {}, "read": {"owner": "%%user.id"},
+                   "write": {"owner": "%%user.id"}}]}}
+                """,
+                "data_sources/mongodb-atlas/d/c/schema.json":
+                    #"{"title": "c", "bsonType": "object", "properties": {"owner": {"bsonType": "string"}}}"#,
+            ]
+            let proposed = try await TestApp.deploy("flexible", files, on: system)
+            #expect(proposed.contains("deploy with --sync-by owner"), "\(proposed)")
+            #expect(proposed.contains("flexible-app version 1 is deployed"), "\(proposed)")
+            #expect(proposed.contains("  flexible sync     sync/config.json:1\n"), "\(proposed)")
+            let taken = try await TestApp.deploy(
+                "flexible", files, on: system, ["--sync-by", "owner", "--app-id", "fl"])
+            #expect(taken.contains("d.c is synced") && taken.contains("fl version 1 is deployed"), "\(taken)")
+            #expect(taken.contains("d in partitions by owner (string), 1 collections"), "\(taken)")
+        }
+
         @Test func `a partition key that would take documents off devices needs --repartition`() async throws {
             let system = try await RunningSystem.shared()
             func files(key: String) -> [String: String] {
@@ -79,10 +127,11 @@ extension EndToEnd {
         private func deployedVersion(_ system: RunningSystem) async throws -> String {
             let run = try await CapturedRun.run(
                 CurrentEnvironment.sibling("partita"), ["app", "list", "--data", system.directory])
-            guard run.status.isSuccess, run.output.contains("rchat") else {
-                throw SystemFailure(description: run.output)
-            }
-            return run.output
+            // Other tests deploy apps of their own.
+            guard run.status.isSuccess,
+                let line = run.output.split(separator: "\n").first(where: { $0.hasPrefix("rchat ") })
+            else { throw SystemFailure(description: run.output) }
+            return String(line)
         }
     }
 }

@@ -77,6 +77,33 @@ extension EndToEnd {
             #expect(host.status == .exited(64) && host.output.contains("--host takes a name"), "\(host.output)")
         }
 
+        @Test func `what a deployment says of the app is shown at the start`() async throws {
+            let directory = FileManager.default.temporaryDirectory.path + "/partita-e2e-warned-\(getpid())"
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            chmod(directory, 0o755)
+            let app = directory + "/app"
+            try FileManager.default.copyItem(atPath: TestApp.rchat, toPath: app)
+            try FileManager.default.createDirectory(atPath: app + "/graphql", withIntermediateDirectories: true)
+            try "{}".write(toFile: app + "/graphql/config.json", atomically: true, encoding: .utf8)
+            let up = try ChildProcess.spawn(
+                CurrentEnvironment.sibling("partita"),
+                ["up", "--data", directory + "/data", "--port", "\(try RunningSystem.freePorts())", "--app", app],
+                environment: CurrentEnvironment.variables.filter { !$0.key.hasPrefix("PARTITA_") },
+                output: .file(directory + "/up.log"))
+            SystemAtExit.remember(up, directory: directory)
+            func log() -> String {
+                String(decoding: FileManager.default.contents(atPath: directory + "/up.log") ?? Data(), as: UTF8.self)
+            }
+            try await eventually("the warning and the report are shown", within: .seconds(60)) {
+                if let status = up.exitStatus { throw SystemFailure(description: "`partita up` ended: \(status)") }
+                let log = log()
+                return log.contains("graphql/config.json: warning feature-not-served: GraphQL isn't served")
+                    && log.contains("    GraphQL           graphql/config.json\n")
+            }
+            up.signal(SIGINT)
+            _ = await up.wait()
+        }
+
         @Test func `Ctrl-C during the start stops what has been started and isn't an error`()
             async throws
         {

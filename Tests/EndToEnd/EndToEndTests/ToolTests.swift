@@ -23,7 +23,7 @@ import Testing
     @Test func `a word that several commands begin with suggests them`() async throws {
         let run = try await run(["app"])
         #expect(run.status == .exited(64))
-        #expect(run.output.contains("app deploy, app list"), "\(run.output)")
+        #expect(run.output.contains("app check, app deploy, app list"), "\(run.output)")
         #expect(try await self.run(["help", "device"]).output.contains("--user EMAIL"))
         #expect(try await self.run(["device"]).output.contains("usage: partita device"))
     }

@@ -1,0 +1,65 @@
+import DocumentModel
+
+/// The lines of a report about what is served of an app, for the features that it uses.
+struct ServedFeatures {
+    private let definition: AppDefinition
+
+    init(_ definition: AppDefinition) { self.definition = definition }
+
+    var lines: [AppReport.Line] {
+        let parts: [(String, String?)] = [
+            ("sign-in", signIn), ("user data", userData), ("collections", collections), ("sync", sync),
+            ("functions", functions), ("triggers", triggers),
+            ("values", definition.values.isEmpty ? nil : "\(definition.values.count)"),
+            ("data API", definition.dataAPI.map { _ in "enabled" }),
+            ("presence", definition.presence.map { "\($0.database).\($0.collection), \($0.field)" }),
+            ("media", definition.media.isEmpty ? nil : "\(definition.media.count) fields"),
+            ("indexes", definition.indexes.isEmpty ? nil : "\(definition.indexes.count)"),
+        ]
+        return parts.compactMap { feature, text in text.map { AppReport.Line(feature: feature, text: $0) } }
+    }
+
+    private var signIn: String? {
+        let names = definition.authProviders
+            .filter { !$0.isDisabled && UnservedFeatures.servedProviders.contains($0.type) }.map(\.name)
+        return names.isEmpty ? nil : names.joined(separator: ", ")
+    }
+
+    private var userData: String? {
+        definition.customUserData.map { "\($0.database).\($0.collection) by \($0.userIdField)" }
+    }
+
+    private var collections: String? {
+        let all = definition.collections
+        guard !all.isEmpty else { return nil }
+        return
+            "\(all.count), \(all.count { $0.schema != nil }) with a schema, \(all.count { $0.rules != nil }) with rules"
+    }
+
+    private var sync: String? {
+        guard let sync = definition.sync else { return nil }
+        guard sync.isEnabled else { return "off" }
+        let count = definition.collections.count { definition.syncVerdict(of: $0) == .synced }
+        return "\(sync.database) in partitions by \(sync.partitionKey) (\(sync.partitionType)), \(count) collections"
+    }
+
+    private var functions: String? {
+        let all = definition.functions
+        return all.isEmpty ? nil : "\(all.count), \(all.count(where: \.isPrivate)) of them private"
+    }
+
+    private var triggers: String? {
+        let all = definition.triggers
+        guard !all.isEmpty else { return nil }
+        var kinds = (database: 0, authentication: 0, schedule: 0)
+        for trigger in all where !trigger.isDisabled {
+            switch trigger.event {
+            case .database: kinds.database += 1
+            case .authentication: kinds.authentication += 1
+            case .schedule: kinds.schedule += 1
+            }
+        }
+        return
+            "\(kinds.database) database, \(kinds.authentication) authentication, \(kinds.schedule) scheduled, \(all.count(where: \.isDisabled)) disabled"
+    }
+}
