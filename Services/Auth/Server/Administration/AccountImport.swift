@@ -35,6 +35,8 @@ public struct AccountImport: Sendable {
 
     private func attempt(_ users: [ImportedUser]) async throws -> [Outcome] {
         try await client.withTransaction { transaction in
+            // The tables grow with the import. A plan that was made when they were small would read all of them for each batch.
+            try await transaction.execute("SET LOCAL plan_cache_mode = force_custom_plan")
             let tables = AccountTables(sql: transaction)
             var known = try await tables.knownUsers(users.map(\.id), of: app)
             let deleted = try await tables.deletedUsers(users.map(\.id), of: app)
@@ -80,7 +82,9 @@ extension AccountTables {
     fileprivate func knownUsers(_ ids: [String], of app: String) async throws -> Set<ExactText> {
         Set(
             texts: try await sql.query(
-                "SELECT id FROM partita.auth_users WHERE app = $1 AND id = ANY ($2)", [.text(app), .textArray(ids)]
+                """
+                SELECT u.id FROM unnest($2::text[]) n (id) JOIN partita.auth_users u ON u.app = $1 AND u.id = n.id
+                """, [.text(app), .textArray(ids)]
             ).decode(String.self))
     }
 
