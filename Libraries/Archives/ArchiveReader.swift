@@ -1,7 +1,7 @@
 import Carchive
 import Glibc
 
-/// Reads files of a zip or tar archive (also compressed with gzip) in memory, with libarchive. Nothing is written to the disk, so that
+/// Reads files of a zip or tar archive (also compressed with gzip) into memory, with libarchive. Nothing is written to the disk, so that
 /// no path of an archive leads anywhere; links and other entries that aren't regular files are skipped.
 public struct ArchiveReader: Sendable {
     /// A file of an archive.
@@ -10,9 +10,6 @@ public struct ArchiveReader: Sendable {
         public let path: String
         public let bytes: [UInt8]
     }
-
-    /// What is wanted of a file.
-    public enum Interest: Sendable { case nothing, name, contents }
 
     /// How much of an archive is read.
     public struct Limits: Sendable {
@@ -37,45 +34,52 @@ public struct ArchiveReader: Sendable {
 
     public init(limits: Limits) { self.limits = limits }
 
-    /// The regular files of an archive that are wanted, in its order. Blocks, for as long as unpacking takes.
+    /// The regular files of an archive in memory that are wanted, in its order. Blocks, for as long as unpacking takes.
     ///
-    /// - Parameter interest: called with each file's path. A file of which only the name is wanted has no bytes.
-    /// - Throws: `ArchiveReaderError`.
-    public func files(of archive: [UInt8], _ interest: (String) -> Interest) throws(ArchiveReaderError) -> [File] {
-        var utf8: locale_t?
-        guard let former = carchive_use_utf8(&utf8) else {
-            throw ArchiveReaderError(.unreadable, "this machine has no locale C.UTF-8, which reading names needs")
-        }
-        defer { carchive_restore(former, utf8) }
-        guard let handle = archive_read_new() else { throw ArchiveReaderError(.unreadable, "libarchive can't start") }
-        defer { archive_read_free(handle) }
-        archive_read_support_filter_gzip(handle)
-        archive_read_support_format_zip(handle)
-        archive_read_support_format_tar(handle)
+    /// - Parameter isWanted: called with each file's path.
+    /// - Throws: `ArchiveError`.
+    public func files(of archive: [UInt8], where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
         let opened = archive.withUnsafeBytes { bytes in
-            Result { () throws(ArchiveReaderError) in
-                guard archive_read_open_memory(handle, bytes.baseAddress, bytes.count) == ARCHIVE_OK else {
-                    throw Self.failure(handle)
-                }
-                return try read(handle, interest)
+            Result { () throws(ArchiveError) in
+                try files(isWanted) { archive_read_open_memory($0, bytes.baseAddress, bytes.count) }
             }
         }
         return try opened.get()
     }
 
-    private func read(_ handle: OpaquePointer, _ interest: (String) -> Interest) throws(ArchiveReaderError) -> [File] {
+    /// The same for an archive in a file.
+    public func files(at path: String, where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
+        try files(isWanted) { archive_read_open_filename($0, path, 64 << 10) }
+    }
+
+    private func files(
+        _ isWanted: (String) -> Bool, open: (OpaquePointer) -> Int32
+    ) throws(ArchiveError) -> [File] {
+        var utf8: locale_t?
+        guard let former = carchive_use_utf8(&utf8) else {
+            throw ArchiveError(.unreadable, "this machine has no locale C.UTF-8, which reading names needs")
+        }
+        defer { carchive_restore(former, utf8) }
+        guard let handle = archive_read_new() else { throw ArchiveError(.unreadable, "libarchive can't start") }
+        defer { archive_read_free(handle) }
+        archive_read_support_filter_gzip(handle)
+        archive_read_support_format_zip(handle)
+        archive_read_support_format_tar(handle)
+        guard open(handle) == ARCHIVE_OK else { throw Self.failure(handle) }
+        return try read(handle, isWanted)
+    }
+
+    private func read(_ handle: OpaquePointer, _ isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
         var files: [File] = []
         var (count, total, unpacked) = (0, 0, 0)
         let isTar = { carchive_is_tar(handle) != 0 }
         while let entry = try next(handle) {
             count += 1
             guard count <= limits.entries else {
-                throw ArchiveReaderError(.tooLarge, "it has more than \(limits.entries) entries, the limit")
+                throw ArchiveError(.tooLarge, "it has more than \(limits.entries) entries, the limit")
             }
             let path = try Self.path(entry)
-            let wanted = carchive_is_regular(entry) != 0 ? interest(path) : .nothing
-            if wanted == .name { files.append(File(path: path, bytes: [])) }
-            guard wanted == .contents else {
+            guard carchive_is_regular(entry) != 0, isWanted(path) else {
                 // The next header skips a file of a zip; one of a compressed tar has to be unpacked for that.
                 if isTar() { try skip(handle, &unpacked) }
                 continue
@@ -84,14 +88,14 @@ public struct ArchiveReader: Sendable {
             total += bytes.count
             unpacked += bytes.count
             guard total <= limits.totalBytes, unpacked <= limits.unpackedBytes else {
-                throw ArchiveReaderError(.tooLarge, "its files have more than \(limits.totalBytes) bytes, the limit")
+                throw ArchiveError(.tooLarge, "its files have more than \(limits.totalBytes) bytes, the limit")
             }
             files.append(File(path: path, bytes: bytes))
         }
         return files
     }
 
-    private func next(_ handle: OpaquePointer) throws(ArchiveReaderError) -> OpaquePointer? {
+    private func next(_ handle: OpaquePointer) throws(ArchiveError) -> OpaquePointer? {
         var entry: OpaquePointer?
         switch archive_read_next_header(handle, &entry) {
         case ARCHIVE_EOF: return nil
@@ -100,7 +104,7 @@ public struct ArchiveReader: Sendable {
         }
     }
 
-    private func contents(_ handle: OpaquePointer, _ path: String) throws(ArchiveReaderError) -> [UInt8] {
+    private func contents(_ handle: OpaquePointer, _ path: String) throws(ArchiveError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
@@ -109,12 +113,12 @@ public struct ArchiveReader: Sendable {
             if count == 0 { return bytes }
             bytes += chunk[..<count]
             guard bytes.count <= limits.fileBytes else {
-                throw ArchiveReaderError(.tooLarge, "\(path) has more than \(limits.fileBytes) bytes, the limit")
+                throw ArchiveError(.tooLarge, "\(path) has more than \(limits.fileBytes) bytes, the limit")
             }
         }
     }
 
-    private func skip(_ handle: OpaquePointer, _ unpacked: inout Int) throws(ArchiveReaderError) {
+    private func skip(_ handle: OpaquePointer, _ unpacked: inout Int) throws(ArchiveError) {
         var (bytes, count, offset): (UnsafeRawPointer?, Int, Int64) = (nil, 0, 0)
         while true {
             switch archive_read_data_block(handle, &bytes, &count, &offset) {
@@ -123,21 +127,21 @@ public struct ArchiveReader: Sendable {
             default: throw Self.failure(handle)
             }
             guard unpacked <= limits.unpackedBytes else {
-                throw ArchiveReaderError(.tooLarge, "it unpacks to more than \(limits.unpackedBytes) bytes, the limit")
+                throw ArchiveError(.tooLarge, "it unpacks to more than \(limits.unpackedBytes) bytes, the limit")
             }
         }
     }
 
     /// The name is in UTF-8 if the archive says so, and otherwise taken as it is.
-    private static func path(_ entry: OpaquePointer) throws(ArchiveReaderError) -> String {
+    private static func path(_ entry: OpaquePointer) throws(ArchiveError) -> String {
         guard let name = archive_entry_pathname_utf8(entry) ?? archive_entry_pathname(entry) else {
-            throw ArchiveReaderError(.unreadable, "the name of an entry isn't UTF-8: make the archive again")
+            throw ArchiveError(.unreadable, "the name of an entry isn't UTF-8: make the archive again")
         }
         return String(cString: name)
     }
 
-    private static func failure(_ handle: OpaquePointer) -> ArchiveReaderError {
+    private static func failure(_ handle: OpaquePointer) -> ArchiveError {
         let reason = archive_error_string(handle).map { String(cString: $0) } ?? "unknown error"
-        return ArchiveReaderError(.unreadable, "not a zip or tar archive, or a damaged one (\(reason))")
+        return ArchiveError(.unreadable, "not a zip or tar archive, or a damaged one (\(reason))")
     }
 }

@@ -6,7 +6,6 @@ struct AppFileCollector {
     static let countLimit = 10_000
 
     private var texts: [ExactText: String] = [:]
-    private var archives: Set<ExactText> = []
     private var problems: [DefinitionProblem] = []
     private var total = 0
     private var count = 0
@@ -15,7 +14,6 @@ struct AppFileCollector {
     ///   - size: the size that is known before the file is read, in bytes.
     ///   - read: the file's bytes; `nil` when it can't be read.
     mutating func add(_ path: String, size: Int, read: () -> [UInt8]?) {
-        if AppPaths.packageArchives.containsExactly(path) { archives.insert(path) }
         guard AppPaths.isRead(path) else { return }
         count += 1
         guard count <= Self.countLimit, total <= AppFiles.totalLimit else { return }
@@ -52,6 +50,6 @@ struct AppFileCollector {
                 DefinitionProblem(.fileTooLarge, file: "", "the app has more than \(Self.countLimit) files, the limit"))
         }
         guard problems.isEmpty else { throw AppDefinitionError(problems: problems) }
-        return AppFiles(texts, packageArchives: archives)
+        return AppFiles(texts)
     }
 }

@@ -4,14 +4,11 @@ extension AppFiles {
     /// The name of the stored form.
     static let format = "partita.app.v1"
 
-    /// The files as one document `{format, files: {path: text}}`, sorted by path; with `choices` and `packageArchives` if there are any.
+    /// The files as one document `{format, files: {path: text}}`, sorted by path; with `choices` if there are any.
     public var document: Document {
         let files = paths.map { Document.Field($0, .string(texts[$0] ?? "")) }
         var document: Document = ["format": .string(Self.format), "files": .document(Document(fields: files))]
         if !choices.document.isEmpty { document["choices"] = .document(choices.document) }
-        if !packageArchives.isEmpty {
-            document["packageArchives"] = .array(packageArchives.sortedTexts.map { .string($0) })
-        }
         return document
     }
 
@@ -29,8 +26,7 @@ extension AppFiles {
             }
             texts[field.key] = text
         }
-        let archives = document["packageArchives"]?.arrayValue?.compactMap(\.stringValue) ?? []
-        self.init(texts, packageArchives: Set(texts: archives))
+        self.init(texts)
         if let choices = document["choices"]?.documentValue { self.choices = DeploymentChoices(document: choices) }
     }
 }

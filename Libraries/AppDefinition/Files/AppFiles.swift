@@ -12,8 +12,6 @@ public struct AppFiles: Hashable, Sendable {
 
     /// The files' texts by path relative to the app's folder, with `/` between components.
     public var texts: [ExactText: String]
-    /// The archives of installed packages (`functions/node_modules.zip`) that the folder has; only their existence is known.
-    public var packageArchives: Set<ExactText>
     /// What the operator decided at the deployment.
     public var choices = DeploymentChoices()
 
@@ -21,12 +19,7 @@ public struct AppFiles: Hashable, Sendable {
     public var packages = AppPackages.none
 
     /// Creates the files of an app from texts by relative path.
-    public init(_ texts: [ExactText: String] = [:]) { self.init(texts, packageArchives: []) }
-
-    init(_ texts: [ExactText: String], packageArchives: Set<ExactText>) {
-        self.texts = texts
-        self.packageArchives = packageArchives
-    }
+    public init(_ texts: [ExactText: String] = [:]) { self.texts = texts }
 
     /// The text of a file, or `nil` when there is no such file.
     public subscript(path: String) -> String? { texts[path] }

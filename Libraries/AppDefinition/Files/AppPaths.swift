@@ -14,11 +14,6 @@ enum AppPaths {
     private static let listedFolders: Set<ExactText> = [".mdb", "hosting"]
     /// Folders inside the app's own that are never read.
     private static let skipped: Set<ExactText> = ["node_modules", ".git", ".idea", ".vscode"]
-    /// Installed packages in one file, as the vendor's tools upload them.
-    static let packageArchives = [
-        "functions/node_modules.zip", "functions/node_modules.tar", "functions/node_modules.tar.gz",
-        "functions/node_modules.tgz",
-    ]
 
     private static func components(_ path: String) -> [String] { path.splitAtBytes("/") }
 

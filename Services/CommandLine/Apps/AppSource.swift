@@ -53,13 +53,13 @@ enum AppSource {
 
     private static func archived(_ bytes: [UInt8], _ name: String) throws -> AppFiles {
         do {
-            let files = try ArchiveReader(limits: limits).files(of: bytes) { path in
-                if AppFiles.mayRead(archived: path) { return .contents }
-                return AppFiles.mayBePackages(archived: path) ? .name : .nothing
-            }
-            return try AppFiles(
-                archived: files.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) }, name: name)
-        } catch let error as ArchiveReaderError {
+            let found = try ArchiveReader(limits: limits).files(of: bytes, where: AppFiles.mayRead)
+            let root = try AppFiles.root(inArchive: found.map(\.path), name: name)
+            var files = try AppFiles(
+                archived: found.map { AppFiles.ArchivedFile(path: $0.path, bytes: $0.bytes) }, in: root)
+            files.packages = try PackageFolder.packages(ofArchive: bytes, root: root)
+            return files
+        } catch let error as ArchiveError {
             throw ToolError("\(name): \(error.message)")
         }
     }

@@ -5,9 +5,11 @@ import Testing
 /// Apps from archives.
 struct ArchivedAppTests {
     private func files(_ texts: [String: String]) throws -> AppFiles {
-        try AppFiles(
-            archived: texts.sorted { $0.key < $1.key }.map { .init(path: $0.key, bytes: Array($0.value.utf8)) },
-            name: "app.zip")
+        try files(texts.sorted { $0.key < $1.key }.map { .init(path: $0.key, bytes: Array($0.value.utf8)) })
+    }
+
+    private func files(_ files: [AppFiles.ArchivedFile]) throws -> AppFiles {
+        try AppFiles(archived: files, in: AppFiles.root(inArchive: files.map(\.path), name: "app.zip"))
     }
 
     @Test(arguments: ["", "./", "app/", "repository/backend/"])
@@ -44,29 +46,11 @@ struct ArchivedAppTests {
     @Test func `a file that is too large or isn't text is refused by its name`() throws {
         for bytes in [[UInt8](repeating: 32, count: (4 << 20) + 1), [0xFF, 0xFE]] {
             let error = #expect(throws: AppDefinitionError.self) {
-                try AppFiles(
-                    archived: [
-                        .init(path: "realm_config.json", bytes: []), .init(path: "values/a.json", bytes: bytes),
-                    ],
-                    name: "app.zip")
+                try files([
+                    .init(path: "realm_config.json", bytes: []), .init(path: "values/a.json", bytes: bytes),
+                ])
             }
             #expect(error?.problems.map(\.file) == ["values/a.json"])
         }
-    }
-
-    @Test func `the archives of packages are known by their names`() throws {
-        let files = try files(["realm_config.json": "{}", "functions/node_modules.tar.gz": "", "other.zip": ""])
-        #expect(files.packageArchives.texts == ["functions/node_modules.tar.gz"])
-        #expect(try AppFiles(document: files.document) == files)
-    }
-
-    @Test func `files that only tools need aren't read from an archive`() {
-        #expect(AppFiles.mayRead(archived: "app/functions/a.js"))
-        #expect(AppFiles.mayBePackages(archived: "app/functions/node_modules.zip"))
-        #expect(!AppFiles.mayBePackages(archived: "node_modules.zip"))
-        #expect(!AppFiles.mayRead(archived: "app/functions/node_modules/lodash/index.js"))
-        #expect(!AppFiles.mayRead(archived: "app/README.md"))
-        #expect(!AppFiles.mayRead(archived: "package-lock.json"))
-        #expect(!AppFiles.mayRead(archived: String(repeating: "a/", count: 600) + "functions/a.js"))
     }
 }

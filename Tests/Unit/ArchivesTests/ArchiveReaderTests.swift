@@ -31,35 +31,36 @@ struct ArchiveReaderTests {
 
     @Test func `the wanted files of a zip archive are read`() throws {
         let files = try ArchiveReader(limits: Self.limits).files(of: Self.bytes(Self.zip)) {
-            $0.hasSuffix(".json") ? .contents : .nothing
+            $0.hasSuffix(".json")
         }
         #expect(files.map(\.path) == ["app/a.json", "app/é.json"])
         #expect(files.map { String(decoding: $0.bytes, as: UTF8.self) } == [#"{"a": 1}"#, "2"])
     }
 
-    @Test func `a file of which only the name is wanted isn't read`() throws {
-        var limits = Self.limits
-        limits.fileBytes = 1
-        let files = try ArchiveReader(limits: limits).files(of: Self.bytes(Self.zip)) {
-            $0 == "app/a.json" ? .name : .nothing
-        }
-        #expect(files.map(\.path) == ["app/a.json"] && files[0].bytes.isEmpty)
+    @Test func `an archive is read from its file, too`() throws {
+        let path = NSTemporaryDirectory() + UUID().uuidString
+        try Data(Self.bytes(Self.zip)).write(to: URL(fileURLWithPath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }  // the file of this test alone
+        let reader = ArchiveReader(limits: Self.limits)
+        #expect(try reader.files(at: path) { $0.hasSuffix("a.json") }.map(\.path) == ["app/a.json"])
+        let error = #expect(throws: ArchiveError.self) { _ = try reader.files(at: "/nowhere.zip") { _ in true } }
+        #expect(error?.code == .unreadable)
     }
 
     @Test func `links in a compressed tar archive aren't followed`() throws {
         let files = try ArchiveReader(limits: Self.limits).files(of: Self.bytes(Self.tar)) {
-            $0.hasSuffix(".json") ? .contents : .nothing
+            $0.hasSuffix(".json")
         }
         #expect(files.map(\.path) == ["app/a.json"])
     }
 
     @Test func `each limit is kept, also by what isn't wanted`() throws {
-        func code(_ text: String, _ change: (inout ArchiveReader.Limits) -> Void) throws -> ArchiveReaderError.Code? {
+        func code(_ text: String, _ change: (inout ArchiveReader.Limits) -> Void) throws -> ArchiveError.Code? {
             var limits = Self.limits
             change(&limits)
             let bytes = try Self.bytes(text)
-            return #expect(throws: ArchiveReaderError.self) {
-                _ = try ArchiveReader(limits: limits).files(of: bytes) { $0.hasSuffix(".json") ? .contents : .nothing }
+            return #expect(throws: ArchiveError.self) {
+                _ = try ArchiveReader(limits: limits).files(of: bytes) { $0.hasSuffix(".json") }
             }?.code
         }
         #expect(try code(Self.zip) { $0.entries = 2 } == .tooLarge)
@@ -68,14 +69,14 @@ struct ArchiveReaderTests {
         #expect(try code(Self.bomb) { $0.unpackedBytes = 200_000 } == .tooLarge)
         let files = try ArchiveReader(
             limits: .init(entries: 2, fileBytes: 1, totalBytes: 1, unpackedBytes: 300_001)
-        ).files(of: Self.bytes(Self.bomb)) { $0.hasSuffix(".json") ? .contents : .nothing }
+        ).files(of: Self.bytes(Self.bomb)) { $0.hasSuffix(".json") }
         #expect(files.map(\.path) == ["a.json"])
     }
 
     @Test func `bytes that are no archive, or a part of one, are refused`() throws {
         let reader = ArchiveReader(limits: Self.limits)
         for bytes in [Array("{}".utf8), Array(try Self.bytes(Self.tar).prefix(60))] {
-            let error = #expect(throws: ArchiveReaderError.self) { _ = try reader.files(of: bytes) { _ in .contents } }
+            let error = #expect(throws: ArchiveError.self) { _ = try reader.files(of: bytes) { _ in true } }
             #expect(error?.code == .unreadable)
         }
     }

@@ -1,5 +1,5 @@
-package import DocumentModel
-package import EventLoop
+import DocumentModel
+import EventLoop
 
 /// The reads for a device's catch-ups: each may return as much as the largest document, so only a few are in flight at once, and none is
 /// started while the socket's queue exceeds the window. What is being read, and what waits in the socket, is charged to the budget that

@@ -1,5 +1,5 @@
 /// Why an archive can't be read.
-public struct ArchiveReaderError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure; raw values are stable.
     public enum Code: String, Hashable, Sendable {
         /// The bytes are no zip or tar archive, or are damaged or encrypted.
