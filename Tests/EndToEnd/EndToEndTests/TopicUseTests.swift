@@ -99,6 +99,11 @@ extension EndToEnd {
                 return answer.status == 404 ? nil : answer
             }
             #expect(registered.status == 201, "\(registered.text)")
+            let push = HTTPCaller(root: system.publicURL + "/api/client/v2.0/app/rchat/push/providers", system: system)
+            let noted = try await push.send(
+                "PUT", "/gcm/registration", Array(#"{"registrationToken": "a-token"}"#.utf8),
+                try await ada.accessToken(on: system))
+            #expect(noted.status == 204, "\(noted.text)")
             for device in [ada, ben] { try await device.close() }
         }
 
