@@ -46,6 +46,19 @@ public struct AppFiles: Hashable, Sendable {
     }
 }
 
+extension AppFiles {
+    /// By bytes: files that differ only in the Unicode form of a text are others.
+    public static func == (left: AppFiles, right: AppFiles) -> Bool {
+        left.choices == right.choices && left.packages == right.packages && left.texts.count == right.texts.count
+            && left.texts.allSatisfy { right.texts[$0.key.text]?.hasSameBytes(as: $0.value) == true }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(choices)
+        hasher.combine(Set(texts.keys))
+    }
+}
+
 extension AppFiles: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (String, String)...) {
         self.init(Dictionary(elements.map { (ExactText($0.0), $0.1) }) { _, last in last })

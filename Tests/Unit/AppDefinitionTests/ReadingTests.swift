@@ -149,6 +149,13 @@ import Testing
         #expect(app.sync?.read.functionNames == ["canReadPartition"])
     }
 
+    @Test func `files that differ only in the Unicode form of a text are others`() {
+        let composed: AppFiles = ["functions/a.js": "exports = () => \"\u{E9}\""]
+        let decomposed: AppFiles = ["functions/a.js": "exports = () => \"e\u{301}\""]
+        #expect(composed != decomposed)
+        #expect(composed == ["functions/a.js": "exports = () => \"\u{E9}\""])
+    }
+
     @Test func `a missing folder is reported`() {
         #expect(throws: AppDefinitionError.self) { try AppFiles(folder: "/nowhere/at/all") }
     }
