@@ -105,7 +105,7 @@ import Testing
     @Test func `no answer in time is a timeout`() async {
         let start = ContinuousClock.now
         await expect(.timeout) { try await client().send(.init(url: url("/silence"), timeout: .milliseconds(50))) }
-        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 
     @Test func `a body above the limit is refused, announced or not`() async {
