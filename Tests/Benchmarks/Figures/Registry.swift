@@ -11,6 +11,6 @@ enum Registry {
         jsonParse, jsonPrint,
         documentsFindOneById, documentsFindOneByIndex, documentsUpdateOneById, documentsInsertMany, documentsReadAll,
         documentsGroup,
-        documentsImportDump,
+        documentsExternalUpdate, documentsImportDump,
     ]
 }
