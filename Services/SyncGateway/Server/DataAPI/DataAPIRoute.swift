@@ -2,7 +2,6 @@ import AppDefinition
 import AppRegistry
 import DocumentModel
 import DocumentStore
-import Foundation
 import Functions
 import HTTPServer
 import ServiceEngines
@@ -35,7 +34,7 @@ struct DataAPIRoute: Sendable {
             throw HTTPError(404, code: "NotFound", "the data API has no action \(name)")
         }
         let caller = try request.caller(of: id, access: access)
-        let isExtended = Self.answersExtended(request, default: settings.returnsExtendedJSON)
+        let isExtended = request.acceptsExtendedJSON(default: settings.returnsExtendedJSON)
         let call = try self.call(request, action, of: app.definition)
         let description = request.description(service: "data-api", action: name)
         do {
@@ -50,7 +49,7 @@ struct DataAPIRoute: Sendable {
             }
             let value = try await turns.perform(
                 call, of: caller.id, as: .user(acting ?? access), on: store, app: id)
-            return Self.response(action.answer(value), status: action.status, isExtended: isExtended)
+            return .value(.document(action.answer(value)), status: action.status, isExtended: isExtended)
         } catch let error as HTTPError {
             throw error
         } catch {
@@ -62,7 +61,7 @@ struct DataAPIRoute: Sendable {
     private func call(
         _ request: HTTPRequest, _ action: DataAPIAction, of app: AppDefinition
     ) throws(HTTPError) -> DocumentCall {
-        let type = Self.mediaType(request.headers["content-type"])
+        let type = HTTPRequest.mediaType(request.headers["content-type"])
         guard type == "application/json" || type == "application/ejson" else {
             throw HTTPError(
                 400, code: "InvalidParameter", "Content-Type must be application/json or application/ejson")
@@ -75,27 +74,5 @@ struct DataAPIRoute: Sendable {
             throw HTTPError(400, code: "ServiceNotFound", "the app has no data source '\(source)'")
         }
         return try action.call(body)
-    }
-
-    private static func answersExtended(_ request: HTTPRequest, default usual: Bool) -> Bool {
-        for accepted in (request.headers["accept"] ?? "").split(separator: ",") {
-            switch mediaType(String(accepted)) {
-            case "application/ejson": return true
-            case "application/json": return false
-            default: continue
-            }
-        }
-        return usual
-    }
-
-    private static func mediaType(_ field: String?) -> String {
-        (field ?? "").split(separator: ";").first.map { $0.trimmingCharacters(in: .whitespaces).lowercased() } ?? ""
-    }
-
-    private static func response(_ answer: Document, status: Int, isExtended: Bool) -> HTTPResponse {
-        guard isExtended else { return .json(PlainJSON.encode(answer), status: status) }
-        var bytes: [UInt8] = []
-        ExtendedJSON.append(answer, to: &bytes)
-        return HTTPResponse(status: status, headers: ["Content-Type": "application/ejson"], body: bytes)
     }
 }
