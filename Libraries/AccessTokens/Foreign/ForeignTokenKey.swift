@@ -94,7 +94,7 @@ public struct ForeignTokenKey: Equatable, Sendable {
         else { throw AccessTokenError(.algorithmRefused, "the algorithm isn't the key's") }
         let isValid =
             switch material {
-            case .shared(let secret): PublicKey.isHMAC(token.signature, of: token.signed, secret: secret)
+            case .shared(let secret): SharedSecret.isHMAC(token.signature, of: token.signed, secret: secret)
             case .published(let key): key.verifies(token.signature, of: token.signed, by: algorithm)
             }
         guard isValid else { throw AccessTokenError(.signatureInvalid, "the signature is wrong") }

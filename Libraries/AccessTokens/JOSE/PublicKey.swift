@@ -115,16 +115,6 @@ final class PublicKey: @unchecked Sendable {
         return EVP_DigestVerify(context, signature, signature.count, text, text.count) == 1
     }
 
-    /// Whether a text's HMAC with SHA-256 is the one given; takes a time that doesn't depend on where they differ.
-    static func isHMAC(_ code: [UInt8], of text: [UInt8], secret: [UInt8]) -> Bool {
-        var digest = [UInt8](repeating: 0, count: 32)
-        var count: UInt32 = 0
-        guard HMAC(EVP_sha256(), secret, Int32(secret.count), text, text.count, &digest, &count) != nil, count == 32,
-            code.count == 32
-        else { return false }
-        return CRYPTO_memcmp(code, digest, 32) == 0
-    }
-
     /// JWS has an ECDSA signature as two numbers of fixed length (RFC 7518 §3.4), OpenSSL as DER.
     private static func native(_ signature: [UInt8], _ algorithm: SignatureAlgorithm) -> [UInt8]? {
         guard let length = algorithm.ecdsaNumberBytes else { return signature }
