@@ -204,8 +204,8 @@ let services: [Target] =
     + service(
         "TriggerWorkers", executable: "trigger-workers",
         [
-            "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore", "EventLoop",
-            "EventStream", "EventTopics",
+            "AccessTokens", "AppDefinition", "AppRegistry", "ChangeStream", "DocumentModel", "DocumentStore",
+            "EventLoop", "EventStream", "EventTopics",
             "FunctionProtocol", "Functions", "HTTPClient", "HTTPServer", "Lifecycle", "Logging", "Metrics",
             "Postgres", "Presence", "QueryLanguage", "ServiceBootstrap", "ServiceEngines",
         ], embedding: ["Migrations"])

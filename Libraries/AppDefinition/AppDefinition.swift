@@ -151,6 +151,10 @@ extension AppDefinition {
         }
         for source in dataSources { add(source.secretConfig, "service \(source.name)") }
         for value in values where value.isFromSecret { add(["": value.value], "value \(value.name)") }
+        for endpoint in httpEndpoints where !endpoint.isDisabled {
+            guard let name = endpoint.validation.secretName else { continue }
+            add(["": .string(name)], "endpoint \(endpoint.method) \(endpoint.route)")
+        }
         return uses.sorted { $0.key < $1.key }.map { ($0.key.text, $0.value) }
     }
 

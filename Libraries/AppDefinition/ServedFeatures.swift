@@ -9,7 +9,7 @@ struct ServedFeatures {
     var lines: [AppReport.Line] {
         let parts: [(String, String?)] = [
             ("sign-in", signIn), ("user data", userData), ("collections", collections), ("sync", sync),
-            ("functions", functions), ("triggers", triggers),
+            ("functions", functions), ("HTTPS endpoints", endpoints), ("triggers", triggers),
             ("values", definition.values.isEmpty ? nil : "\(definition.values.count)"),
             ("data API", definition.dataAPI.map { _ in "enabled" }),
             ("presence", definition.presence.map { "\($0.database).\($0.collection), \($0.field)" }),
@@ -46,6 +46,13 @@ struct ServedFeatures {
     private var functions: String? {
         let all = definition.functions
         return all.isEmpty ? nil : "\(all.count), \(all.count(where: \.isPrivate)) of them private"
+    }
+
+    private var endpoints: String? {
+        let all = definition.httpEndpoints
+        guard !all.isEmpty else { return nil }
+        let disabled = all.count(where: \.isDisabled)
+        return "\(all.count - disabled)" + (disabled > 0 ? ", \(disabled) disabled" : "")
     }
 
     private var triggers: String? {

@@ -13,6 +13,8 @@ public struct FunctionDefinition: Sendable {
     public var runsAsSystem: Bool
     /// The user as whom it runs, whoever the caller is; `nil`: the caller.
     public var runAsUserId: String?
+    /// Whether a script, which isn't run here, chose the user on Atlas, and so could refuse calls.
+    public var hasUserScript = false
     /// The rule that must hold for the caller of a function that isn't private; `nil` allows every signed-in user.
     public var canEvaluate: RuleExpression?
     /// Whether arguments are kept out of the logs.
@@ -27,20 +29,4 @@ public struct AppValue: Sendable {
     /// The value; for one from a secret, the secret's name.
     public var value: Value
     public var isFromSecret: Bool
-}
-
-/// A URL of the app that runs a function.
-public struct HTTPEndpoint: Sendable {
-    public var route: String
-    /// The HTTP method in upper case; `*` for any.
-    public var method: String
-    public var functionName: String
-    /// `NO_VALIDATION`, `SECRET_AS_QUERY_PARAM` or `VERIFY_PAYLOAD`.
-    public var validationMethod: String
-    public var secretName: String?
-    /// Whether the function's result is the response's body.
-    public var respondsWithResult: Bool
-    public var isDisabled: Bool
-    /// `JSON` or `EJSON`.
-    public var returnType: String
 }

@@ -10,6 +10,7 @@ struct DefinitionCheck {
     func check(_ definition: inout AppDefinition) {
         checkNames(definition)
         checkFunctions(definition)
+        checkEndpoints(&definition)
         checkTriggers(definition)
         checkProviders(definition)
         checkRules(definition)
@@ -46,14 +47,34 @@ struct DefinitionCheck {
             }
             checkCalls(function.canEvaluate, definition, file: function.file)
         }
+    }
+
+    private func checkEndpoints(_ definition: inout AppDefinition) {
+        let file = DefinitionReader.endpointFile(definition.files)
+        var seen: Set<ExactText> = []
         for (index, endpoint) in definition.httpEndpoints.enumerated() {
-            let file = DefinitionReader.endpointFile(definition.files)
-            if definition.function(endpoint.functionName) == nil { unknown(endpoint.functionName, file: file) }
+            guard let function = definition.function(endpoint.functionName) else {
+                unknown(endpoint.functionName, file: file)
+                continue
+            }
             if endpoint.isDisabled { continue }
-            log.add(
-                .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/route",
-                "HTTPS endpoints aren't served: clients call \(endpoint.functionName) by name instead of \(endpoint.route)"
-            )
+            if !seen.insert("\(endpoint.method) \(endpoint.route)").inserted {
+                log.add(
+                    .nameDuplicate, file: file, pointer: "/\(index)/route",
+                    "two endpoints are \(endpoint.method) \(endpoint.route)")
+            }
+            if endpoint.createsUsers, !function.runsAsSystem, function.runAsUserId == nil {
+                log.add(
+                    .fieldValue, severity: .warning, file: file, pointer: "/\(index)/create_user_on_auth",
+                    "an endpoint creates no users: its caller signs in first, and sends the access token")
+            }
+            if function.hasUserScript {
+                definition.httpEndpoints[index].isDisabled = true
+                log.add(
+                    .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/function_name",
+                    "the endpoint \(endpoint.method) \(endpoint.route) isn't served: its function has a run_as_user_id_script_source, which isn't run and so can't refuse requests; remove the script, and check the request in the function"
+                )
+            }
         }
     }
 

@@ -90,7 +90,8 @@ extension DefinitionReader {
         return FunctionDefinition(
             name: name, file: file, source: source, isPrivate: node.bool("private"),
             runsAsSystem: node.bool("run_as_system"), runAsUserId: user.isEmpty ? nil : user,
-            canEvaluate: canEvaluate, hidesArguments: node.bool("disable_arg_logs"), isListed: true)
+            hasUserScript: node.string("run_as_user_id_script_source")?.isEmpty == false, canEvaluate: canEvaluate,
+            hidesArguments: node.bool("disable_arg_logs"), isListed: true)
     }
 
     /// `values/<name>.json`, in both layouts.
@@ -113,25 +114,6 @@ extension DefinitionReader {
             environments[name] = json(file)?.document("values") ?? Document()
         }
         return environments
-    }
-
-    /// Some versions of the vendor's tool call the folder `https_endpoints`.
-    static func endpointFile(_ files: AppFiles) -> String {
-        ["http_endpoints/config.json", "https_endpoints/config.json"].first { files[$0] != nil }
-            ?? "http_endpoints/config.json"
-    }
-
-    /// `http_endpoints/config.json`, in the newer layout only.
-    func httpEndpoints() -> [HTTPEndpoint] {
-        guard let nodes = json(Self.endpointFile(files))?.elements else { return [] }
-        return nodes.compactMap { node in
-            guard let route = node.required("route"), let function = node.required("function_name") else { return nil }
-            return HTTPEndpoint(
-                route: route, method: (node.string("http_method") ?? "*").uppercased(), functionName: function,
-                validationMethod: node.string("validation_method") ?? "NO_VALIDATION",
-                secretName: node.string("secret_name"), respondsWithResult: node.bool("respond_result"),
-                isDisabled: node.bool("disabled"), returnType: node.string("return_type") ?? "JSON")
-        }
     }
 
     /// `http_endpoints/data_api_config.json`: an app without this file has no data API. A restriction that isn't supported disables

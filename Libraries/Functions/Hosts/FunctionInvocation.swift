@@ -34,10 +34,11 @@ public struct FunctionInvocation: Sendable {
     /// - Parameters:
     ///   - share: the app by default.
     ///   - user: the user who asked for it; `nil` when no user did.
+    ///   - givesResponse: whether it answers an endpoint; see ``FunctionCall/givesResponse``.
     public init(
         bundle: FunctionBundle, share: String? = nil, user: String? = nil, function: String, arguments: [Value] = [],
         context: Document = [:],
-        limits: Limits = Limits(),
+        limits: Limits = Limits(), givesResponse: Bool = false,
         seed: Int64? = nil, now: Int64? = nil,
         perform: @escaping @Sendable (FunctionEffect) async -> Result<Value, EffectFailure>,
         log: @escaping @Sendable (ConsoleLine) -> Void = { _ in }
@@ -47,7 +48,7 @@ public struct FunctionInvocation: Sendable {
         member = user.map { ExactText($0) }
         call = FunctionCall(
             id: 1, function: function, arguments: arguments, context: context, cpuLimit: limits.cpu, seed: seed,
-            now: now)
+            now: now, givesResponse: givesResponse)
         self.limits = limits
         self.perform = perform
         self.log = log

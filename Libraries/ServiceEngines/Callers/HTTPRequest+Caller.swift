@@ -41,25 +41,32 @@ extension HTTPRequest {
     ///   - service: the service that is called, when it isn't a function.
     ///   - action: what is called.
     public func description(service: String, action: String) -> Document {
-        var fields = Document()
-        for (name, value) in headers where !["authorization", "cookie"].contains(name) {
-            let title = name.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }
-                .joined(separator: "-")
-            fields[title] = .array((fields[title]?.arrayValue ?? []) + [.string(value)])
-        }
         // The query may hold the caller's token or the endpoint's secret.
         let secrets = ["secret", "baas_at"]
         let query = query.raw.split(separator: "&").filter { pair in
             !secrets.contains { pair == $0 || pair.hasPrefix($0 + "=") }
         }
         var request: Document = [
-            "remoteIPAddress": .string(remoteAddress.ip), "requestHeaders": .document(fields),
+            "remoteIPAddress": .string(remoteAddress.ip),
+            "requestHeaders": .document(titledHeaders(without: ["authorization", "cookie"])),
             "httpMethod": .string(method.rawValue), "rawQueryString": .string(query.joined(separator: "&")),
             "service": .string(service), "action": .string(action),
         ]
         request["httpReferrer"] = headers["referer"].map { .string($0) }
         request["httpUserAgent"] = headers["user-agent"].map { .string($0) }
         return request
+    }
+
+    /// The header fields as functions see them: names such as `Content-Type`, each with an array of values.
+    /// - Parameter hidden: the names to leave out, in lower case.
+    public func titledHeaders(without hidden: [String]) -> Document {
+        var fields = Document()
+        for (name, value) in headers where !hidden.contains(name) {
+            let title = name.split(separator: "-").map { $0.prefix(1).uppercased() + $0.dropFirst() }
+                .joined(separator: "-")
+            fields[title] = .array((fields[title]?.arrayValue ?? []) + [.string(value)])
+        }
+        return fields
     }
 
     /// The body as Extended JSON.

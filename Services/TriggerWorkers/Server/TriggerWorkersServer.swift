@@ -48,12 +48,18 @@ public enum TriggerWorkersServer {
             logs: logs, events: engines.events, logger: logger)
         let flips = PresenceFlips(
             apps: engines.apps, store: engines.store, client: engines.postgres, shutOut: ShutOutTable(engines.postgres))
+        let clientFunctions = ClientFunctions(
+            store: engines.store, turns: turns, hosts: functions,
+            rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,
+            logs: logs)
         let call = FunctionCallRoute(
-            apps: engines.apps, access: engines.access, store: engines.store,
-            functions: ClientFunctions(
-                store: engines.store, turns: turns, hosts: functions,
-                rules: RuleFunctions(hosts: ruleFunctions, store: engines.store, logger: logger), effects: effects,
-                logs: logs))
+            apps: engines.apps, access: engines.access, store: engines.store, functions: clientFunctions)
+        let endpoint = EndpointRoute(apps: engines.apps, access: engines.access, functions: clientFunctions)
+        for method in EndpointRoute.methods {
+            context.router.on(method, EndpointRoute.template, bodyLimit: EndpointRoute.bodyLimit) {
+                try await endpoint.handle($0)
+            }
+        }
         context.router.post("/api/client/v2.0/app/:app/functions/call", bodyLimit: 18 << 20) {
             try await call.handle($0)
         }

@@ -28,7 +28,13 @@ extension EndToEnd {
             "data_sources/mongodb-atlas/d/shared/schema.json":
                 #"{"title": "shared", "bsonType": "object", "properties": {"team": {"bsonType": "string"}}}"#,
             "http_endpoints/data_api_config.json": #"{"disabled": false}"#,
-            "functions/config.json": #"[{"name": "add", "private": false}]"#,
+            "functions/config.json":
+                #"[{"name": "add", "private": false}, {"name": "hook", "private": true, "run_as_system": true}]"#,
+            "functions/hook.js": "exports = ({query}) => ({hello: query.name, url: context.request.webhookUrl});",
+            "http_endpoints/config.json": """
+            [{"route": "/hooks/hello", "http_method": "GET", "function_name": "hook", "validation_method": "NO_VALIDATION",
+              "respond_result": true, "return_type": "JSON", "disabled": false}]
+            """,
             "functions/add.js": "exports = (a, b) => ({sum: a + b, user: context.user.id});",
         ]
 
@@ -62,6 +68,12 @@ extension EndToEnd {
             let find = #"{"dataSource": "mongodb-atlas", "database": "d", "collection": "c"}"#
             let found = try await data.post("/findOne", find, token: token)
             #expect(try ExtendedJSON.parse(found.body)["error_code"] == "NoMatchingRuleFound", "\(found.text)")
+
+            let path = "/app/onehost/endpoint/hooks/hello"
+            let hook = try await HTTPCaller(root: system.publicURL, system: system).get(path + "?name=Ada")
+            let answer = try ExtendedJSON.parse(hook.body)
+            #expect(hook.status == 200 && answer["hello"] == "Ada", "\(hook.text)")
+            #expect(answer["url"]?.stringValue == system.publicURL + path)
         }
 
         @Test func `devices sync and links to media open at one address`() async throws {
@@ -148,6 +160,7 @@ extension EndToEnd {
             ("auth", "/api/client/v2.0/app/rchat/auth/providers/local-userpass/login", 256 << 10),
             ("trigger-workers", "/api/client/v2.0/app/rchat/functions/call", 18 << 20),
             ("sync-gateway", "/app/rchat/endpoint/data/v1/action/find", 18 << 20),
+            ("trigger-workers", "/app/rchat/endpoint/hook", 18 << 20),
         ])
         func `a body that is too large for its service is refused by the proxy with the same code`(
             _ service: String, _ path: String, _ limit: Int

@@ -201,6 +201,21 @@ final class TriggersFixture: Sendable {
         try await Self.send("GET", port, "/api/client/v2.0/app/\(app)/functions/call?baas_request=e30&baas_at=\(token)")
     }
 
+    /// Calls an HTTPS endpoint.
+    func request(
+        _ method: String, _ target: String, app: TriggerApp, headers: [String: String] = [:], body: [UInt8]? = nil
+    ) async throws -> (status: Int, body: [UInt8], headers: HTTPURLResponse) {
+        let text = "http://127.0.0.1:\(port)/app/\(app.id)/endpoint\(target)"
+        guard let url = URL(string: text) else { throw URLError(.badURL) }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.httpBody = body.map { Data($0) }
+        for (name, value) in headers { request.setValue(value, forHTTPHeaderField: name) }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        guard let answer = response as? HTTPURLResponse else { throw URLError(.badServerResponse) }
+        return (answer.statusCode, Array(data), answer)
+    }
+
     private static func send(
         _ method: String, _ port: Int, _ path: String, token: String? = nil, body: String? = nil
     ) async throws -> (status: Int, text: String) {

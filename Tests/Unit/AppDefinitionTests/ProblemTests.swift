@@ -30,15 +30,6 @@ import Testing
         #expect(problems.contains { $0.severity == .error && $0.description.contains("/state") }, "\(problems)")
     }
 
-    @Test func `an unsupported endpoint is a warning`() {
-        let text = "[{\"route\": \"/hello\", \"function_name\": \"greet\"}]"
-        #expect(
-            AppFixture.problems("http_endpoints/config.json", text).map(\.description) == [
-                "http_endpoints/config.json:1 /0/route: warning endpoint-not-served: "
-                    + "HTTPS endpoints aren't served: clients call greet by name instead of /hello"
-            ])
-    }
-
     @Test func `a pattern without an equivalent in Postgres is a warning`() throws {
         let file = "data_sources/mongodb-atlas/Shop/Customer/schema.json"
         let problems = AppFixture.problems(
@@ -111,14 +102,6 @@ import Testing
         let problem = try #require(AppFixture.problems("triggers/nightly.json", text).first)
         #expect(problem.code == .featureNotServed && problem.severity == .error)
         #expect(problem.message.contains("EventBridge"))
-    }
-
-    @Test func `endpoints under the folder's other name get a warning as well`() throws {
-        var files = AppFixture.files
-        files.texts["http_endpoints/config.json"] = nil
-        files.texts["https_endpoints/config.json"] = #"[{"route": "/hello", "function_name": "greet"}]"#
-        let problem = try #require(AppDefinition.inspect(files).problems.first)
-        #expect(problem.code == .endpointNotServed && problem.file == "https_endpoints/config.json")
     }
 
     @Test func `broken JSON is named with its line`() throws {

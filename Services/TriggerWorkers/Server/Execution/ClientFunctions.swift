@@ -20,51 +20,81 @@ struct ClientFunctions: Sendable {
     /// One call of a client.
     struct Call: Sendable {
         let app: DeployedApp
-        let user: RuleUser
+        /// The user for whom it runs; `nil` for the system, which only endpoints have as caller.
+        var user: RuleUser?
+        /// Whose turns it takes: the calling user's id, or a caller's address.
+        let member: String
         /// `context.request` and `%%request`.
         let request: Document
+
+        init(app: DeployedApp, user: RuleUser, request: Document) {
+            self.init(app: app, user: user, member: user.id, request: request)
+        }
+
+        init(app: DeployedApp, user: RuleUser?, member: String, request: Document) {
+            self.app = app
+            self.user = user
+            self.member = member
+            self.request = request
+        }
     }
 
+    /// Runs a function by its name, which must not be private.
     /// - Throws: `HTTPError` when the call isn't allowed; `FunctionFailure`.
     func run(_ name: String, _ arguments: [Value], _ call: Call) async throws -> Value {
-        let definition = call.app.definition
-        guard let function = definition.function(name), !function.isPrivate else {
+        guard let function = call.app.definition.function(name), !function.isPrivate else {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(name)'")
         }
+        return try await run(function, arguments, try await allowed(function, call), givesResponse: false)
+    }
+
+    /// Runs the function of an endpoint, which may be private.
+    /// - Returns: `{result, response}`, as ``FunctionCall/givesResponse`` says.
+    /// - Throws: `HTTPError` when the call isn't allowed; `FunctionFailure`.
+    func respond(_ function: FunctionDefinition, to payload: Value, _ call: Call) async throws -> Value {
+        try await run(function, [payload], try await allowed(function, call), givesResponse: true)
+    }
+
+    /// The call as the user for whom the function runs, if its caller may call it.
+    private func allowed(_ function: FunctionDefinition, _ call: Call) async throws -> Call {
         if let rule = function.canEvaluate {
             let mayCall: Bool
             do { mayCall = try await access(call).holds(rule) } catch { throw HTTPError(call: error) }
             guard mayCall else {
                 throw HTTPError(
-                    403, code: "NoMatchingRuleFound", "the rule of '\(name)' doesn't allow this user to call it")
+                    403, code: "NoMatchingRuleFound",
+                    "the rule of '\(function.name)' doesn't allow this user to call it")
             }
         }
         var acting = call
-        if let id = function.runAsUserId {
-            acting = Call(app: call.app, user: try await user(id, of: definition), request: call.request)
-        }
-        return try await run(function, arguments, acting)
+        if let id = function.runAsUserId { acting.user = try await user(id, of: call.app.definition) }
+        return acting
     }
 
-    private func access(_ call: Call) -> UserAccess {
+    /// What the caller may do; the system as a caller fulfils only rules that don't ask for a user.
+    func access(_ call: Call) -> UserAccess {
         UserAccess(
-            call.user, of: call.app.definition, version: call.app.version, request: call.request, functions: rules)
+            call.user ?? RuleUser(id: "", type: "system"), of: call.app.definition, version: call.app.version,
+            request: call.request, functions: rules)
     }
 
-    private func run(_ function: FunctionDefinition, _ arguments: [Value], _ call: Call) async throws -> Value {
+    private func run(
+        _ function: FunctionDefinition, _ arguments: [Value], _ call: Call, givesResponse: Bool
+    ) async throws -> Value {
         let definition = call.app.definition
         let user = DataAccess.user(access(call))
         let isSystem = function.runsAsSystem
         let systemFunctions = Set(texts: definition.functions.filter(\.runsAsSystem).map(\.name))
         let documents = DocumentEffects(
-            store: store, app: definition.id, turns: turns, user: call.user.id,
+            store: store, app: definition.id, turns: turns, user: call.member,
             access: { isSystem || systemFunctions.contains($0.function) ? .system : user })
         let name = function.name
         let invocation = FunctionInvocation(
-            bundle: FunctionBundle(definition, version: call.app.version), user: call.user.id, function: name,
+            bundle: FunctionBundle(definition, version: call.app.version), user: call.member, function: name,
             arguments: arguments,
             context: FunctionContext(app: definition, user: call.user, isSystem: isSystem, request: call.request)
                 .document,
+            givesResponse: givesResponse,
             perform: { effect in
                 guard DocumentEffects.handles(effect, app: definition) else { return await effects.perform(effect) }
                 return await documents.perform(effect)

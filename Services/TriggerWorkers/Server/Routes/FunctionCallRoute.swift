@@ -61,12 +61,10 @@ struct FunctionCallRoute: Sendable {
         guard arguments.count == 1, let argument = arguments[0].documentValue else {
             throw HTTPError(400, code: "ArgumentsNotAllowed", "'\(action)' takes one document")
         }
-        let user = UserAccess(
-            call.user, of: call.app.definition, version: call.app.version, request: call.request,
-            functions: functions.rules)
         do {
             return try await functions.turns.perform(
-                try DocumentCall(action: action, arguments: argument), of: call.user.id, as: .user(user), on: store,
+                try DocumentCall(action: action, arguments: argument), of: call.member,
+                as: .user(functions.access(call)), on: store,
                 app: call.app.id)
         } catch {
             throw HTTPError(call: error)

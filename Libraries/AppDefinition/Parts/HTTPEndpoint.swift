@@ -1,0 +1,42 @@
+/// A URL of the app that runs a function (`https_endpoints/config.json`).
+public struct HTTPEndpoint: Sendable {
+    /// How a request shows that it may call the endpoint.
+    public enum Validation: Sendable {
+        /// `NO_VALIDATION`
+        case none
+        /// `SECRET_AS_QUERY_PARAM`: the query parameter `secret` is this secret of the app.
+        case secretInQuery(name: String)
+        /// `VERIFY_PAYLOAD`: `Endpoint-Signature: sha256=` and the hexadecimal HMAC with SHA-256 of the body, under this secret.
+        case signedBody(name: String)
+
+        /// The secret's name.
+        public var secretName: String? {
+            switch self {
+            case .none: nil
+            case .secretInQuery(let name), .signedBody(let name): name
+            }
+        }
+    }
+
+    /// The path after `/app/{app}/endpoint`, which begins with a slash; it is compared by its bytes.
+    public var route: String
+    /// The HTTP method in upper case; `*` for any.
+    public var method: String
+    public var functionName: String
+    public var validation: Validation
+    /// Whether the function makes the response; otherwise it is 204 without a body.
+    public var respondsWithResult: Bool
+    /// Whether it isn't served: the app disables it, or it has a setting that isn't supported.
+    public var isDisabled: Bool
+    /// `create_user_on_auth`: whether Atlas made an account for a caller with an unknown JSON Web Token.
+    public var createsUsers: Bool
+    /// Whether the function's value is answered as Extended JSON by default, or else as plain JSON.
+    public var returnsExtendedJSON: Bool
+}
+
+extension AppDefinition {
+    /// The endpoints that are served at a path after `/app/{app}/endpoint`, one for each method.
+    public func endpoints(at route: String) -> [HTTPEndpoint] {
+        httpEndpoints.filter { !$0.isDisabled && $0.route.hasSameBytes(as: route) }
+    }
+}

@@ -1,0 +1,72 @@
+import DocumentModel
+
+extension DefinitionReader {
+    private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "*"]
+    /// The paths of the data API, which another service has.
+    private static let dataAPI = "/data/v1/action/"
+
+    /// Some versions of the vendor's tool call the folder `https_endpoints`.
+    static func endpointFile(_ files: AppFiles) -> String {
+        ["http_endpoints/config.json", "https_endpoints/config.json"].first { files[$0] != nil }
+            ?? "http_endpoints/config.json"
+    }
+
+    /// `http_endpoints/config.json`, in the newer layout only. An endpoint with a restriction that isn't supported stays disabled.
+    func httpEndpoints() -> [HTTPEndpoint] {
+        guard let nodes = json(Self.endpointFile(files))?.elements else { return [] }
+        return nodes.compactMap { node in
+            guard let route = node.required("route"), let function = node.required("function_name") else { return nil }
+            var endpoint = HTTPEndpoint(
+                route: route.startsWithBytes(of: "/") ? route : "/" + route,
+                method: (node.string("http_method") ?? "*").uppercased(), functionName: function, validation: .none,
+                respondsWithResult: node.bool("respond_result"), isDisabled: node.bool("disabled"),
+                createsUsers: node.bool("create_user_on_auth"),
+                returnsExtendedJSON: node.string("return_type")?.uppercased() == "EJSON")
+            switch validation(node) {
+            case .success(let validation): endpoint.validation = validation
+            case .failure(let obstacle): disable(&endpoint, node, at: obstacle.key, obstacle.reason)
+            }
+            if !Self.methods.containsExactly(endpoint.method) {
+                disable(&endpoint, node, at: "http_method", "the method \(endpoint.method) is unknown")
+            }
+            if endpoint.route.startsWithBytes(of: Self.dataAPI) {
+                disable(&endpoint, node, at: "route", "its path belongs to the data API: choose another one")
+            }
+            for key in ["run_as_user_id", "run_as_user_id_script_source"] where node.string(key)?.isEmpty == false {
+                disable(&endpoint, node, at: key, "\(key) isn't supported here: set run_as_user_id of its function")
+            }
+            if let rule = node.child("can_evaluate")?.value, rule != true, rule.documentValue?.fields.isEmpty != true {
+                disable(
+                    &endpoint, node, at: "can_evaluate", "can_evaluate isn't supported here: set that of its function")
+            }
+            return endpoint
+        }
+    }
+
+    private struct Obstacle: Error {
+        let key: String
+        let reason: String
+    }
+
+    private func validation(_ node: ConfigNode) -> Result<HTTPEndpoint.Validation, Obstacle> {
+        let method = node.string("validation_method") ?? ""
+        let secret = node.string("secret_name") ?? ""
+        switch method {
+        case "", "NO_VALIDATION": return .success(.none)
+        case "SECRET_AS_QUERY_PARAM" where !secret.isEmpty: return .success(.secretInQuery(name: secret))
+        case "VERIFY_PAYLOAD" where !secret.isEmpty: return .success(.signedBody(name: secret))
+        case "SECRET_AS_QUERY_PARAM", "VERIFY_PAYLOAD":
+            return .failure(
+                Obstacle(key: "validation_method", reason: "\(method) needs secret_name, the name of a secret"))
+        default: return .failure(Obstacle(key: "validation_method", reason: "the validation \(method) is unknown"))
+        }
+    }
+
+    private func disable(_ endpoint: inout HTTPEndpoint, _ node: ConfigNode, at key: String, _ reason: String) {
+        if endpoint.isDisabled { return }
+        endpoint.isDisabled = true
+        node.problem(
+            .endpointNotServed, severity: .warning, at: key,
+            "the endpoint \(endpoint.method) \(endpoint.route) isn't served: \(reason)")
+    }
+}

@@ -1,0 +1,61 @@
+import AppDefinition
+import DocumentModel
+import HTTPServer
+import ServiceEngines
+
+/// The HTTP response that an endpoint's function made.
+struct EndpointResponse {
+    /// Fields that belong to the connection, or that tell the proxy in front what to send instead of the response.
+    private static let reserved = [
+        "connection", "content-length", "date", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade",
+    ]
+    private static let proxyPrefix = "x-accel-"
+
+    /// `{result, response: {statusCode, headers, body}}`.
+    let value: Value
+
+    /// - Parameter isExtended: whether the function's value is answered as Extended JSON.
+    /// - Throws: `HTTPError` 500 `FunctionExecutionError` for a status that a response can't have.
+    func response(isExtended: Bool) throws(HTTPError) -> HTTPResponse {
+        let given = value["response"]
+        let status = given?["statusCode"]?.intValue ?? 200
+        guard (200...599).contains(status) else {
+            throw HTTPError(
+                500, code: "FunctionExecutionError", "the function set the status \(status), which must be 200 to 599")
+        }
+        let fields = headers(given?["headers"]?.documentValue ?? [:])
+        var response = content(given?["body"], status, isConfigured: status != 200 || fields.count > 0, isExtended)
+        for (name, _) in fields { response.headers[name] = nil }
+        for (name, value) in fields { response.headers.add(name, value) }
+        return response
+    }
+
+    /// The body that the function set, or else its value.
+    private func content(_ body: Value?, _ status: Int, isConfigured: Bool, _ isExtended: Bool) -> HTTPResponse {
+        switch body {
+        case .string(let text)?:
+            return .json(text, status: status)
+        case .binary(let binary)?:
+            return .json(binary.bytes, status: status)
+        default: break
+        }
+        switch value["result"] {
+        case nil, .undefined?:
+            if isConfigured { return HTTPResponse(status: status) }
+            return .value(.null, status: status, isExtended: isExtended)
+        case let result?: return .value(result, status: status, isExtended: isExtended)
+        }
+    }
+
+    private func headers(_ given: Document) -> HTTPHeaders {
+        var headers = HTTPHeaders()
+        for field in given.fields {
+            let name = field.key.lowercased()
+            if Self.reserved.containsExactly(name) || name.startsWithBytes(of: Self.proxyPrefix) { continue }
+            for value in field.value.arrayValue ?? [] {
+                if let text = value.stringValue { headers.add(field.key, text) }
+            }
+        }
+        return headers
+    }
+}
