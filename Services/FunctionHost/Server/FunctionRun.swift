@@ -16,6 +16,11 @@ final class FunctionRun {
     private static let maximumLogBytes = 256 << 10
     /// The largest result, and the largest arguments of one effect, in bytes, as in App Services.
     private static let maximumResultBytes = 16 << 20
+    /// The most effects of a run that are in flight; others wait for their answers. Functions begin thousands at once
+    /// (`Promise.all`), and a user's share of the database's turns is smaller than that.
+    private static let effectsInFlight = 16
+    /// The largest arguments of all effects that wait, in bytes.
+    private static let maximumWaitingBytes = 64 << 20
 
     let call: FunctionCall
     private(set) var result: Result<Value, FunctionFailure>?
@@ -27,6 +32,11 @@ final class FunctionRun {
     private let connection: HostConnection?
     private var timers: [(id: String, due: ContinuousClock.Instant)] = []
     private var waiting: Set<Int64> = []
+    /// The effects that aren't sent yet, in their order; part of `waiting`.
+    private var unsent: [FunctionEffect] = []
+    private var nextUnsent = 0
+    private var unsentBytes: [Int] = []
+    private var waitingBytes = 0
     private var loggedBytes = 0
 
     init(call: FunctionCall, sources: Set<ExactText>, context: JavaScriptContext, connection: HostConnection) {
@@ -61,6 +71,7 @@ final class FunctionRun {
 
     func answer(_ ordinal: Int64, _ result: Result<Value, EffectFailure>) {
         guard waiting.remove(ordinal) != nil else { return }
+        sendNext()
         switch result {
         case .success(let value): step("__answer", ["\(ordinal)", ExtendedJSON.print(value, mode: .exact), ""])
         case .failure(let failure): step("__answer", ["\(ordinal)", "", ExtendedJSON.print(failure.document)])
@@ -146,13 +157,40 @@ final class FunctionRun {
         do {
             let arguments = try ExtendedJSON.parseDocument(words[3], limits: .init(maximumDepth: 210))
             waiting.insert(ordinal)
-            try connection?.send(
-                .effect(
-                    FunctionEffect(
-                        ordinal: ordinal, service: words[1], action: words[2], arguments: arguments, function: words[4])
-                ))
+            let effect = FunctionEffect(
+                ordinal: ordinal, service: words[1], action: words[2], arguments: arguments, function: words[4])
+            if waiting.count - (unsent.count - nextUnsent) <= Self.effectsInFlight {
+                try connection?.send(.effect(effect))
+            } else {
+                wait(effect, bytes: words[3].utf8.count)
+            }
         } catch {
             fail(.functionExecutionError, "\(words[1]).\(words[2]): \(error)")
+        }
+    }
+
+    private func wait(_ effect: FunctionEffect, bytes: Int) {
+        waitingBytes += bytes
+        guard waitingBytes <= Self.maximumWaitingBytes else {
+            return fail(
+                .sizeLimitExceeded,
+                "the calls that wait for others have arguments of more than \(Self.maximumWaitingBytes) bytes: await some of them"
+            )
+        }
+        unsent.append(effect)
+        unsentBytes.append(bytes)
+    }
+
+    private func sendNext() {
+        guard result == nil, nextUnsent < unsent.count else { return }
+        let effect = unsent[nextUnsent]
+        waitingBytes -= unsentBytes[nextUnsent]
+        nextUnsent += 1
+        if nextUnsent == unsent.count { (unsent, unsentBytes, nextUnsent) = ([], [], 0) }
+        do {
+            try connection?.send(.effect(effect))
+        } catch {
+            fail(.functionExecutionError, "\(effect.service).\(effect.action): \(error)")
         }
     }
 

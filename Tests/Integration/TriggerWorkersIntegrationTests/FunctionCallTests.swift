@@ -11,6 +11,16 @@ import Testing
         "talk": "exports = () => { for (let i = 0; i < 20; i++) console.log(i); };",
         "broken": "exports = () => { throw new Error('it broke'); };",
         "endless": "exports = () => { while (true) {} };",
+        "many": """
+        exports = async (count) => {
+          const notes = context.services.get('mongodb-atlas').db('Test').collection('Many');
+          await Promise.all([...Array(count).keys()].map((n) => notes.insertOne({ _id: n })));
+          for (let n = 0; n < count; n++) notes.updateOne({ _id: n }, { $set: { done: true } });
+        }
+        """,
+        "done": """
+        exports = () => context.services.get('mongodb-atlas').db('Test').collection('Many').count({ done: true })
+        """,
         "hang": "exports = async () => {\n console.log('begun'); await new Promise(r => setTimeout(r, 1e9)); };",
     ]
 
@@ -47,6 +57,16 @@ import Testing
             ).decode(String.self).first
         }
         #expect(logged.contains("it broke"))
+    }
+
+    @Test func `hundreds of operations that a function starts at once are all done, awaited or not`() async throws {
+        let fixture = try await TriggersFixture.shared()
+        let app = TriggerApp(functions: Self.functions)
+        let token = try await deployed(app, fixture)
+        let answer = try await fixture.call("many", "[{\"$numberInt\": \"400\"}]", app: app.id, token: token)
+        #expect(answer.status == 200, "\(answer.text)")
+        let done = try await fixture.call("done", app: app.id, token: token)
+        #expect(try ExtendedJSON.parse(done.text).intValue == 400)
     }
 
     @Test func `the lines of a console keep their order`() async throws {
