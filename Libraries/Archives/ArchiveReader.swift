@@ -41,7 +41,9 @@ public struct ArchiveReader: Sendable {
     public func files(of archive: [UInt8], where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
         let opened = archive.withUnsafeBytes { bytes in
             Result { () throws(ArchiveError) in
-                try files(isWanted) { archive_read_open_memory($0, bytes.baseAddress, bytes.count) }
+                try files(isWanted, end: { Array(archive.suffix(Self.endBytes)) }) {
+                    archive_read_open_memory($0, bytes.baseAddress, bytes.count)
+                }
             }
         }
         return try opened.get()
@@ -49,11 +51,26 @@ public struct ArchiveReader: Sendable {
 
     /// The same for an archive in a file.
     public func files(at path: String, where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
-        try files(isWanted) { archive_read_open_filename($0, path, 64 << 10) }
+        try files(isWanted, end: { Self.end(of: path) }) { archive_read_open_filename($0, path, 64 << 10) }
+    }
+
+    /// A tar archive ends with two blocks of zeros, in bytes (POSIX.1-2017, `pax`).
+    private static let endBytes = 1024
+
+    /// The last bytes of a file; fewer if it can't be read, or has fewer.
+    private static func end(of path: String) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return [] }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: endBytes)
+        let place = lseek(file, off_t(-endBytes), SEEK_END)
+        guard place >= 0 else { return [] }
+        let count = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
+        return Array(bytes.prefix(max(0, count)))
     }
 
     private func files(
-        _ isWanted: (String) -> Bool, open: (OpaquePointer) -> Int32
+        _ isWanted: (String) -> Bool, end: () -> [UInt8], open: (OpaquePointer) -> Int32
     ) throws(ArchiveError) -> [File] {
         var utf8: locale_t?
         guard let former = carchive_use_utf8(&utf8) else {
@@ -66,7 +83,16 @@ public struct ArchiveReader: Sendable {
         archive_read_support_format_zip(handle)
         archive_read_support_format_tar(handle)
         guard open(handle) == ARCHIVE_OK else { throw Self.failure(handle) }
-        return try read(handle, isWanted)
+        let files = try read(handle, isWanted)
+        // libarchive takes a tar archive that was cut between two entries for a whole one; of a compressed one, the compression has an end
+        // of its own.
+        if carchive_is_tar(handle) != 0, archive_filter_code(handle, 0) == ARCHIVE_FILTER_NONE {
+            let end = end()
+            guard end.count == Self.endBytes, end.allSatisfy({ $0 == 0 }) else {
+                throw ArchiveError(.unreadable, "the tar archive was cut: its end is missing")
+            }
+        }
+        return files
     }
 
     private func read(_ handle: OpaquePointer, _ isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {

@@ -73,6 +73,34 @@ struct ArchiveReaderTests {
         #expect(files.map(\.path) == ["a.json"])
     }
 
+    @Test func `a tar archive that was cut between two entries is refused`() throws {
+        // Two files by hand: a header, one block of contents, and the two blocks of zeros at the end.
+        func entry(_ name: String) -> [UInt8] {
+            var header = [UInt8](repeating: 0, count: 512)
+            func put(_ text: String, at place: Int) {
+                header.replaceSubrange(place..<place + text.utf8.count, with: text.utf8)
+            }
+            put(name, at: 0)
+            put("0000644", at: 100)
+            put("00000000002", at: 124)
+            put("        ", at: 148)
+            put("0", at: 156)
+            put("ustar\u{0}00", at: 257)
+            let sum = String(header.reduce(0) { $0 + Int($1) }, radix: 8)
+            put(String(repeating: "0", count: 6 - sum.count) + sum + "\u{0} ", at: 148)
+            return header + Array("{}".utf8) + [UInt8](repeating: 0, count: 510)
+        }
+        let whole = entry("a.json") + entry("b.json") + [UInt8](repeating: 0, count: 1024)
+        let reader = ArchiveReader(limits: Self.limits)
+        #expect(try reader.files(of: whole) { _ in true }.map(\.path) == ["a.json", "b.json"])
+        for count in [1024, 2048, 2560] {
+            let error = #expect(throws: ArchiveError.self) {
+                _ = try reader.files(of: Array(whole.prefix(count))) { _ in true }
+            }
+            #expect(error?.code == .unreadable, "\(count) bytes")
+        }
+    }
+
     @Test func `bytes that are no archive, or a part of one, are refused`() throws {
         let reader = ArchiveReader(limits: Self.limits)
         for bytes in [Array("{}".utf8), Array(try Self.bytes(Self.tar).prefix(60))] {
