@@ -39,23 +39,45 @@ struct DeclaredCollections {
         try await DocumentStore.migrations.apply(on: tool.postgres)
         let store = DocumentStore(client: tool.postgres)
         store.define(AppStorage(definition))
-        for index in gone {
-            do {
-                try await store.collection(index.collection, database: index.database, app: definition.id)
-                    .dropIndex(index.name)
-            } catch let error as DocumentStoreError where error.mongoCode == 26 || error.mongoCode == 27 {
-                continue  // already dropped
-            }
-        }
-        for (place, model) in wanted {
-            try await store.collection(place.collection, database: place.database, app: definition.id)
-                .createIndex(model)
-        }
+        // First, since a declaration that has changed may have kept its name.
+        for index in gone { try await drop(index.name, of: index, in: store) }
+        try await createIndexes(in: store)
         let schemas = definition.collections.compactMap { collection in
             collection.schema.map {
                 (ChangeEvent.Namespace(database: collection.database, collection: collection.name), $0)
             }
         }
         try await store.setSchemas(Dictionary(schemas, uniquingKeysWith: { first, _ in first }), app: definition.id)
+    }
+
+    /// Creates the declared indexes. If one of them fails, the collections have the indexes of the version before again.
+    private func createIndexes(in store: DocumentStore) async throws {
+        var created: [(place: IndexDefinition, name: String)] = []
+        for (place, model) in wanted {
+            let collection = store.collection(place.collection, database: place.database, app: definition.id)
+            do {
+                let isThere = try await collection.indexes().contains { $0.name.hasSameBytes(as: model.name) }
+                try await collection.createIndex(model)
+                if !isThere { created.append((place, model.name)) }
+            } catch {
+                for (place, name) in created { try await drop(name, of: place, in: store) }
+                for index in gone {
+                    try await store.collection(index.collection, database: index.database, app: definition.id)
+                        .createIndex(IndexModel(index.specification))
+                }
+                guard let error = error as? DocumentStoreError else { throw error }
+                throw ToolError(
+                    "partita.json: the index \(model.name) of \(place.database).\(place.collection) can't be created: \(error.message)"
+                )
+            }
+        }
+    }
+
+    private func drop(_ name: String, of index: IndexDefinition, in store: DocumentStore) async throws {
+        do {
+            try await store.collection(index.collection, database: index.database, app: definition.id).dropIndex(name)
+        } catch let error as DocumentStoreError where error.mongoCode == 26 || error.mongoCode == 27 {
+            return  // already dropped
+        }
     }
 }

@@ -43,6 +43,29 @@ extension EndToEnd {
             #expect(try await deployedVersion(system) == version)
         }
 
+        @Test func `a deployment that an index stops leaves no other index behind`() async throws {
+            let system = try await RunningSystem.shared()
+            var files = [
+                "realm_config.json": #"{"config_version": 20210101, "app_id": "indexed", "name": "Indexed"}"#,
+                "partita.json": #"{"indexes": [{"database": "A", "collection": "X", "key": {"old": 1}}]}"#,
+            ]
+            _ = try await TestApp.deploy("indexed", files, on: system)
+            _ = try await system.query(
+                #"insert into "indexed/A"."X" (document) select '{"v": 1}' from generate_series(1, 2)"#)
+            files["partita.json"] = #"""
+                {"indexes": [{"database": "A", "collection": "X", "key": {"other": 1}},
+                             {"database": "A", "collection": "X", "key": {"v": 1}, "unique": true}]}
+                """#
+            let failure = await #expect(throws: SystemFailure.self) {
+                _ = try await TestApp.deploy("indexed", files, on: system)
+            }
+            #expect(
+                failure?.description.contains("partita.json: the index v_1 of A.X can't be created: E11000") == true,
+                "\(failure?.description ?? "")")
+            let names = try await system.query("select name from partita.indexes where app = 'indexed'")
+            #expect(try names.map { try $0.decode(0, as: String.self) } == ["old_1"])
+        }
+
         @Test(arguments: 0..<8)
         func `deploy changes nothing for a folder with a file cut at a random place`(seed: UInt64) async throws {
             let system = try await RunningSystem.shared()
