@@ -17,7 +17,23 @@ enum Output {
 
     /// Prints one line of text for people, or one JSON object for programs.
     static func row(_ document: Document, isJSON: Bool, _ text: @autoclosure () -> String) {
-        line(isJSON ? ExtendedJSON.print(document, mode: .relaxed) : text())
+        line(isJSON ? ExtendedJSON.print(document, mode: .relaxed) : shown(text()))
+    }
+
+    /// A row as a terminal may show it. Texts of apps and their users can have anything: a control character would be a command to the
+    /// terminal, and a second line would look like a row of its own.
+    static func shown(_ text: String) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar.value {
+            case 0x0A: result += "\n    "
+            case 0x09: result += "\t"
+            case 0..<0x20, 0x7F..<0xA0, 0x202A...0x202E, 0x2066...0x2069:
+                result += "\\u{" + String(scalar.value, radix: 16, uppercase: true) + "}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
     }
 
     /// `--json`, of every command that lists something.
