@@ -10,9 +10,21 @@ struct FlexibleRole {
     /// A role of the sync configuration. What it doesn't mention is denied.
     init(configured role: Value) {
         appliesWhen = role["applyWhen"] ?? role["apply_when"] ?? true
-        read = role["read"] ?? role["write"] ?? false
-        write = role["write"] ?? false
+        let filters = role["document_filters"]
+        read = Self.all([role["read"] ?? role["write"] ?? false] + [filters?["read"]].compactMap(\.self))
+        write = Self.all(
+            [role["write"] ?? false] + [filters?["write"], role["insert"], role["delete"]].compactMap(\.self))
+        // What isn't known may restrict the role: it counts as a condition about the document, which no partition can have.
+        for field in role.documentValue?.fields ?? [] where !Self.known.contains(field.key) {
+            let condition = Value.document(Document([("%%root.\(field.key)", field.value)]))
+            read = Self.all([read, condition])
+            write = Self.all([write, condition])
+        }
     }
+
+    private static let known: Set<ExactText> = [
+        "name", "applyWhen", "apply_when", "read", "write", "insert", "delete", "document_filters", "search",
+    ]
 
     /// A role of a collection's rules. A device writes whole documents, so permissions of single fields grant it nothing.
     init(_ role: DocumentRole) {

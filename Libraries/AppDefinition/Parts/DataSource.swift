@@ -13,7 +13,7 @@ public struct DataSource: Sendable {
     public var defaultRules: CollectionRules?
 
     /// Whether it is the document store.
-    public var isDocumentStore: Bool { type == "mongodb-atlas" || type == "mongodb" || type == "datalake" }
+    public var isDocumentStore: Bool { type == "mongodb-atlas" || type == "mongodb" }
 
     /// The cluster that it connects to; `nil` if the export doesn't say. Services of one cluster are one database.
     public var cluster: String? { config["clusterName"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }

@@ -54,7 +54,11 @@ struct DefinitionCheck {
         var seen: Set<ExactText> = []
         for (index, endpoint) in definition.httpEndpoints.enumerated() {
             guard let function = definition.function(endpoint.functionName) else {
-                unknown(endpoint.functionName, file: file)
+                definition.httpEndpoints[index].isDisabled = true
+                log.add(
+                    .endpointNotServed, severity: .warning, file: file, pointer: "/\(index)/function_name",
+                    "the endpoint \(endpoint.method) \(endpoint.route) isn't served: its function \(endpoint.functionName) isn't in the export"
+                )
                 continue
             }
             if endpoint.isDisabled { continue }

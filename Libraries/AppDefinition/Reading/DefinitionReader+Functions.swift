@@ -135,6 +135,18 @@ extension DefinitionReader {
             isDisabled = true
         }
         if isDisabled { return nil }
+        for (key, effect) in [
+            (
+                "run_as_system",
+                "calls of the data API run as their caller, under the rules: a function can run as the system"
+            ),
+            (
+                "create_user_on_auth",
+                "the data API creates no users: its caller signs in first, and sends the access token"
+            ),
+        ] where node.bool(key) {
+            node.problem(.featureNotServed, severity: .warning, at: key, effect)
+        }
         let user = node.string("run_as_user_id") ?? ""
         return DataAPI(
             canEvaluate: node.child("can_evaluate").map { _ in node.rule("can_evaluate") ?? .never },

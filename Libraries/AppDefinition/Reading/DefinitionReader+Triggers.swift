@@ -20,6 +20,11 @@ extension DefinitionReader {
                 "triggers that send to EventBridge aren't served: name a function, which sends with context.http")
             return nil
         }
+        if !function.isEmpty, node.child(path: "event_processors", "AWS_EVENTBRIDGE") != nil {
+            node.problem(
+                .featureNotServed, severity: .warning, at: "event_processors",
+                "the trigger calls its function, and sends nothing to EventBridge: the function can, with context.http")
+        }
         guard let config = node.child("config") else {
             node.problem(.fieldMissing, severity: severity, "config is missing")
             return nil

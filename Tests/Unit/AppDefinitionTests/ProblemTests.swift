@@ -233,7 +233,7 @@ import Testing
         ),
         ("values/limit.json", "{\"name\": \"limit\"}", .fieldMissing),
         (
-            "http_endpoints/config.json", "[{\"route\": \"/a\", \"function_name\": \"gone\"}]", .functionUnknown
+            "http_endpoints/config.json", "[{\"route\": \"/a\", \"function_name\": \"gone\"}]", .endpointNotServed
         ),
         (
             "auth/providers.json",

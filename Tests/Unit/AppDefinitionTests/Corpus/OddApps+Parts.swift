@@ -222,6 +222,20 @@ extension OddApps {
     /// Parts that aren't served.
     static let unserved: [OddApp] = [
         OddApp(
+            "an endpoint of a function that isn't there", TinyApp.newer,
+            ["http_endpoints/config.json": #"[{"route": "/a", "http_method": "GET", "function_name": "gone"}]"#],
+            report: ["http_endpoints/config.json:1 warning endpoint-not-served"], says: ["gone isn't in the export"]
+        ) { app in #expect(app.endpoints(at: "/a").isEmpty) },
+        OddApp(
+            "a data API that runs as the system", TinyApp.newer,
+            ["http_endpoints/data_api_config.json": #"{"disabled": false, "run_as_system": true}"#],
+            report: ["http_endpoints/data_api_config.json:1 warning feature-not-served"], says: ["run as their caller"]
+        ),
+        OddApp(
+            "a data lake", TinyApp.newer,
+            ["data_sources/lake/config.json": #"{"name": "lake", "type": "datalake", "config": {}}"#],
+            report: ["data_sources/lake/config.json warning feature-not-served"], says: ["datalake isn't served"]),
+        OddApp(
             "the endpoints' other name", TinyApp.newer,
             ["https_endpoints/config.json": #"[{"route": "/a", "http_method": "GET", "function_name": "greet"}]"#]
         ) { app in #expect(app.endpoints(at: "/a").map(\.functionName) == ["greet"]) },

@@ -105,6 +105,18 @@ extension OddApps {
             "flexible: the owner's documents", TinyApp.newer, [file: TinyApp.flexible(owner)], report: warned,
             says: ["--sync-by owner_id", #"read {"%%partition":"%%user.id"}"#, "collections: Task"], check: off),
         OddApp(
+            "flexible: the owner's documents, which no device may insert", TinyApp.newer,
+            [file: TinyApp.flexible(owner.replacing(#""read":"#, with: #""insert": false, "read":"#))],
+            choices: byOwner,
+            report: warned
+        ) { app in
+            #expect(app.sync?.read.source == ["%%partition": "%%user.id"] && app.sync?.write.source == false)
+        },
+        OddApp(
+            "flexible: a role with a restriction that isn't known", TinyApp.newer,
+            [file: TinyApp.flexible(owner.replacing(#""read":"#, with: #""fields": {"i": {"read": false}}, "read":"#))],
+            choices: byOwner, report: refused),
+        OddApp(
             "flexible: the owner's documents, taken", TinyApp.newer, [file: TinyApp.flexible(owner)], choices: byOwner,
             report: warned, says: ["by owner_id instead of flexible"]
         ) { app in
