@@ -273,7 +273,10 @@ let testTargets: [Target] = [
     .target(
         name: "MemoryStore", dependencies: ["DocumentModel", "SyncEngine"], path: "Tests/MemoryStore",
         swiftSettings: settings),
-    tests("Unit", "SyncEngineTests", ["DocumentModel", "MemoryStore", "SyncEngine"]),
+    .target(
+        name: "Simulation", dependencies: ["DocumentModel", "MemoryStore", "SyncEngine"], path: "Tests/Simulation",
+        swiftSettings: settings),
+    tests("Unit", "SyncEngineTests", ["DocumentModel", "Simulation", "SyncEngine"]),
     tests("Unit", "ArchivesTests", ["Archives"]),
     tests("Unit", "AppDefinitionTests", ["AppDefinition", "DocumentModel", "SyncEngine"]),
     tests("Unit", "AccessTokensTests", ["AccessTokens", "DocumentModel"]),

@@ -122,7 +122,9 @@ public struct MemoryStore: Sendable {
             decision.take(
                 mayWrite: mayWrite(partition, upload.user), .init(partition: partition, user: upload.user))
         }
-        if let outcome = outcomes[upload.counter]?[upload.changeset.version] { decision.take(outcome, at: index) }
+        if let version = decision.knownVersion(of: upload), let outcome = outcomes[upload.counter]?[version] {
+            decision.take(outcome, at: index)
+        }
     }
 
     private func namespace(of collection: String) -> ChangeEvent.Namespace {
@@ -246,6 +248,6 @@ public struct MemoryStore: Sendable {
             catchUp: .init(isFinal: to == contents.head, lastVersion: last, progress: .init(done: 0, total: 0)))
         return CatchUpChunk(
             from: from, to: to, head: contents.head, count: taken.count, remaining: changes.count, lastVersion: last,
-            byteCount: taken.count, payload: download)
+            epoch: epoch, tombstoneHorizon: contents.tombstoneHorizon, byteCount: taken.count, payload: download)
     }
 }

@@ -1,6 +1,5 @@
 import DocumentModel
 import EventLoop
-import Glibc
 import Postgres
 import QueryLanguage
 import SyncEngine
@@ -70,18 +69,20 @@ struct UploadBatch {
 
     /// Reads the stored outcomes of changesets that were sent before; only these need the round trip.
     private func readOutcomes(for decision: inout UploadDecision, in transaction: PostgresTransaction) async throws {
-        let known = uploads.indices.filter { decision.isKnown(uploads[$0]) }
+        let known = uploads.indices.compactMap { place in
+            decision.knownVersion(of: uploads[place]).map { (place: place, version: $0) }
+        }
         if known.isEmpty { return }
         let rows = try await transaction.query(
             UploadSQL.outcomes,
             [
-                .text(storage.app), .textArray(known.map { uploads[$0].user }),
-                .textArray(known.map { uploads[$0].device }), .textArray(known.map { uploads[$0].partition.text }),
-                .int8Array(known.map { uploads[$0].changeset.version }),
+                .text(storage.app), .textArray(known.map { uploads[$0.place].user }),
+                .textArray(known.map { uploads[$0.place].device }),
+                .textArray(known.map { uploads[$0.place].partition.text }), .int8Array(known.map(\.version)),
             ])
         for row in rows {
             let (place, text) = try row.decode((Int, String).self)
-            decision.take(try UploadOutcome(text: text), at: known[place - 1])
+            decision.take(try UploadOutcome(text: text), at: known[place - 1].place)
         }
     }
 
@@ -91,17 +92,10 @@ struct UploadBatch {
 
     /// The limit for one changeset, from now on.
     private static func limit() -> Interruption {
-        let end = threadTime + timeLimit
+        let end = ThreadTime.now + timeLimit
         return Interruption {
-            threadTime < end ? nil : QueryError(code: 50, message: "the changeset takes too long to be applied")
+            ThreadTime.now < end ? nil : QueryError(code: 50, message: "the changeset takes too long to be applied")
         }
-    }
-
-    /// The processor time that this thread has used.
-    private static var threadTime: Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
     /// The rows that have to be read, without duplicates.

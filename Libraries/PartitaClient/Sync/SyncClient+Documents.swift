@@ -163,7 +163,7 @@ extension SyncClient {
         if batch.operations.isEmpty { return nil }
         let version = open.bookkeeping.nextVersion
         var after = open.bookkeeping
-        let effects = after.write(batch.operations, clock: reading)
+        let effects = after.write(batch.operations, clock: reading, id: ObjectId().hexString)
         let (store, before, saved) = (store, open.bookkeeping, after)
         let changes = try store.transaction { _ in
             try store.set("clock", String(reading.bits))

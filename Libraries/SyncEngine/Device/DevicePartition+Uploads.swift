@@ -3,10 +3,12 @@ import DocumentModel
 extension DevicePartition {
     /// Creates a changeset from what the app wrote in one transaction.
     ///
-    /// - Parameter clock: A new reading of the device's clock.
-    public mutating func write(_ operations: [Operation], clock: HybridTime) -> [Effect] {
+    /// - Parameters:
+    ///   - clock: A new reading of the device's clock.
+    ///   - id: What no other changeset has.
+    public mutating func write(_ operations: [Operation], clock: HybridTime, id: String? = nil) -> [Effect] {
         let changeset = Changeset(
-            version: nextVersion, clock: clock, operations: operations.map { $0.withCurrentDate(clock) })
+            version: nextVersion, clock: clock, id: id, operations: operations.map { $0.withCurrentDate(clock) })
         nextVersion += 1
         pending.append(PendingChangeset(changeset: changeset))
         return [.rebase(Set(operations.compactMap(\.key)))]

@@ -22,11 +22,10 @@ struct HeldFrames<Payload: Sendable>: Sendable {
 
     /// Empties the buffer.
     ///
-    /// - Returns: The frames that follow a revision without a gap, or `nil` when some of them were dropped.
+    /// - Returns: The frames after a revision, of which the first may not continue it; `nil` when all of them were dropped.
     mutating func takeFollowing(_ revision: Revision) -> [LiveFrame<Payload>]? {
         defer { self = HeldFrames() }
         let following = frames.filter { $0.to > revision }
-        guard let first = following.first else { return (last.map { $0 <= revision } ?? true) ? [] : nil }
-        return first.from <= revision ? following : nil
+        return following.isEmpty && (last.map { $0 > revision } ?? false) ? nil : following
     }
 }

@@ -34,14 +34,18 @@ public struct CatchUpChunk<Payload: Sendable>: Sendable {
     public var remaining: Int?
     /// The device's last committed version in that snapshot; 0 when there is none.
     public var lastVersion: Int64
+    /// The database's epoch in that snapshot.
+    public var epoch: Int32
+    /// The partition's deletions up to here had left no tombstone in that snapshot.
+    public var tombstoneHorizon: Revision
     /// The size of the frame in a socket's queue, in bytes.
     public var byteCount: Int
     /// The changes, as the caller will encode them.
     public var payload: Payload
 
     public init(
-        from: Revision, to: Revision, head: Revision, count: Int, remaining: Int?, lastVersion: Int64, byteCount: Int,
-        payload: Payload
+        from: Revision, to: Revision, head: Revision, count: Int, remaining: Int?, lastVersion: Int64, epoch: Int32,
+        tombstoneHorizon: Revision = EpochHistory.beginning, byteCount: Int, payload: Payload
     ) {
         self.from = from
         self.to = to
@@ -49,6 +53,8 @@ public struct CatchUpChunk<Payload: Sendable>: Sendable {
         self.count = count
         self.remaining = remaining
         self.lastVersion = lastVersion
+        self.epoch = epoch
+        self.tombstoneHorizon = tombstoneHorizon
         self.byteCount = byteCount
         self.payload = payload
     }

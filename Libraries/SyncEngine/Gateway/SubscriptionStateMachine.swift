@@ -29,14 +29,16 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         case attach
         /// Read what changed after the revision, in one snapshot and cut by size, then call `chunkRead`.
         case readChunk(after: Revision, counts: Bool)
-        /// Send a chunk of a catch-up.
-        case sendChunk(CatchUpChunk<Payload>, CatchUpProgress)
+        /// Send a chunk of a catch-up, with what the device sends back if the catch-up is cut after it; `nil` with the last one.
+        case sendChunk(CatchUpChunk<Payload>, CatchUpProgress, resume: ResumeToken?)
         /// Send a live frame.
         case sendFrame(Payload)
         /// Tell the device to remove the partition's data.
         case sendRevoked(reason: String)
         /// Stop receiving the partition's live frames and forget the subscription.
         case detach
+        /// End the session: what the device has doesn't lead to what was read. When it connects again, it is told where to begin.
+        case endSession
     }
 
     private enum State {
@@ -56,6 +58,8 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
 
     private var state = State.waitingForGrant
     private var cursor: Revision
+    private let origin: ResumePoint
+    private let epoch: Int32
     private var isAnnounced = false
     private var isSuspended = false
     /// The number of reads that were in flight at a suspension: this many chunks are skipped.
@@ -67,10 +71,13 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     public private(set) var access = Access.none
 
     /// - Parameters:
-    ///   - checkpoint: The revision from which the device has to be served, as `EpochHistory.resumePoint` returns it.
+    ///   - origin: Where the service of the device begins, as `EpochHistory.resumePoint` returns it.
+    ///   - epoch: The database's epoch when that was asked.
     ///   - window: How many bytes may wait in the queue of the device's socket.
-    public init(checkpoint: Revision, window: Int) {
-        cursor = checkpoint
+    public init(from origin: ResumePoint, epoch: Int32, window: Int) {
+        cursor = origin.revision
+        self.origin = origin
+        self.epoch = epoch
         self.window = window
     }
 
@@ -107,9 +114,11 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     }
 
     /// The feed's position is known.
-    public mutating func attached() -> [Action] {
+    ///
+    /// - Parameter queued: Bytes that wait in the device's socket, for this partition or others.
+    public mutating func attached(queued: Int) -> [Action] {
         guard case .attaching = state else { return [] }
-        return catchUp()
+        return catchUp(queued: queued)
     }
 
     /// The gateway can't be sure of its grants any more.
@@ -127,10 +136,12 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     }
 
     /// The gateway is sure of its grants again.
-    public mutating func resume() -> [Action] {
+    ///
+    /// - Parameter queued: Bytes that wait in the device's socket: what was sent before the suspension may still be there.
+    public mutating func resume(queued: Int) -> [Action] {
         guard isSuspended else { return [] }
         isSuspended = false
-        if case .lagging = state { return catchUp() }
+        if case .lagging = state { return catchUp(queued: queued) }
         return []
     }
 
@@ -143,6 +154,11 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
             return []
         }
         guard case .catchingUp(var catchUp) = state else { return [] }
+        // A revision of a former epoch says nothing about where the device stands now. And without the tombstones that were dropped
+        // since the subscription began, the device would keep what was deleted.
+        guard chunk.epoch == epoch, origin.isComplete(after: chunk.from, dropped: chunk.tombstoneHorizon) else {
+            return close() ? [.detach, .endSession] : []
+        }
         var actions: [Action] = []
         if !isAnnounced {
             isAnnounced = true
@@ -150,7 +166,10 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         }
         catchUp.total = max(catchUp.total, catchUp.done + (chunk.remaining ?? chunk.count))
         catchUp.done += chunk.count
-        actions.append(.sendChunk(chunk, CatchUpProgress(done: catchUp.done, total: catchUp.total)))
+        let resume =
+            chunk.isFinal ? nil : ResumeToken(revision: chunk.to, epoch: epoch, horizon: origin.horizon)
+        actions.append(
+            .sendChunk(chunk, CatchUpProgress(done: catchUp.done, total: catchUp.total), resume: resume))
         cursor = chunk.to
         let queued = queued + chunk.byteCount
         if chunk.isFinal { return actions + goLive(queued: queued) }
@@ -170,7 +189,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
             return []
         case .live:
             guard frame.to > cursor else { return [] }
-            guard frame.from <= cursor else { return catchUp() }
+            guard frame.from <= cursor else { return catchUp(queued: queued) }
             guard queued + frame.byteCount <= window || queued == 0 else {
                 state = .lagging
                 return []
@@ -185,7 +204,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     /// The queue of the device's socket is empty.
     public mutating func drained() -> [Action] {
         switch state {
-        case .lagging where !isSuspended: return catchUp()
+        case .lagging: return catchUp(queued: 0)
         case .catchingUp(var catchUp) where !catchUp.isReading:
             catchUp.isReading = true
             state = .catchingUp(catchUp)
@@ -216,8 +235,9 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
         held = HeldFrames()
     }
 
-    private mutating func catchUp() -> [Action] {
-        if isSuspended {
+    /// Reads what the device lacks, unless that has to wait until the rights are known or the queue is empty.
+    private mutating func catchUp(queued: Int) -> [Action] {
+        if isSuspended || queued > window {
             lag()
             return []
         }
@@ -226,7 +246,7 @@ public struct SubscriptionStateMachine<Payload: Sendable>: Sendable {
     }
 
     private mutating func goLive(queued: Int) -> [Action] {
-        guard let frames = held.takeFollowing(cursor) else { return catchUp() }
+        guard let frames = held.takeFollowing(cursor) else { return catchUp(queued: queued) }
         state = .live
         var actions: [Action] = []
         var queued = queued

@@ -1,8 +1,8 @@
 import DocumentModel
 
 extension Changeset {
-    /// Distinguishes two changesets of one device under one version: a `Fingerprint` of the clock and of the operations with their
-    /// incarnations and bases. A device resends a changeset unchanged; those of cloned or restored stores differ, at least in their
+    /// Distinguishes two changesets of one device under one version: a `Fingerprint` of the clock, of the id if it has one, and of the operations with
+    /// their incarnations and bases. A device resends a changeset unchanged; those of cloned or restored stores differ, at least in their
     /// clocks.
     public var digest: UInt64 {
         var bytes: [UInt8] = []
@@ -12,6 +12,7 @@ extension Changeset {
         }
         bytes.append(contentsOf: "\(clock.bits)".utf8)
         bytes.append(0)
+        if let id { ExtendedJSON.append(string: id, to: &bytes) }
         for operation in operations {
             // Quoted, so that no part of it can be mistaken for what follows.
             ExtendedJSON.append(string: operation.collection, to: &bytes)

@@ -7,6 +7,7 @@ extension Changeset {
             version: try fields.integer("version", atLeast: 1),
             clock: try fields.require(
                 "clock", HybridTime(wireText: try fields.string("clock")), "milliseconds, a dot and a counter"),
+            id: try fields.optionalString("id", limit: 64),
             operations: try fields.objects("operations", Operation.init))
         if operations.isEmpty { throw fields.wrong("operations", "a list with an operation") }
     }
@@ -14,6 +15,7 @@ extension Changeset {
     func write(to writer: inout FrameWriter) {
         writer.field("version", version)
         writer.field("clock", clock.wireText)
+        if let id { writer.field("id", id) }
         writer.array("operations") { writer in
             for operation in operations { writer.element(operation.write) }
         }

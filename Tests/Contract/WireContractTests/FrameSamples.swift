@@ -18,6 +18,19 @@ enum FrameSamples {
         ("device.subscribe.first", .subscribe(partition: conversation, checkpoint: Revision(epoch: 0, number: 0))),
         ("device.unsubscribe", .unsubscribe(partition: Partition(text: "u:00112233-4455-6677-8899-aabbccddeeff"))),
         ("device.upload", .upload(upload)),
+        (
+            "device.upload.id",
+            .upload(
+                .init(
+                    partition: conversation, sentAt: 1_700_000_000_456,
+                    changesets: [
+                        Changeset(
+                            version: 10, clock: HybridTime(milliseconds: 1_700_000_000_402), id: "6a0f1d",
+                            operations: [
+                                Operation(collection: "User", id: "u1", kind: .delete)
+                            ])
+                    ]))
+        ),
         ("device.presence", .presence(.init(state: "away", data: ["mood": "tired \u{1F634}"], watch: ["u1", "u2"]))),
         ("device.presence.short", .presence(.init(state: "online"))),
         ("device.token", .token(accessToken: "header.claims.signature")),

@@ -261,6 +261,37 @@ struct UploadTests {
         }
     }
 
+    @Test func `a changeset with an id counts once, also under another version; one without may look like another`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", ["n": .int64(0)], in: partition)], in: partition))
+            let increment = Operation.update("a", ["$inc": ["n": .int64(1)]])
+            let clock = HybridTime(milliseconds: 1_700_000_000_000)
+            func upload(_ version: Int64, _ id: String?) -> Upload {
+                Upload(
+                    user: "ada", device: "phone", partition: partition,
+                    changeset: Changeset(version: version, clock: clock, id: id, operations: [increment]), time: clock)
+            }
+            let first = try await fixture.commit(upload(2, "x"))
+            #expect(first.acknowledgement?.revision.number == 2)
+            // A copy of the device has something else before it.
+            #expect(try await fixture.commit(upload(3, "x")).acknowledgement?.revision.number == 2)
+            #expect(try await fixture.commit(upload(2, "y")).isForked)
+            #expect(try await fixture.document("a")?["n"] == .int64(1))
+        }
+        try await StoreFixture.with { fixture in
+            try await fixture.grant(in: partition)
+            _ = try await fixture.commit(.of(1, [.insert("a", ["n": .int64(0)], in: partition)], in: partition))
+            for version in 2...4 as ClosedRange<Int64> {
+                _ = try await fixture.commit(
+                    .of(version, [.update("a", ["$inc": ["n": .int64(1)]])], in: partition))
+            }
+            #expect(try await fixture.document("a")?["n"] == .int64(3))
+        }
+    }
+
     @Test func `a moved document is a delete and an insert, but one update for triggers`() async throws {
         try await StoreFixture.with { fixture in
             let target = Partition.conversation("2")

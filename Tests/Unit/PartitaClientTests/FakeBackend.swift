@@ -126,7 +126,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
         case .subscribe(let partition, let checkpoint, let resume):
             let point = EpochHistory(current: store.epoch).resumePoint(
                 for: checkpoint, resuming: resume.flatMap { ResumeToken($0) }, head: store[partition].head)
-            var subscription = SubscriptionStateMachine<Download>(checkpoint: point.revision, window: 1000)
+            var subscription = SubscriptionStateMachine<Download>(from: point, epoch: store.epoch, window: 1000)
             let actions = subscription.start()
             subscriptions[number, default: [:]][partition] = subscription
             perform(actions, partition, number)
@@ -209,7 +209,7 @@ actor FakeBackend: HTTPTransport, SyncTransport {
             case .requestGrant:
                 let access: Access = forbidden.contains(partition) ? .none : .write
                 perform(subscriptions[number]?[partition]?.granted(access) ?? [], partition, number)
-            case .attach: perform(subscriptions[number]?[partition]?.attached() ?? [], partition, number)
+            case .attach: perform(subscriptions[number]?[partition]?.attached(queued: 0) ?? [], partition, number)
             case .readChunk(let after, _):
                 let chunk = store.chunk(
                     of: partition, from: after, limit: 10, device: devices[number] ?? "", user: "ada")
@@ -219,16 +219,14 @@ actor FakeBackend: HTTPTransport, SyncTransport {
                     .subscribed(.init(partition: partition, access: access, head: head, lastVersion: lastVersion)),
                     to: number)
             case .sendAccess(let access): send(.access(partition: partition, access), to: number)
-            case .sendChunk(let chunk, let progress):
+            case .sendChunk(let chunk, let progress, let resume):
                 var download = chunk.payload
                 download.catchUp = Download.CatchUp(
-                    isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress,
-                    resume: chunk.isFinal
-                        ? nil
-                        : ResumeToken(revision: chunk.to, epoch: store.epoch, horizon: EpochHistory.beginning).text)
+                    isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress, resume: resume?.text)
                 send(.download(partition: partition, download), to: number)
             case .sendFrame(let download): send(.download(partition: partition, download), to: number)
             case .sendRevoked(let reason): send(.revoked(partition: partition, reason: reason), to: number)
+            case .endSession: connections[number]?.close()
             case .sendUnavailable, .sendSuspended, .detach: break
             }
         }

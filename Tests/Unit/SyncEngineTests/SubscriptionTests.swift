@@ -12,7 +12,7 @@ struct SubscriptionTests {
     private func chunk(_ from: Int64, _ to: Int64, head: Int64, bytes: Int = 1) -> CatchUpChunk<Int64> {
         CatchUpChunk(
             from: revision(from), to: revision(to), head: revision(head), count: Int(to - from),
-            remaining: Int(head - from), lastVersion: 3, byteCount: bytes, payload: to)
+            remaining: Int(head - from), lastVersion: 3, epoch: 1, byteCount: bytes, payload: to)
     }
 
     /// A short text for each action.
@@ -26,37 +26,38 @@ struct SubscriptionTests {
             case .sendUnavailable: "unavailable"
             case .attach: "attach"
             case .readChunk(let after, let counts): counts ? "count \(after.number)" : "read \(after.number)"
-            case .sendChunk(let chunk, let progress): "chunk \(chunk.to.number) \(progress.done)/\(progress.total)"
+            case .sendChunk(let chunk, let progress, _): "chunk \(chunk.to.number) \(progress.done)/\(progress.total)"
             case .sendFrame(let to): "frame \(to)"
             case .sendRevoked(let reason): "revoked \(reason)"
             case .detach: "detach"
+            case .endSession: "end"
             }
         }
     }
 
     private func live(at number: Int64, window: Int = 100) -> SubscriptionStateMachine<Int64> {
-        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(number), window: window)
+        var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(number)), epoch: 1, window: window)
         _ = machine.start()
         _ = machine.granted(.write)
-        _ = machine.attached()
+        _ = machine.attached(queued: 0)
         _ = machine.chunkRead(chunk(number, number, head: number), queued: 0)
         return machine
     }
 
     @Test func `nothing is sent or read before the grant is known and the feed is attached`() {
-        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(5), window: 100)
+        var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(5)), epoch: 1, window: 100)
         #expect(texts(machine.start()) == ["grant?"])
         #expect(texts(machine.received(frame(5, 6), queued: 0)) == [])
         #expect(texts(machine.granted(.read)) == ["attach"])
         #expect(texts(machine.received(frame(6, 7), queued: 0)) == [])
-        #expect(texts(machine.attached()) == ["count 5"])
+        #expect(texts(machine.attached(queued: 0)) == ["count 5"])
     }
 
     @Test func `live frames continue the last chunk without a gap`() {
-        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(0)), epoch: 1, window: 100)
         _ = machine.start()
         _ = machine.granted(.write)
-        _ = machine.attached()
+        _ = machine.attached(queued: 0)
         #expect(
             texts(machine.chunkRead(chunk(0, 4, head: 9), queued: 0)) == [
                 "subscribed write 9", "chunk 4 4/9", "read 4",
@@ -80,10 +81,10 @@ struct SubscriptionTests {
     }
 
     @Test func `more live frames than can be held are fetched with another chunk`() {
-        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 10)
+        var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(0)), epoch: 1, window: 10)
         _ = machine.start()
         _ = machine.granted(.write)
-        _ = machine.attached()
+        _ = machine.attached(queued: 0)
         for number in 5..<40 as Range<Int64> { _ = machine.received(frame(number, number + 1), queued: 0) }
         #expect(texts(machine.chunkRead(chunk(0, 5, head: 5), queued: 0)).last == "count 5")
         #expect(texts(machine.chunkRead(chunk(5, 40, head: 40), queued: 0)) == ["chunk 40 35/35"])
@@ -117,16 +118,16 @@ struct SubscriptionTests {
     }
 
     @Test func `a chunk that was read before a revocation isn't sent after it`() {
-        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(0)), epoch: 1, window: 100)
         _ = machine.start()
         _ = machine.granted(.read)
-        _ = machine.attached()
+        _ = machine.attached(queued: 0)
         _ = machine.granted(.none)
         #expect(texts(machine.chunkRead(chunk(0, 5, head: 5), queued: 0)) == [])
     }
 
     @Test func `a grant without access is a revocation, a change of access is reported`() {
-        var refused = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        var refused = SubscriptionStateMachine<Int64>(from: .init(revision: revision(0)), epoch: 1, window: 100)
         _ = refused.start()
         #expect(texts(refused.granted(.none)) == ["detach", "revoked notPermitted"])
         var changed = live(at: 5)
@@ -138,26 +139,26 @@ struct SubscriptionTests {
         var machine = live(at: 5)
         #expect(texts(machine.suspend()) == ["suspended"])
         #expect(texts(machine.suspend() + machine.received(frame(5, 6), queued: 0) + machine.drained()) == [])
-        #expect(texts(machine.resume()) == ["count 5"])
-        #expect(texts(machine.resume()) == [])
+        #expect(texts(machine.resume(queued: 0)) == ["count 5"])
+        #expect(texts(machine.resume(queued: 0)) == [])
         // The chunk that was being read is discarded; otherwise it would be delivered twice.
         #expect(texts(machine.suspend()) == ["suspended"])
-        #expect(texts(machine.resume()) == ["count 5"])
+        #expect(texts(machine.resume(queued: 0)) == ["count 5"])
         #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == [])
         #expect(texts(machine.chunkRead(chunk(5, 6, head: 6), queued: 0)) == ["chunk 6 1/1"])
     }
 
     @Test func `a partition that is opened while the gateway is suspended is read when it goes on`() {
-        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(0)), epoch: 1, window: 100)
         #expect(texts(machine.suspend()) == ["suspended"])
-        #expect(texts(machine.start() + machine.granted(.read) + machine.attached()) == ["grant?", "attach"])
-        #expect(texts(machine.resume()) == ["count 0"])
+        #expect(texts(machine.start() + machine.granted(.read) + machine.attached(queued: 0)) == ["grant?", "attach"])
+        #expect(texts(machine.resume(queued: 0)) == ["count 0"])
         #expect(texts(machine.suspend() + machine.revoked(reason: "no")) == ["suspended", "detach", "revoked no"])
-        #expect(texts(machine.resume()) == [])
+        #expect(texts(machine.resume(queued: 0)) == [])
     }
 
     @Test func `when permissions can't be decided the answer is no, for now`() {
-        var machine = SubscriptionStateMachine<Int64>(checkpoint: revision(0), window: 100)
+        var machine = SubscriptionStateMachine<Int64>(from: .init(revision: revision(0)), epoch: 1, window: 100)
         _ = machine.start()
         #expect(texts(machine.grantUnavailable()) == ["unavailable", "detach"])
         #expect(machine.isClosed)

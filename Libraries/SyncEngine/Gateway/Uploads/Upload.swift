@@ -5,7 +5,9 @@ public struct Upload: Sendable {
     public var user: String
     public var device: String
     public var partition: Partition
-    public var changeset: Changeset
+    public let changeset: Changeset
+    /// `Changeset.digest`.
+    public let digest: UInt64
     /// The changeset's clock, corrected and clamped (`ClockCorrection`).
     public var time: HybridTime
     /// The size of the changeset as it was received, in bytes, by which batches are bounded; 0 when it isn't known.
@@ -18,6 +20,7 @@ public struct Upload: Sendable {
         self.device = device
         self.partition = partition
         self.changeset = changeset
+        digest = changeset.digest
         self.time = time
         self.bytes = bytes
     }

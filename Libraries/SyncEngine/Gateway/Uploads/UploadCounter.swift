@@ -34,6 +34,8 @@ public struct UploadCounter: Sendable {
         case next
         /// One that was decided, and is sent again.
         case again(Entry)
+        /// The next one by its number, but it was decided under an earlier one: a copy of the device has numbered it differently.
+        case renumbered(Entry)
         /// Not the one that was decided under its version: the device was restored or cloned.
         case foreign
         /// Decided so long ago that its digest isn't kept: it can't be determined whether it is the same.
@@ -83,13 +85,19 @@ public struct UploadCounter: Sendable {
     /// Whether it has to be stored.
     public var hasChanged: Bool { !added.isEmpty || isClosed != wasClosed }
 
-    func place(of version: Int64, digest: UInt64) -> Place {
+    func place(of upload: Upload) -> Place {
+        let version = upload.changeset.version
+        // A copy of the device may have uploaded it under another number, since devices number what the server doesn't have from its
+        // last version on. Without an id it may just look like another one.
+        if upload.changeset.id != nil, let earlier = versionOf(upload.digest), let entry = entry(of: earlier) {
+            return version == lastVersion + 1 && !isClosed ? .renumbered(entry) : .again(entry)
+        }
         if version > lastVersion {
             if isClosed { return .foreign }
             return version == lastVersion + 1 ? .next : .early(expected: lastVersion + 1)
         }
         guard let entry = entry(of: version) else { return .forgotten }
-        return entry.digest == digest ? .again(entry) : .foreign
+        return entry.digest == upload.digest ? .again(entry) : .foreign
     }
 
     /// The entry of a version that is known; `nil` for one that is too old.
@@ -97,6 +105,22 @@ public struct UploadCounter: Sendable {
         let all = recent + added
         let index = Int64(all.count) - 1 - (lastVersion - version)
         return index >= 0 && index < all.count ? all[Int(index)] : nil
+    }
+
+    /// The version under which a changeset was decided, if that is known.
+    private func versionOf(_ digest: UInt64) -> Int64? {
+        if let index = added.lastIndex(where: { $0.digest == digest }) {
+            return lastVersion - Int64(added.count - 1 - index)
+        }
+        let index = recent.lastIndex { $0.digest == digest }
+        return index.map { lastVersion - Int64(added.count + recent.count - 1 - $0) }
+    }
+
+    /// The version under which an upload may have been decided before: its own, or that which a copy of the device has given it.
+    func knownVersion(of upload: Upload) -> Int64? {
+        let version = upload.changeset.version
+        if upload.changeset.id != nil, let earlier = versionOf(upload.digest) { return earlier }
+        return version <= lastVersion ? version : nil
     }
 
     /// Accepts no new changesets from now on.

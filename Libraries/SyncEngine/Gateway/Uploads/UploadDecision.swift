@@ -82,9 +82,9 @@ public struct UploadDecision: Sendable {
     /// Takes the outcome that was stored when the upload at `index` arrived for the first time.
     public mutating func take(_ outcome: UploadOutcome, at index: Int) { knownOutcomes[index] = outcome }
 
-    /// Whether the changeset's version was committed before.
-    public func isKnown(_ upload: Upload) -> Bool {
-        counters[upload.counter].map { upload.changeset.version <= $0.lastVersion } ?? false
+    /// The version under which the changeset may have been decided before: its outcome is needed. `nil` for a new one.
+    public func knownVersion(of upload: Upload) -> Int64? {
+        counters[upload.counter]?.knownVersion(of: upload)
     }
 
     // MARK: Applying
@@ -97,11 +97,22 @@ public struct UploadDecision: Sendable {
     public mutating func apply(_ upload: Upload, at index: Int, refusal: OperationRejection? = nil) {
         let key = upload.counter
         guard !stalled.contains(key), var counter = counters[key] else { return }
-        let digest = upload.changeset.digest
-        switch counter.place(of: upload.changeset.version, digest: digest) {
+        let digest = upload.digest
+        switch counter.place(of: upload) {
         case .next: break
         case .again(let entry):
             if let draft = repeated(entry, at: index) { drafts[index] = draft }
+            return
+        case .renumbered(let entry):
+            guard let draft = repeated(entry, at: index) else {
+                stalled.insert(key)
+                return
+            }
+            // It takes its number all the same, so that those behind it follow.
+            counter.add(entry)
+            counters[key] = counter
+            if let outcome = knownOutcomes[index] { newOutcomes.append((upload, outcome)) }
+            drafts[index] = draft
             return
         case .foreign:
             counter.close()

@@ -29,9 +29,6 @@ final class PartitionSubscription: @unchecked Sendable {
     /// When the grant expires, in milliseconds since 1970; `nil` when it is valid until it is replaced.
     private var grantExpiry: Int64?
     private var isEnded = false
-    private var resumePoint = ResumePoint(revision: EpochHistory.beginning)
-    /// The epoch in which the subscription began.
-    private var epoch: Int32 = 0
 
     /// - Parameters:
     ///   - checkpoint: The revision up to which the device shows the partition.
@@ -54,9 +51,9 @@ final class PartitionSubscription: @unchecked Sendable {
             let (history, head) = try await path.store.epochHistory(of: partition, app: app)
             path.epoch.saw(history.current)
             guard !isEnded else { return }
-            epoch = history.current
-            resumePoint = history.resumePoint(for: checkpoint, resuming: token, head: head)
-            var machine = SubscriptionStateMachine<FeedPayload>(checkpoint: resumePoint.revision, window: path.window)
+            var machine = SubscriptionStateMachine<FeedPayload>(
+                from: history.resumePoint(for: checkpoint, resuming: token, head: head), epoch: history.current,
+                window: path.window)
             var actions = machine.start()
             if !path.lease.isValid {
                 path.lease.missed()
@@ -76,7 +73,7 @@ final class PartitionSubscription: @unchecked Sendable {
     /// The gateway's lease, or the grant, has expired or is valid again.
     func rightsChanged() {
         let holds = path.lease.isValid && grantExpiry.map { $0 > wallTime } ?? true
-        perform((holds ? machine?.resume() : machine?.suspend()) ?? [])
+        perform((holds ? machine?.resume(queued: session.queuedBytes) : machine?.suspend()) ?? [])
         // What was queued before is sent soon, or the socket is reset.
         if !holds { session.whenDrained {} }
     }
@@ -111,14 +108,15 @@ final class PartitionSubscription: @unchecked Sendable {
                         partition: partition, retryAfter: DeviceSession.pause()))
             case .attach:
                 session.shard.attach(self, to: key)
-                perform(machine?.attached() ?? [])
+                perform(machine?.attached(queued: session.queuedBytes) ?? [])
             case .readChunk(let revision, let counts): readChunk(after: revision, counts: counts)
-            case .sendChunk(let chunk, let progress): send(chunk, progress)
+            case .sendChunk(let chunk, let progress, let resume): send(chunk, progress, resume)
             case .sendFrame(.frame(let frame)): session.send(data: frame)
             case .sendFrame(.chunk): break  // chunks are sent by `sendChunk`
             case .sendRevoked(let reason):
                 session.send(.revoked(partition: partition, reason: reason))
             case .detach: detach()
+            case .endSession: session.shutDown()
             }
         }
         if machine?.isClosed == true { end() }
@@ -205,22 +203,16 @@ final class PartitionSubscription: @unchecked Sendable {
                 app: identity.app, partition: partition, from: revision, user: identity.user, device: identity.device,
                 counts: counts)
             path.epoch.saw(read.epoch)
-            // A revision of a former epoch says nothing about where the device stands now.
-            guard read.epoch == epoch else { return session.shutDown() }
-            // Tombstones that the device hasn't got were dropped since the subscription began: when it connects again, it is served from
-            // the start.
-            guard resumePoint.isComplete(after: revision, dropped: read.tombstoneHorizon) else {
-                return session.shutDown()
-            }
             let size = read.entries.reduce(256) { $0 + ($1.body?.count ?? 0) + 160 }
             let chunk = CatchUpChunk<FeedPayload>(
                 from: read.from, to: read.to, head: read.head, count: read.entries.count, remaining: read.remaining,
-                lastVersion: read.lastVersion, byteCount: size, payload: .chunk(read))
+                lastVersion: read.lastVersion, epoch: read.epoch, tombstoneHorizon: read.tombstoneHorizon,
+                byteCount: size, payload: .chunk(read))
             perform(machine?.chunkRead(chunk, queued: session.queuedBytes) ?? [])
         }
     }
 
-    private func send(_ chunk: CatchUpChunk<FeedPayload>, _ progress: CatchUpProgress) {
+    private func send(_ chunk: CatchUpChunk<FeedPayload>, _ progress: CatchUpProgress, _ resume: ResumeToken?) {
         guard case .chunk(let read) = chunk.payload else { return }
         var encoder = DownloadEncoder(partition: partition, from: chunk.from, capacity: chunk.byteCount)
         for entry in read.entries {
@@ -237,9 +229,7 @@ final class PartitionSubscription: @unchecked Sendable {
         let bytes = encoder.finish(
             to: chunk.to,
             catchUp: .init(
-                isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress,
-                resume: chunk.isFinal
-                    ? nil : ResumeToken(revision: chunk.to, epoch: epoch, horizon: resumePoint.horizon).text))
+                isFinal: chunk.isFinal, lastVersion: chunk.lastVersion, progress: progress, resume: resume?.text))
         session.send(data: WebSocketFrame(.text, bytes, isCompressible: bytes.count > 1024))
     }
 

@@ -2,7 +2,7 @@ import DocumentModel
 import SyncEngine
 
 /// A device in a few lines: the engine's bookkeeping and documents in dictionaries.
-struct SimulatedDevice {
+struct SimulatedDevice: Sendable {
     var id: String
     var partition = DevicePartition()
     private(set) var view: [DocumentKey: Document] = [:]
@@ -14,6 +14,10 @@ struct SimulatedDevice {
     /// How often the counter that is shown went back without a rejection: an increment flickered, or showed twice.
     private(set) var flickers = 0
     private(set) var lostWrites = 0
+    /// The tokens of own increments that weren't shown, although the server hadn't answered them.
+    private(set) var hiddenTokens: Set<String> = []
+    /// What the device did that it never may.
+    private(set) var violations: [String] = []
     /// Whether the gateway revoked the partition.
     var isRevoked = false
 
@@ -23,13 +27,18 @@ struct SimulatedDevice {
         retained.filter { $0.version > version }.sorted { $0.version < $1.version }
     }
 
-    mutating func write(_ operations: [Operation], milliseconds: Int64) {
+    mutating func write(_ operations: [Operation], milliseconds: Int64, id: String) {
         var stamped: [Operation] = []
         for operation in operations {
             let seen = operation.key.flatMap { server[$0] }
-            stamped.append(partition.stamped(operation, server: seen, after: stamped))
+            let stamp = partition.stamped(operation, server: seen, after: stamped)
+            if stamp.base != seen?.revision { violations.append("\(id) doesn't say what it has seen") }
+            stamped.append(stamp)
         }
-        perform(partition.write(stamped, clock: clock.tick(milliseconds: milliseconds)))
+        let before = clock.latest
+        let time = clock.tick(milliseconds: milliseconds)
+        if time <= before { violations.append("\(id) made two changesets at one time") }
+        perform(partition.write(stamped, clock: time, id: id))
     }
 
     /// The tokens of increments that the server may not have, or has refused.
@@ -42,6 +51,15 @@ struct SimulatedDevice {
     }
 
     var shownTotal: Int64 { view[SimulatedWorld.counter]?["total"]?.int64Value ?? 0 }
+
+    private var hiddenNow: Set<String> {
+        let shown = view[SimulatedWorld.counter]?["log"]?.arrayValue?.compactMap(\.stringValue) ?? []
+        let own = partition.pending.filter(\.isUnresolved).flatMap { SimulatedWorld.tokens(of: $0.changeset) }
+        return Set(own).subtracting(shown)
+    }
+
+    /// Whether everything is shown that the server hasn't answered.
+    var showsOwnWrites: Bool { !partition.isSynced || hiddenNow.isEmpty }
 
     mutating func perform(_ effects: [DevicePartition.Effect]) {
         let before = shownTotal
@@ -76,6 +94,7 @@ struct SimulatedDevice {
             }
         }
         if shownTotal < before && !isRejecting { flickers += 1 }
+        if partition.isSynced { hiddenTokens.formUnion(hiddenNow) }
     }
 
     private mutating func take(_ changes: [DocumentChange]) {

@@ -1,0 +1,195 @@
+extension Mutant {
+    private static let subscription = "Gateway/SubscriptionStateMachine.swift"
+    private static let held = "Gateway/HeldFrames.swift"
+    private static let epochs = "Gateway/EpochHistory.swift"
+    private static let counter = "Gateway/Uploads/UploadCounter.swift"
+    private static let decision = "Gateway/Uploads/UploadDecision.swift"
+    private static let run = "Gateway/Uploads/ChangesetRun.swift"
+    private static let plan = "Gateway/Uploads/WritePlan.swift"
+    private static let conflicts = "Conflicts/ConflictRules.swift"
+    private static let rules = "Conflicts/UpdateRules.swift"
+    private static let clocks = "Conflicts/FieldClocks.swift"
+    private static let downloads = "Device/DevicePartition+Downloads.swift"
+    private static let forks = "Device/DevicePartition+Fork.swift"
+    private static let opening = "Device/DevicePartition+Subscription.swift"
+    private static let uploads = "Device/DevicePartition+Uploads.swift"
+
+    /// Decides whether a write wins.
+    private static let comparison =
+        "hasSeen(clock) || (stamp.time, ExactText(stamp.author)) > (clock.time, ExactText(clock.author))"
+
+    /// Every one of them has to be found.
+    static let all = sent + resumed + decided + merged + onDevices
+
+    /// What a gateway sends.
+    private static let sent = [
+        Mutant("gap-in-feed-not-seen", subscription, "frame.from <= cursor", becomes: "true"),
+        Mutant("frames-sent-again", subscription, "frame.to > cursor", becomes: "true"),
+        Mutant(
+            "slow-reader-has-no-bound", subscription, "queued + frame.byteCount <= window || queued == 0",
+            becomes: "true"),
+        Mutant(
+            "chunks-have-no-bound", subscription, "queued <= window", in: "catchUp.isReading = queued <= window",
+            becomes: "true"),
+        Mutant("caught-up-while-suspended", subscription, "isSuspended || queued > window", becomes: "queued > window"),
+        Mutant("catch-up-ignores-queue", subscription, "isSuspended || queued > window", becomes: "isSuspended"),
+        Mutant("live-while-suspended", subscription, omits: "lag()", in: "case .live: lag()\n"),
+        Mutant(
+            "read-before-suspension-sent", subscription, omits: "givenUpReads += 1",
+            in: "if catchUp.isReading { givenUpReads += 1 }"),
+        Mutant(
+            "not-resumed", subscription, omits: "return catchUp(queued: queued)",
+            in: "if case .lagging = state { return catchUp(queued: queued) }"),
+        Mutant(
+            "sent-after-revocation", subscription, omits: "state = .closed",
+            in: "state = .closed\n        access = .none"),
+        Mutant("revocation-not-told", subscription, "[.detach, .sendRevoked(reason: reason)]", becomes: "[.detach]"),
+        Mutant("epoch-of-chunk-not-checked", subscription, "chunk.epoch == epoch", becomes: "true"),
+        Mutant(
+            "tombstones-dropped-during-catch-up", subscription,
+            "origin.isComplete(after: chunk.from, dropped: chunk.tombstoneHorizon)", becomes: "true"),
+        Mutant("cursor-left-behind", subscription, omits: "cursor = chunk.to"),
+        Mutant("chunk-is-always-last", "Gateway/LiveFrame.swift", "to >= head", becomes: "true"),
+        Mutant(
+            "dropped-frames-forgotten", held,
+            "following.isEmpty && (last.map { $0 > revision } ?? false) ? nil : following", becomes: "following"),
+    ]
+
+    /// Where a device is served from.
+    private static let resumed = [
+        Mutant("checkpoint-of-lost-epoch", epochs, "checkpoint.number <= $0.value", becomes: "true"),
+        Mutant("catch-up-continued-across-restore", epochs, "token.epoch == current", becomes: "true"),
+        Mutant(
+            "tombstones-forgotten", epochs, "shown.isComplete(after: checkpoint, dropped: tombstoneHorizon)",
+            becomes: "true"),
+        Mutant(
+            "tombstones-forgotten-by-token", epochs,
+            "staged.isComplete(after: token.revision, dropped: tombstoneHorizon)", becomes: "true"),
+        Mutant(
+            "start-needs-dropped-tombstones", epochs, "tombstoneHorizon",
+            in: "revision: Self.beginning, horizon: tombstoneHorizon", becomes: "Self.beginning"),
+    ]
+
+    /// How uploads are decided.
+    private static let decided = [
+        Mutant(
+            "clone-taken-for-repetition", counter, "entry.digest == upload.digest ? .again(entry) : .foreign",
+            becomes: ".again(entry)"),
+        Mutant(
+            "versions-may-have-gaps", counter, "version == lastVersion + 1",
+            in: "return version == lastVersion + 1 ? .next", becomes: "true"),
+        Mutant(
+            "wrong-entry-compared", counter, "Int64(all.count) - 1 - (lastVersion - version)",
+            becomes: "Int64(all.count) - 2 - (lastVersion - version)"),
+        Mutant("entries-forgotten-early", counter, "Self.kept - added.count", becomes: "1 - added.count"),
+        Mutant("clock-not-in-digest", "Operations/Changeset+Digest.swift", "clock.bits", becomes: "0"),
+        Mutant(
+            "renumbered-taken-for-new", counter,
+            "version == lastVersion + 1 && !isClosed ? .renumbered(entry) : .again(entry)",
+            becomes: "version == lastVersion + 1 && !isClosed ? .next : .again(entry)"),
+        Mutant(
+            "renumbered-takes-no-number", counter,
+            "version == lastVersion + 1 && !isClosed ? .renumbered(entry) : .again(entry)", becomes: ".again(entry)"),
+        Mutant(
+            "other-number-taken-for-fork", counter,
+            "version == lastVersion + 1 && !isClosed ? .renumbered(entry) : .again(entry)",
+            becomes: "version > lastVersion ? .renumbered(entry) : version == earlier ? .again(entry) : .foreign"),
+        Mutant(
+            "right-not-asked", decision, "mayWrite[.init(partition: upload.partition, user: upload.user)] != true",
+            becomes: "false"),
+        Mutant(
+            "rejection-not-counted", decision,
+            omits: "counter.add(.init(digest: digest, revision: head(of: upload.partition)))"),
+        Mutant("rejection-not-stored", decision, omits: "newOutcomes.append((upload, .rejected(rejection)))"),
+        Mutant(
+            "ack-is-early", decision, "head.number - plan.back(ordinal, in: partition)",
+            becomes: "head.number - plan.back(ordinal, in: partition) - 1"),
+        Mutant(
+            "ack-is-late", decision, "head.number - plan.back(ordinal, in: partition)",
+            becomes: "head.number - plan.back(ordinal, in: partition) + 1000"),
+        Mutant(
+            "right-at-target-not-asked", run, "mayWrite[.init(partition: partition, user: upload.user)] == true",
+            becomes: "true"),
+        Mutant(
+            "schema-not-checked", run,
+            omits: "throw .rejected(.init(code: .schemaViolation, reason: violation.reason, path: violation.path))"),
+        Mutant(
+            "rejected-changeset-applied-in-part", run, "document.isChanged",
+            in: "guard let document = documents[key], document.isChanged, document.existed",
+            becomes: "order.first == key"),
+        Mutant("origin-lost", run, "upload.origin", becomes: "nil"),
+        Mutant(
+            "document-of-other-partition-taken", run, "current.map { $0.partition == upload.partition } ?? false",
+            becomes: "current != nil"),
+        Mutant(
+            "move-leaves-no-tombstone", plan, "!before.partition.text.hasSameBytes(as: partition.text)",
+            becomes: "false"),
+    ]
+
+    /// How writes merge.
+    private static let merged = [
+        Mutant(
+            "incarnation-not-compared", conflicts,
+            "operation.incarnation == nil || operation.incarnation == stored.incarnation", becomes: "true"),
+        Mutant(
+            "what-was-seen-not-asked", rules, comparison,
+            becomes: "(stamp.time, ExactText(stamp.author)) > (clock.time, ExactText(clock.author))"),
+        Mutant("later-clock-loses", rules, comparison, becomes: "hasSeen(clock)"),
+        Mutant("every-write-wins", rules, comparison, becomes: "true"),
+        Mutant("author-breaks-no-tie", rules, comparison, becomes: "hasSeen(clock) || stamp.time >= clock.time"),
+        Mutant(
+            "own-writes-not-seen", rules,
+            "clock.author.hasSameBytes(as: stamp.author) || base.map { $0 >= clock.revision } ?? false",
+            becomes: "base.map { $0 >= clock.revision } ?? false"),
+        Mutant(
+            "seen-is-off-by-one", rules,
+            "clock.author.hasSameBytes(as: stamp.author) || base.map { $0 >= clock.revision } ?? false",
+            becomes: "clock.author.hasSameBytes(as: stamp.author) || base.map { $0 > clock.revision } ?? false"),
+        Mutant("present-value-raises-no-clock", rules, "plan.writes.contains(where: isLater)", becomes: "false"),
+        Mutant(
+            "device-clock-goes-back", "Time/HybridClock.swift",
+            "max(HybridTime(milliseconds: milliseconds), HybridTime(bits: latest.bits + 1))",
+            becomes: "HybridTime(milliseconds: milliseconds)"),
+        Mutant(
+            "future-clock-wins", "Time/ClockCorrection.swift",
+            "min(HybridTime(milliseconds: milliseconds, counter: clock.counter), now)",
+            becomes: "HybridTime(milliseconds: milliseconds, counter: clock.counter)"),
+        Mutant(
+            "offset-not-corrected", "Time/ClockCorrection.swift", "clock.milliseconds + offset",
+            becomes: "clock.milliseconds"),
+    ]
+
+    /// What a device does.
+    private static let onDevices = [
+        Mutant("staged-not-cleared", downloads, omits: "effects.append(.clearStaged)"),
+        Mutant(
+            "replacement-keeps-old", downloads, "isReplacing",
+            in: "effects.append(.publishStaged(replacing: isReplacing))", becomes: "false"),
+        Mutant(
+            "own-frame-not-recognized", downloads, omits: "containedVersion = max(containedVersion, origin.version)"),
+        Mutant(
+            "contained-before-final", downloads, "max(containedVersion, stagedVersion)", becomes: "containedVersion"),
+        Mutant("acknowledged-is-shown-too-short", downloads, "revision <= checkpoint", becomes: "true"),
+        Mutant("acknowledged-not-retained", downloads, omits: "effects.append(.retain(pending.changeset))"),
+        Mutant("unanswered-is-dropped", downloads, "isCommitted && !pending.isUnresolved", becomes: "isCommitted"),
+        Mutant(
+            "fork-repeats-acknowledged", forks, "pending[index].isUnresolved", in: "if pending[index].isUnresolved {",
+            becomes: "true"),
+        Mutant(
+            "fork-before-answers", forks,
+            "!pending.contains {\n            $0.state == .sent || $0.state == .waiting && (isClosed || $0.changeset.version <= serverVersion)\n        }",
+            becomes: "true"),
+        Mutant(
+            "retained-not-offered", opening, "retained.map { PendingChangeset(changeset: $0, isContained: true) }",
+            becomes: "[]"),
+        Mutant(
+            "acknowledged-not-offered-again", opening, omits: "pending.state = .waiting",
+            in: "pending.state = .waiting\n                isOffering = true"),
+        Mutant("gap-not-renumbered", opening, omits: "renumber(after: lastVersion)"),
+        Mutant(
+            "unanswered-not-sent-again", opening, omits: "pending[index].state = .waiting",
+            in: "where pending[index].isUnresolved { pending[index].state = .waiting }"),
+        Mutant("seen-revision-not-sent", uploads, "server?.revision", becomes: "nil"),
+        Mutant("rejected-stays-pending", uploads, "pending.remove(at: index)", becomes: "pending[index]"),
+    ]
+}
