@@ -1,18 +1,27 @@
-// A new account gets its User document; the Chatster follows from that (userDocWrittenTo).
+// A new account gets its Chatster, which gives it its name for good, and its User document.
 exports = async function ({ user }) {
-  const users = context.services.get("mongodb-atlas").db("RChat").collection("User");
+  const db = context.services.get("mongodb-atlas").db("RChat");
+  const users = db.collection("User");
+  const chatsters = db.collection("Chatster");
   const partition = `user=${user.id}`;
-  if (await users.findOne({ _id: user.id, partition })) {
-    return;
-  }
-  // Another user may have guessed the id and inserted a document with it into a partition of their own.
-  await users.deleteOne({ _id: user.id });
-  await users.insertOne({
-    _id: user.id,
-    partition,
-    userName: user.data?.email ?? user.id,
-    userPreferences: { displayName: "" },
-    conversations: [],
-    presence: context.values.get("initialPresence"),
-  });
+  const everyone = "all-users=all-the-users";
+  const userName = user.data?.email ?? user.id;
+  const presence = context.values.get("initialPresence");
+
+  // Another user may have guessed the id and inserted documents with it into a partition of their own.
+  await chatsters.deleteOne({ _id: user.id, partition: { $ne: everyone } });
+  await chatsters.updateOne(
+    { _id: user.id },
+    { $setOnInsert: { partition: everyone, userName, displayName: "", presence } },
+    { upsert: true }
+  );
+  await users.deleteOne({ _id: user.id, partition: { $ne: partition } });
+  await users.updateOne(
+    { _id: user.id },
+    {
+      $set: { userName },
+      $setOnInsert: { partition, userPreferences: { displayName: "" }, conversations: [], presence },
+    },
+    { upsert: true }
+  );
 };

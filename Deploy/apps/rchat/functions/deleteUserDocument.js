@@ -1,5 +1,6 @@
-// A deleted account loses its User document; Chatster and memberships follow from that (userDocWrittenTo).
+// A deleted account loses its User document and its Chatster; the memberships follow from that (userDocWrittenTo).
 exports = async function ({ user }) {
-  const users = context.services.get("mongodb-atlas").db("RChat").collection("User");
-  await users.deleteOne({ _id: user.id });
+  const db = context.services.get("mongodb-atlas").db("RChat");
+  await db.collection("User").deleteOne({ _id: user.id });
+  await db.collection("Chatster").deleteOne({ _id: user.id });
 };

@@ -24,12 +24,12 @@ exports = async function (event) {
     return;
   }
 
-  const chatster = await chatsters.findOne({ _id: userId });
+  const everyone = "all-users=all-the-users";
+  const chatster = await chatsters.findOne({ _id: userId, partition: everyone });
   const userName = chatster?.userName ?? after?.userName ?? before?.userName;
 
-  if (event.operationType === "delete") {
-    await chatsters.deleteOne({ _id: userId });
-  } else if (after) {
+  // A user who deletes their document leaves all conversations, but keeps their name: the Chatster goes with the account.
+  if (after) {
     await mirror(after);
   }
 
@@ -52,8 +52,7 @@ exports = async function (event) {
   async function mirror(user) {
     const face = publicFace(user);
     if (!chatster) {
-      await chatsters.insertOne({ _id: userId, partition: "all-users=all-the-users", userName: user.userName, ...face });
-      return;
+      return;  // the account is just being created, or was deleted
     }
     if (user.userName !== chatster.userName) {
       await users.updateOne({ _id: userId }, { $set: { userName: chatster.userName } });
@@ -148,9 +147,10 @@ exports = async function (event) {
     return !(await users.findOne({ _id: { $ne: userId }, "conversations.id": conversationId, ...isAccount }));
   }
 
-  // Chatsters are written by triggers only, so a name leads to the account that has it.
+  // Only triggers write Chatsters for everyone, so a name leads to the account that has it. A device may write others into the
+  // partition of its user.
   async function idsOf(names) {
-    const found = await chatsters.find({ userName: { $in: names } }).toArray();
+    const found = await chatsters.find({ userName: { $in: names }, partition: everyone }).toArray();
     return found.map((found) => found._id);
   }
 
