@@ -13,7 +13,8 @@ enum Main {
             ExportDumpCommand.command, BackupCommand.command, RestoreCommand.command,
             UsersImportCommand.command,
         ] + UserCommands.all + APIKeyCommands.all + [
-            PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command, LogsCommand.command,
+            CheckCommand.command, PartitionShowCommand.command, PartitionAnewCommand.command, TopicsTailCommand.command,
+            LogsCommand.command,
             TriggersCommand.command, DocumentsFindCommand.command, DocumentsCountCommand.command,
             DocumentsInsertCommand.command, DocumentsUpdateCommand.command, DocumentsDeleteCommand.command,
             DocumentsAggregateCommand.command, DocumentsExplainCommand.command, DocumentsCallCommand.command,

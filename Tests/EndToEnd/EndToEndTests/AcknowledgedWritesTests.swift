@@ -44,6 +44,7 @@ extension EndToEnd {
             #expect(try await conversation.inserts().sorted() == ids.map { "insert " + $0 }.sorted())
             try await conversation.waitUntilSame(adaTalk)
             try await conversation.waitUntilSame(benTalk)
+            try await system.check()
             try await ada.close()
             try await ben.close()
         }
