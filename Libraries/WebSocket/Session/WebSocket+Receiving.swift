@@ -18,13 +18,23 @@ extension WebSocket {
         isReadingPaused = false
         heard()
         watch()
-        guard !isParsing, parser != nil || !unread.isEmpty, !isContinuationQueued else { return }
+        guard !isParsing, parser != nil || !unread.isEmpty else { return }
+        continueLater()
+    }
+
+    /// Parses the unread bytes in a later turn of the loop, after other sockets had theirs.
+    private func continueLater() {
+        guard !isContinuationQueued else { return }
         isContinuationQueued = true
         loop.execute { [self] in
             isContinuationQueued = false
             continueParsing()
         }
     }
+
+    /// How many bytes of messages are delivered in a turn of the loop, except that one message may have any size. A few kilobytes of
+    /// compressed frames may be megabytes of messages.
+    private static let bytesPerTurn = 256 << 10
 
     func ready(_ interest: FDWatcher.Interest) {
         if interest.contains(.write), isBlocked {
@@ -79,8 +89,11 @@ extension WebSocket {
         self.parser = parser
         parser.feed(bytes)
         isParsing = true
+        delivered = 0
         do throws(Violation) {
-            while state == .open || state == .closing, !isReadingPaused, let piece = try parser.next() {
+            while state == .open || state == .closing, !isReadingPaused, delivered < Self.bytesPerTurn,
+                let piece = try parser.next()
+            {
                 if let event = try assembler.add(piece) { try handle(event, piece) }
                 try account()
             }
@@ -93,6 +106,7 @@ extension WebSocket {
             return
         }
         if !parser.rest.isEmpty { unread = Array(parser.rest) }
+        if delivered >= Self.bytesPerTurn, !isReadingPaused { continueLater() }
         parser.detachInput()
         if parser.isAtBoundary {
             resources.giveBack(parser)
@@ -134,6 +148,7 @@ extension WebSocket {
     ) throws(Violation) {
         guard state == .open else { return }
         guard isCompressed else {
+            delivered += bytes.count
             onMessage?(opcode, bytes)
             return
         }
@@ -141,6 +156,7 @@ extension WebSocket {
         var isText = true
         do throws(Inflater.Failure) {
             try inflater.inflate(bytes, limit: assembler.maxMessageBytes) { message in
+                delivered += message.count
                 isText = opcode == .binary || UTF8Validator.isValid(message)
                 if isText { onMessage?(opcode, message) }
             }

@@ -52,6 +52,8 @@ public final class WebSocket: TickFlushable, @unchecked Sendable {
     var isReadingPaused = true
     var isParsing = false
     var isContinuationQueued = false
+    /// The bytes of messages that were delivered in this turn of the loop.
+    var delivered = 0
     var lastReceived: UInt64 = 0
     /// When the unanswered ping was sent; `nil` when there is none.
     var pingedAt: UInt64?

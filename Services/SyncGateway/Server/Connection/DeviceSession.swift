@@ -31,6 +31,10 @@ final class DeviceSession: @unchecked Sendable {
     private var unanswered: UnansweredUploads
     private var reads: ChunkReads
     private var readTimer: LoopTimer?
+    /// Runs while the frames of the user's devices have taken too much time, and no more are read.
+    private var frameTimer: LoopTimer?
+    /// Whose frames and reads are charged to the gateway's budgets.
+    private var sender: UInt64 = 0
     /// The session's description in a crash report.
     private var workText = "session"
     /// Whether the socket's queue holds documents that the kernel hasn't taken.
@@ -86,6 +90,9 @@ final class DeviceSession: @unchecked Sendable {
         machine.heard(now: context.time)
         let work = CrashReport.Work(workText)
         defer { work.end() }
+        // Small ones take a few microseconds, about as much as it takes to ask for the time.
+        let begin = bytes.count >= Self.measuredBytes ? ThreadTime.now : nil
+        defer { charge(begin.map { ThreadTime.now - $0 } ?? .microseconds(10)) }
         do {
             guard opcode == .text else {
                 throw SyncProtocolError(code: .badFrame, message: "frames are text messages")
@@ -98,6 +105,35 @@ final class DeviceSession: @unchecked Sendable {
         } catch {
             fail(.init(code: .internalError, message: "the frame could not be handled"))
         }
+    }
+
+    /// The size in bytes from which the time is measured that a frame takes.
+    private static let measuredBytes = 4096
+    /// The pauses in reading that are worth a timer, and the longest one: a socket that isn't read for long looks lost to the device.
+    private static let framePauses = Duration.milliseconds(50)...(.seconds(5))
+
+    /// Charges the time of a frame to the user, of whose devices no more is read for a while when they have taken too much.
+    private func charge(_ time: Duration) {
+        guard let pause = context.frameTime.charge(time, of: sender), pause >= Self.framePauses.lowerBound,
+            socket.isOpen
+        else { return }
+        socket.pauseReading()
+        frameTimer?.close()
+        let timer = LoopTimer(socket.loop) { [self] in
+            frameTimer?.close()
+            frameTimer = nil
+            // Another device of the user may have spent what was regained.
+            charge(.zero)
+            resumeReading()
+        }
+        frameTimer = timer
+        // The user's devices don't all continue at once.
+        let pauses = min(pause, Self.framePauses.upperBound) * Double.random(in: 1...1.25)
+        timer.start(ms: UInt64(pauses / .milliseconds(1)))
+    }
+
+    private func resumeReading() {
+        if !unanswered.isFull, frameTimer == nil { socket.resumeReading() }
     }
 
     private func handle(_ frame: DeviceFrame, size: Int) throws {
@@ -141,7 +177,7 @@ final class DeviceSession: @unchecked Sendable {
         var hasher = Hasher()
         hasher.combine(ExactText(identity.app))
         hasher.combine(ExactText(identity.user))
-        let sender = UInt64(truncatingIfNeeded: hasher.finalize())
+        sender = UInt64(truncatingIfNeeded: hasher.finalize())
         unanswered.sender = sender
         reads.receiver = sender
         socket.allow(messagesOf: context.limits.frameBytes, from: context.frames, of: sender)
@@ -266,7 +302,7 @@ final class DeviceSession: @unchecked Sendable {
     private func release(_ upload: Upload) {
         machine.answered(upload.partition)
         unanswered.remove(upload.bytes)
-        if !unanswered.isFull { socket.resumeReading() }
+        resumeReading()
     }
 
     private func refuse(_ partition: Partition, _ report: GatewayFrame.ErrorReport) {
@@ -405,6 +441,8 @@ final class DeviceSession: @unchecked Sendable {
         reads.close()
         readTimer?.close()
         readTimer = nil
+        frameTimer?.close()
+        frameTimer = nil
         releaseWaiting()
         // When the gateway stops, the device connects again, here or elsewhere: the user hasn't left.
         setPresent(false, keepsLease: socket.ownCloseCode == .serviceRestart)

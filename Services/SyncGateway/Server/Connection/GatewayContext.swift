@@ -20,6 +20,8 @@ final class GatewayContext: Sendable {
     let logger: Logger
     /// The bytes of frames of all devices that are being received or handled.
     let frames = InflightBudget(limit: 256 << 20)
+    /// The processor time that the frames of each user's devices take.
+    let frameTime = TimeBudget(share: 0.25, allowance: .seconds(1))
     /// The bytes of catch-ups that are being read, or wait in the sockets of all devices.
     let chunks = InflightBudget(limit: 256 << 20)
 

@@ -19,8 +19,13 @@ struct DataAPIRoute: Sendable {
     let store: DocumentStore
     let turns: DocumentTurns
     let rules: RuleFunctions
+    let bodies = LargeBodies()
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await bodies.run(request) { try await answer($0) }
+    }
+
+    private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
         let app = try apps.requested(id)
         guard let settings = app.definition.dataAPI else {
@@ -35,7 +40,9 @@ struct DataAPIRoute: Sendable {
         }
         let caller = try request.caller(of: id, access: access)
         let isExtended = request.acceptsExtendedJSON(default: settings.returnsExtendedJSON)
-        let call = try self.call(request, action, of: app.definition)
+        try requireJSON(request)
+        let body = try await bodies.document(of: request, from: caller.id, of: id)
+        let call = try self.call(body, action, of: app.definition)
         let description = request.description(service: "data-api", action: name)
         do {
             let access = UserAccess(
@@ -58,15 +65,17 @@ struct DataAPIRoute: Sendable {
     }
 
     /// Both formats of a body are parsed in the same way, since Extended JSON is JSON.
-    private func call(
-        _ request: HTTPRequest, _ action: DataAPIAction, of app: AppDefinition
-    ) throws(HTTPError) -> DocumentCall {
+    private func requireJSON(_ request: HTTPRequest) throws(HTTPError) {
         let type = HTTPRequest.mediaType(request.headers["content-type"])
         guard type == "application/json" || type == "application/ejson" else {
             throw HTTPError(
                 400, code: "InvalidParameter", "Content-Type must be application/json or application/ejson")
         }
-        let body = try request.document()
+    }
+
+    private func call(
+        _ body: Document, _ action: DataAPIAction, of app: AppDefinition
+    ) throws(HTTPError) -> DocumentCall {
         guard let source = try body.text("dataSource") else {
             throw HTTPError(400, code: "MissingParameter", "dataSource is missing")
         }

@@ -46,8 +46,12 @@ final class PartitionSubscription: @unchecked Sendable {
 
     /// Determines the revision from which the device has to be served, then starts the state machine.
     func start() {
-        let app = session.app
+        let app = session.app, user = session.identity.map { ExactText($0.user) }
         run { [self, path, checkpoint, token, partition] in
+            try await path.openings.enter(ExactText(app), member: user)
+            defer { path.openings.leave(ExactText(app), member: user) }
+            // Closed while it waited for its turn.
+            guard !isEnded else { return }
             let (history, head) = try await path.store.epochHistory(of: partition, app: app)
             path.epoch.saw(history.current)
             guard !isEnded else { return }
@@ -257,11 +261,15 @@ final class PartitionSubscription: @unchecked Sendable {
             do {
                 try await work()
             } catch {
-                path.logger.warning(
-                    "a partition can't be served", metadata: ["partition.id": "\(partition)", "error": "\(error)"])
+                let isNew = path.failures.withLock { $0.isNew("\(error)", again: .seconds(10)) }
+                path.logger.log(
+                    level: isNew ? .warning : .debug, "a partition can't be served",
+                    metadata: ["partition.id": "\(partition)", "error": "\(error)"])
                 guard !isEnded else { return }
                 session.fail(
-                    .init(code: .unavailable, message: "the partition can't be read now", partition: partition))
+                    .init(
+                        code: .unavailable, message: "the partition can't be read now", partition: partition,
+                        retryAfter: DeviceSession.pause()))
                 end()
             }
         }

@@ -13,12 +13,17 @@ struct FunctionCallRoute: Sendable {
     let access: AccessCheck
     let store: DocumentStore
     let functions: ClientFunctions
+    let bodies = LargeBodies()
 
     func handle(_ request: HTTPRequest) async throws -> HTTPResponse {
+        try await bodies.run(request) { try await answer($0) }
+    }
+
+    private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
         let app = try apps.requested(id)
         let user = try request.caller(of: id, access: access)
-        let body = try request.document()
+        let body = try await bodies.document(of: request, from: user.id, of: id)
         guard let name = try body.text("name") else {
             throw HTTPError(400, code: "MissingParameter", "name is missing")
         }

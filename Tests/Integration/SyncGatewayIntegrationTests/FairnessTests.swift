@@ -1,0 +1,108 @@
+import DocumentModel
+import Foundation
+import SyncEngine
+import SyncProtocol
+import TestSupport
+import Testing
+
+/// What one user does doesn't stop the others.
+@Suite(.serialized) struct FairnessTests {
+    /// On a busy machine; without fairness it was ten seconds and more, or an error.
+    private static let bound = Duration.seconds(5)
+
+    /// A device that writes one note after the other while something else happens.
+    ///
+    /// - Returns: the longest time from an upload to its answer.
+    private func longestWait(
+        _ fixture: GatewayFixture, uploads: Int = 30, while attack: @escaping @Sendable () async throws -> Void
+    ) async throws -> Duration {
+        let user = ObjectId().hexString, partition = fixture.partition()
+        try await fixture.grant(.write, to: user, in: partition)
+        let device = try await fixture.device(user)
+        _ = try await device.open(partition)
+        let attacking = Task { try await attack() }
+        var longest = Duration.zero
+        for version in 1...Int64(uploads) {
+            let start = ContinuousClock.now
+            try await device.upload(version, insert: "note-\(version)", into: partition)
+            while true {
+                let frame = try await device.next()
+                if case .ack = frame { break }
+                if case .error(let report) = frame { throw Device.Unexpected(what: "\(report)") }
+            }
+            longest = max(longest, ContinuousClock.now - start)
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        attacking.cancel()
+        _ = try? await attacking.value
+        device.close()
+        return longest
+    }
+
+    @Test func `a user who opens and closes a partition all the time doesn't delay others`() async throws {
+        let fixture = try await GatewayFixture()
+        let eve = ObjectId().hexString, partition = fixture.partition()
+        try await fixture.grant(.write, to: eve, in: partition)
+        var devices: [Device] = []
+        for _ in 0..<10 { devices.append(try await fixture.device(eve)) }
+        let open = String(
+            decoding: DeviceFrame.subscribe(partition: partition, checkpoint: Revision(epoch: 0, number: 0)).encoded(),
+            as: UTF8.self)
+        let close = String(decoding: DeviceFrame.unsubscribe(partition: partition).encoded(), as: UTF8.self)
+        let wait = try await longestWait(fixture) { [devices] in
+            while !Task.isCancelled {
+                for device in devices {
+                    for _ in 0..<200 {
+                        device.send(text: open)
+                        device.send(text: close)
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        #expect(wait < Self.bound)
+        for device in devices { device.close() }
+        fixture.stop()
+    }
+
+    @Test func `small frames that are large when they are inflated don't delay others`() async throws {
+        let fixture = try await GatewayFixture()
+        let eve = ObjectId().hexString
+        var devices: [Device] = []
+        for _ in 0..<4 { devices.append(try await fixture.device(eve)) }
+        let frame = #"{"type":"ping","x":[\#(String(repeating: "1,", count: 240_000))1]}"#
+        let wait = try await longestWait(fixture) { [devices] in
+            for _ in 0..<100 {
+                if Task.isCancelled { return }
+                for device in devices { device.send(text: frame) }
+            }
+        }
+        #expect(wait < Self.bound)
+        for device in devices { device.close() }
+        fixture.stop()
+    }
+
+    @Test func `large requests of one user don't delay others, though each is refused`() async throws {
+        let fixture = try await GatewayFixture()
+        let client = DataAPIClient(fixture: fixture, app: GatewayFixture.app, user: ObjectId().hexString)
+        let body = """
+            {"dataSource":"mongodb-atlas","database":"Test","collection":"ChatMessage",\
+            "documents":[\(String(repeating: "{},", count: 5_500_000)){}]}
+            """
+        let wait = try await longestWait(fixture) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        while !Task.isCancelled {
+                            let status = try await client.post("insertMany", body).status
+                            #expect(status >= 400)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        #expect(wait < Self.bound)
+        fixture.stop()
+    }
+}
