@@ -1,4 +1,5 @@
 public import DocumentModel
+import DocumentSchema
 
 /// The settings of partition-based sync: the database that devices sync, the partition key, and the rules for opening a partition.
 public struct SyncConfiguration: Sendable {
@@ -26,6 +27,16 @@ public struct SyncConfiguration: Sendable {
             case (.string, .string), (.objectId, .objectId), (.long, .int32), (.long, .int64): true
             case (.uuid, .binary(let binary)): binary.subtype == 4
             default: false
+            }
+        }
+
+        /// Whether a field of one of these types can have such a value.
+        func isAmong(_ types: Set<BSONType>) -> Bool {
+            switch self {
+            case .string: types.contains(.string)
+            case .objectId: types.contains(.objectId)
+            case .long: !types.isDisjoint(with: [.long, .int, .number])
+            case .uuid: types.contains(.uuid)
             }
         }
     }

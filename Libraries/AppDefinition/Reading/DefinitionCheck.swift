@@ -157,27 +157,19 @@ struct DefinitionCheck {
         let file = definition.files["sync/config.json"] != nil ? "sync/config.json" : "config.json"
         checkCalls(sync.read, definition, file: file)
         checkCalls(sync.write, definition, file: file)
-        let wanted: Set<BSONType> =
-            switch sync.partitionType {
-            case .string: [.string]
-            case .objectId: [.objectId]
-            case .long: [.long, .int, .number]
-            case .uuid: [.uuid]
-            }
+        // A field of that name may mean something else in one collection, but hardly in all of them.
+        let doesSync = definition.collections.contains { definition.syncVerdict(of: $0) == .synced }
         for collection in definition.collections
-        where collection.database.hasSameBytes(as: sync.database)
-            && definition.isSameStore(collection.service, sync.service)
-        {
-            guard let types = collection.schema?.types(at: [sync.partitionKey]), types.isDisjoint(with: wanted) else {
-                continue
-            }
+        where definition.syncVerdict(of: collection) == .otherKeyType(sync.partitionKey) {
+            let types = collection.schema?.types(at: [sync.partitionKey]) ?? []
             let names = types.map(\.rawValue).sorted().joined(separator: ", ")
             let key = JSONPointer.escape(sync.partitionKey)
             log.add(
-                .partitionKeyTypeMismatch,
+                .partitionKeyTypeMismatch, severity: doesSync ? .warning : .error,
                 file: collection.isFolder ? "\(collection.place)/schema.json" : collection.place,
                 pointer: (collection.isFolder ? "" : "/schema") + "/properties/\(key)",
-                "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType)")
+                "\(sync.partitionKey) is \(names), but the partition key is \(sync.partitionType): the collection isn't synced"
+            )
         }
     }
 

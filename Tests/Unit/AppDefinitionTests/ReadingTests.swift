@@ -23,6 +23,7 @@ import Testing
         #expect(try verdict("{}") == .noSchema)
         #expect(try verdict(schema("")) == .noPartitionKey("_partition"))
         #expect(try verdict(inner) == .noPartitionKey("_partition"))
+        #expect(try verdict(schema(#""_partition": {"bsonType": "object"}"#)) == .otherKeyType("_partition"))
         #expect(try verdict(key, database: "Other") == .otherDatabase)
         #expect(try verdict(key, state: "disabled") == .syncIsOff)
         #expect("\(try verdict(inner))" == "not synced: its schema has no property '_partition', the partition key")
