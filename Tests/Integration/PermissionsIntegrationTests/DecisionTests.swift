@@ -43,6 +43,20 @@ import Testing
         #expect(try await fixture.grant(.none, of: "bob", "cellar").isFence)
     }
 
+    @Test func `a change of the user's custom data changes the answer, whatever the token says`() async throws {
+        let fixture = try await PermissionsFixture.shared()
+        let custom = fixture.store.collection("Custom", database: "Test", app: PermissionsFixture.app)
+        try await fixture.ask("kim", "team-a")
+        _ = try await fixture.grant(.none, of: "kim", "team-a")
+        _ = try await custom.insertOne(["_id": "c-kim", "user": "kim", "team": "team-a"])
+        try await fixture.ask("kim", "team-a")
+        _ = try await fixture.grant(.write, of: "kim", "team-a")
+        _ = try await custom.updateOne(["_id": "c-kim"], .document(["$set": ["team": "team-b"]]))
+        #expect(try await fixture.grant(.none, of: "kim", "team-a").isFence)
+        try await fixture.ask("kim", "team-b")
+        _ = try await fixture.grant(.write, of: "kim", "team-b")
+    }
+
     @Test func `questions and changes at the same time end with the answer to the last change`() async throws {
         let fixture = try await PermissionsFixture.shared()
         _ = try await fixture.members.insertOne(["_id": "eve", "rooms": ["kitchen"]])

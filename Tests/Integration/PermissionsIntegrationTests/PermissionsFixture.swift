@@ -144,6 +144,10 @@ final class PermissionsFixture: Sendable {
         "data_sources/mongodb-atlas/config.json": """
         {"name": "mongodb-atlas", "type": "mongodb-atlas", "config": {"clusterName": "Test"}, "version": 1}
         """,
+        "auth/custom_user_data.json": """
+        {"enabled": true, "mongo_service_name": "mongodb-atlas", "database_name": "Test", "collection_name": "Custom",
+         "user_id_field": "user"}
+        """,
         "sync/config.json": """
         {"state": "enabled", "service_name": "mongodb-atlas", "database_name": "Test",
          "partition": {"key": "partition", "type": "string", "required": true, "permissions": {
@@ -164,6 +168,7 @@ final class PermissionsFixture: Sendable {
         "functions/mayWrite.js": """
         exports = async function (partition) {
             if (partition.startsWith("broken")) { throw new Error("no rule for this"); }
+            if (partition.startsWith("team-")) { return context.user.custom_data.team === partition; }
             const members = context.services.get("mongodb-atlas").db("Test").collection("Member");
             const member = await members.findOne({_id: context.user.id});
             return member !== null && member.rooms.includes(partition);

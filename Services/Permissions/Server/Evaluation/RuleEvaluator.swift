@@ -7,6 +7,8 @@ import EventTopics
 import FunctionProtocol
 import Functions
 import Logging
+import QueryLanguage
+import ServiceEngines
 
 /// Evaluates the app's rules, including their functions, on who may open a partition.
 struct RuleEvaluator: Sendable {
@@ -16,7 +18,7 @@ struct RuleEvaluator: Sendable {
     /// The limits of a rule function; exceeding them denies access.
     var limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
 
-    /// - Parameter claims: the access token's claims about the user.
+    /// - Parameter claims: the access token's claims about the user, of which the custom data isn't used.
     /// - Throws: the reason why there is no answer: the document store is unavailable, or a function failed. A missing answer must
     ///   not be stored as a denial.
     func verdict(on subject: Subject, claims: Document, app: DeployedApp) async throws -> Verdict {
@@ -28,7 +30,9 @@ struct RuleEvaluator: Sendable {
                 access: .none, reason: "the partition value is no \(sync.partitionType.rawValue)", dependencies: [])
         }
         let recorder = Recorder()
-        let user = RuleUser(claims: claims, id: subject.user)
+        let user = try await RuleUser(claims: claims, id: subject.user)
+            .withPresentCustomData(of: app.definition, in: store)
+        if let place = app.definition.customUserData, place.isEnabled { try recorder.depend(on: place, of: user) }
         let context = RuleContext(app: app.definition, user: user, partition: value)
         let call = caller(app, user: user, recorder: recorder)
         let mayWrite: Bool, mayRead: Bool
@@ -100,6 +104,13 @@ struct RuleEvaluator: Sendable {
                 state.dependencies.insert(dependency)
                 if call.asksForPresent { state.isUntracked = true }  // no change reports its end
             }
+        }
+
+        /// A change of the user's custom data may change the answer, like that of any document that a rule reads.
+        func depend(on place: CustomUserData, of user: RuleUser) throws {
+            let filter = try Filter([place.userIdField: .string(user.id)])
+            let dependency = Dependency(database: place.database, collection: place.collection, filter: filter)
+            state.withLock { _ = $0.dependencies.insert(dependency) }
         }
 
         func meetOutage() { state.withLock { $0.isInterrupted = true } }

@@ -46,7 +46,8 @@ struct DataAPIRoute: Sendable {
         let description = request.description(service: "data-api", action: name)
         do {
             let access = UserAccess(
-                caller, of: app.definition, version: app.version, request: description, functions: rules)
+                try await caller.withPresentCustomData(of: app.definition, in: store), of: app.definition,
+                version: app.version, request: description, functions: rules)
             if let rule = settings.canEvaluate, try await !access.holds(rule) {
                 throw HTTPError(403, code: "NoMatchingRuleFound", "this user may not call the data API")
             }

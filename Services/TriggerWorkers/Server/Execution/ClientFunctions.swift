@@ -120,17 +120,17 @@ struct ClientFunctions: Sendable {
         return try result.get()
     }
 
-    /// The user that a function always runs as. Only `auth` knows the accounts, so this one has only its id and custom data.
-    private func user(_ id: String, of app: AppDefinition) async throws -> RuleUser {
-        var user = RuleUser(id: id)
-        if let place = app.customUserData, place.isEnabled {
-            let collection = store.collection(place.collection, database: place.database, app: app.id)
-            do {
-                user.customData = try await collection.findOne([place.userIdField: .string(id)]) ?? [:]
-            } catch {
-                throw HTTPError(call: error)
-            }
+    /// A caller with the present custom data.
+    func present(_ user: RuleUser, of app: AppDefinition) async throws(HTTPError) -> RuleUser {
+        do {
+            return try await user.withPresentCustomData(of: app, in: store)
+        } catch {
+            throw HTTPError(call: error)
         }
-        return user
+    }
+
+    /// The user that a function always runs as. Only `auth` knows the accounts, so this one has only its id and custom data.
+    private func user(_ id: String, of app: AppDefinition) async throws(HTTPError) -> RuleUser {
+        try await present(RuleUser(id: id), of: app)
     }
 }

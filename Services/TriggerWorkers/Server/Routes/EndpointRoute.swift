@@ -28,7 +28,9 @@ struct EndpointRoute: Sendable {
             throw HTTPError(404, code: "FunctionNotFound", "function not found: '\(endpoint.functionName)'")
         }
         let needsCaller = !function.runsAsSystem && function.runAsUserId == nil
-        let user = needsCaller ? try request.caller(of: id, access: access) : nil
+        let user =
+            needsCaller
+            ? try await functions.present(request.caller(of: id, access: access), of: app.definition) : nil
         var description = request.description(service: "", action: function.name)
         if let host = request.headers["host"] {
             description["webhookUrl"] = .string("\(request.scheme)://\(host)\(request.path)")

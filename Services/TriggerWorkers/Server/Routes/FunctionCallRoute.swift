@@ -22,8 +22,9 @@ struct FunctionCallRoute: Sendable {
     private func answer(_ request: HTTPRequest) async throws -> HTTPResponse {
         let id = try request.parameters.require("app")
         let app = try apps.requested(id)
-        let user = try request.caller(of: id, access: access)
-        let body = try await bodies.document(of: request, from: user.id, of: id)
+        let caller = try request.caller(of: id, access: access)
+        let body = try await bodies.document(of: request, from: caller.id, of: id)
+        let user = try await functions.present(caller, of: app.definition)
         guard let name = try body.text("name") else {
             throw HTTPError(400, code: "MissingParameter", "name is missing")
         }
