@@ -1,288 +1,56 @@
-import ChildProcesses
-import DocumentModel
 import EventLoop
 import Foundation
-import HTTPClient
-import PartitaClient
 
-/// `partita demo`: plays a conversation of three people on the running system, and checks the results.
+/// `partita demo [APP]`: plays the journey of an app on the running system, and checks the results.
 enum DemoCommand {
+    /// The journeys, by their apps' ids.
+    static let journeys: [(app: String, play: @Sendable (DemoStage) async throws -> Void)] = [
+        ("rchat", { try await RChatJourney(stage: $0).play() }),
+    ]
+
     static let command = Command(
-        name: "demo", summary: "Play a conversation of three people on the running system, and check the results",
-        options: [LocalConfiguration.option]
-    ) { arguments in
-        try await play(try LocalConfiguration(arguments: arguments), places: Places(data: arguments.value("data")))
-    }
-
-    static func play(_ configuration: LocalConfiguration, places: Places) async throws {
-        let loop = EventLoop(name: "demo")
-        let run = String(UUID().uuidString.prefix(8)).lowercased()
-        let folder = places.demo + "/\(run)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let demo = Demo(configuration: configuration, run: run, folder: folder, loop: loop)
-        let start = ContinuousClock.now
-        try await demo.play()
-        try FileManager.default.removeItem(atPath: folder)
-        Output.line("\nAll of it came out right, in \(Progress.text(ContinuousClock.now - start)).")
-    }
-}
-
-/// The conversation, scene by scene.
-struct Demo: Sendable {
-    let configuration: LocalConfiguration
-    let run: String
-    let folder: String
-    let loop: EventLoop
-
-    func play() async throws {
-        Output.line(
-            "\nThree people register; one trigger creates a User document for each, another a Chatster that all can see"
-        )
-        let ada = try await register("ada")
-        let ben = try await register("ben")
-        let cleo = try await register("cleo")
-        let people = [ada, ben, cleo]
-        for device in people { try await seesEverybody(device, people) }
-
-        Output.line("\nAda begins a conversation with Ben")
-        let id = "\(run)-conversation"
-        let (adaTalk, benTalk) = try await begin(id, ada, ben)
-
-        Output.line("\nMessages go both ways")
-        try await ben.waitForMessage(try await ada.send("Hello Ben", to: adaTalk), in: benTalk)
-        try await ada.waitForMessage(try await ben.send("Hello Ada", to: benTalk), in: adaTalk)
-        try await ben.waitForUnread(id, 1)
-        try await ada.waitForUnread(id, 1)
-
-        Output.line("\nBen is offline for a while; both go on writing")
-        try await offlineScene(ada, ben, adaTalk, benTalk)
-        try await ada.waitForUnread(id, 4)
-        try await ben.waitForUnread(id, 2)
-
-        Output.line("\nCleo is no member, and tries to open the conversation")
-        try await refuse(cleo, id)
-
-        Output.line("\nAda sends a photo of 2 MB")
-        try await photoScene(ada, ben, cleo, adaTalk, benTalk)
-
-        Output.line("\nA message without an author makes a trigger fail; its event is dead-lettered, others go on")
-        try await failureScene(ada, ben, adaTalk, benTalk)
-
-        Output.line("\nA row is changed by hand in Postgres")
-        try await psqlScene(ada, ben, adaTalk, benTalk)
-
-        Output.line("\nA device of Cleo's is killed")
-        try await presenceScene(ada, cleo)
-
-        Output.line("\nBen reads the conversation over HTTP, and Cleo tries")
-        try await DemoReads(configuration: configuration, loop: loop).play(ben, cleo, benTalk)
-
-        Output.line("\nAda removes Ben from the conversation")
-        try await removeScene(id, ada, ben, benTalk)
-
-        Output.line("\nEvery device has what Postgres has")
-        try await DemoCheck(configuration: configuration).compare(
-            people.flatMap { [($0, $0.own), ($0, $0.everybody)] } + [(ada, adaTalk)])
-        for device in people { try await device.close() }
-    }
-
-    private func register(_ name: String) async throws -> DemoDevice {
-        try await DemoDevice.register(name, run: run, authURL: configuration.authURL, directory: folder, loop: loop)
-    }
-
-    private func seesEverybody(_ device: DemoDevice, _ people: [DemoDevice]) async throws {
-        for other in people {
-            try await eventually("\(device.name) sees the Chatster of \(other.name)") {
-                try await device.everybody.find("Chatster", ["userName": .string(other.email)]).first
-            }
-        }
-        device.say("sees \(people.count) Chatsters")
-    }
-
-    private func begin(
-        _ id: String, _ ada: DemoDevice, _ ben: DemoDevice
-    ) async throws -> (PartitionHandle, PartitionHandle) {
-        let members: [Value] = [ada, ben].map {
-            .document(["userName": .string($0.email), "membershipStatus": .string("User added, but invite pending")])
-        }
-        let conversation: Document = [
-            "id": .string(id), "displayName": .string("Ada and Ben"), "unreadCount": .int64(0),
-            "members": .array(members),
+        name: "demo",
+        summary:
+            "Play the journey of an app (\(journeys.map(\.app).joined(separator: ", ")); by default rchat) on the running system, and check the results",
+        parameters: ["APP?"],
+        options: [
+            .init("sample", "only deploy the app and add its sample data"), folderOption, LocalConfiguration.option,
         ]
-        try await ada.own.write {
-            $0.update(
-                "User", id: .string(ada.session.userId), ["$push": ["conversations": .document(conversation)]])
+    ) { arguments in
+        let app = arguments.parameter("APP") ?? "rchat"
+        let configuration = try LocalConfiguration(arguments: arguments)
+        let places = Places(data: arguments.value("data"))
+        if arguments.has("sample") {
+            _ = try await DemoApp(app, in: arguments.value("apps")).prepare(configuration, on: EventLoop(name: "demo"))
+            return
         }
-        try await ada.own.waitForUploads()
-        ada.say("has added the conversation to her own User document")
-        try await eventually("Ben is invited") {
-            try await ben.user()["conversations"]?.arrayValue?.isEmpty == false ? true : nil
-        }
-        ben.say("is invited: a trigger has added the conversation to his")
-        let partition = Value.string("conversation=\(id)")
-        let adaTalk = try await ada.session.openPartition(partition, waitForFirstSync: true)
-        let benTalk = try await ben.session.openPartition(partition, waitForFirstSync: true)
-        return (adaTalk, benTalk)
+        try await play(app, in: arguments.value("apps"), configuration, places: places)
     }
 
-    private func offlineScene(
-        _ ada: DemoDevice, _ ben: DemoDevice, _ adaTalk: PartitionHandle, _ benTalk: PartitionHandle
+    static let folderOption = Command.Option(
+        "apps", value: "DIR", "the folder with the apps' folders (default: Deploy/apps, or that of the container image)"
+    )
+
+    /// - Parameter folder: the folder with the apps' folders; `nil` for the default.
+    static func play(
+        _ app: String, in folder: String? = nil, _ configuration: LocalConfiguration, places: Places
     ) async throws {
-        await ben.session.goOffline()
-        ben.say("is offline")
-        var ids: [String] = []
-        for number in 1...3 { ids.append(try await ben.send("Offline message \(number)", to: benTalk)) }
-        let adas = try await ada.send("Are you there?", to: adaTalk)
-        try await adaTalk.waitForUploads()
-        await ben.session.goOnline()
-        ben.say("is online again")
-        for id in ids { try await ada.waitForMessage(id, in: adaTalk) }
-        try await ben.waitForMessage(adas, in: benTalk)
-        try await benTalk.waitForUploads()
-        let lists = try await [adaTalk, benTalk].asyncMap { try await Self.texts($0) }
-        guard lists[0] == lists[1], lists[0].count == 6 else {
-            throw DemoFailure(description: "the devices disagree: \(lists)")
+        guard let journey = journeys.first(where: { $0.app == app }) else {
+            let names = journeys.map(\.app)
+            throw UsageError(
+                "no journey of \(app)\(Suggestion.text(for: app, among: names)); there are: \(names.joined(separator: ", "))"
+            )
         }
-        Output.line("  both have the same \(lists[0].count) messages")
-    }
-
-    private static func texts(_ handle: PartitionHandle) async throws -> Set<String> {
-        Set(try await handle.find("ChatMessage").compactMap { $0["text"]?.stringValue })
-    }
-
-    private func refuse(_ cleo: DemoDevice, _ id: String) async throws {
-        do {
-            _ = try await cleo.session.openPartition(.string("conversation=\(id)"), waitForFirstSync: true)
-        } catch let error as PartitaError where error.code == .revoked {
-            return cleo.say("is refused: \(error.message)")
-        }
-        throw DemoFailure(description: "Cleo could open the conversation")
-    }
-
-    private func photoScene(
-        _ ada: DemoDevice, _ ben: DemoDevice, _ cleo: DemoDevice, _ adaTalk: PartitionHandle, _ benTalk: PartitionHandle
-    ) async throws {
-        let picture = Self.picture()
-        let id = try await ada.send(
-            "Look at this", to: adaTalk,
-            image: ["_id": .string(UUID().uuidString), "picture": .binary(Binary(picture)), "date": .date(0)])
-        let image = try await eventually("the photo is a link", within: .seconds(30)) { () -> Document? in
-            let image = try await benTalk.document("ChatMessage", id: .string(id))?["image"]?.documentValue
-            return image?["pictureURL"] != nil && image?["picture"] == nil ? image : nil
-        }
-        let link = image["pictureURL"]?.stringValue ?? ""
-        ben.say("has a thumbnail of \(image["thumbNail"]?.binaryValue?.bytes.count ?? 0) bytes, and a link")
-        let bens = try await fetch(link, as: ben)
-        guard bens.status == 200, bens.body == picture else {
-            throw DemoFailure(description: "the link gave \(bens.status) and \(bens.body.count) bytes")
-        }
-        ben.say("opens the link: \(bens.body.count) bytes, the same")
-        let cleos = try await fetch(link, as: cleo)
-        guard cleos.status == 404 else { throw DemoFailure(description: "the link gave a stranger \(cleos.status)") }
-        cleo.say("can't open it (\(cleos.status))")
-    }
-
-    /// A picture of 2 MB in a simple format (PPM).
-    private static func picture() -> [UInt8] {
-        var bytes = Array("P6 1000 700 255\n".utf8)
-        var state: UInt32 = 1
-        for _ in 0..<(1000 * 700 * 3) {
-            state = state &* 1_664_525 &+ 1_013_904_223
-            bytes.append(UInt8(truncatingIfNeeded: state >> 24))
-        }
-        return bytes
-    }
-
-    private func fetch(_ link: String, as device: DemoDevice) async throws -> HTTPClient.Response {
-        let token = try await device.accessToken(authURL: configuration.authURL, loop: loop)
-        let http = HTTPClient(loop: loop)
-        let response = try await http.send(
-            .init(
-                method: "GET", url: link, headers: [.init("Authorization", "Bearer \(token)")],
-                maximumResponseBytes: 8 << 20))
-        await http.shutDown()
-        return response
-    }
-
-    private func failureScene(
-        _ ada: DemoDevice, _ ben: DemoDevice, _ adaTalk: PartitionHandle, _ benTalk: PartitionHandle
-    ) async throws {
-        let bad = try await ada.send("From nobody", to: adaTalk, hasAuthor: false)
-        let good = try await ada.send("And on it goes", to: adaTalk)
-        try await ben.waitForMessage(good, in: benTalk)
-        let check = DemoCheck(configuration: configuration)
-        let reason = try await eventually("the dead letter") { try await check.deadLetter(of: bad) }
-        Output.line("  the dead letter says: \(reason)")
-    }
-
-    private func psqlScene(
-        _ ada: DemoDevice, _ ben: DemoDevice, _ adaTalk: PartitionHandle, _ benTalk: PartitionHandle
-    ) async throws {
-        let id = try await ada.send("A tpyo", to: adaTalk)
-        try await ben.waitForMessage(id, in: benTalk)
-        try await adaTalk.waitForUploads()
-        try await DemoCheck(configuration: configuration).setText(of: id, to: "A typo")
-        for (device, talk) in [(ada, adaTalk), (ben, benTalk)] {
-            try await eventually("\(device.name) sees the row's new text") {
-                try await talk.document("ChatMessage", id: .string(id))?["text"]?.stringValue == "A typo" ? true : nil
-            }
-            device.say("sees “A typo”")
-        }
-    }
-
-    private func presenceScene(_ ada: DemoDevice, _ cleo: DemoDevice) async throws {
-        try await waitForPresence(of: cleo, "On-Line", on: ada)
-        await cleo.session.goOffline()
-        try await waitForPresence(of: cleo, "Off-Line", on: ada)
-        let other = try ChildProcess.spawn(
-            CurrentEnvironment.sibling("partita"),
-            [
-                "device", "--app", "rchat", "--user", cleo.email, "--password", cleo.password, "--auth",
-                configuration.authURL, "--stay",
-            ],
-            output: .discard)
-        try await waitForPresence(of: cleo, "On-Line", on: ada)
-        other.signal(SIGKILL)
-        _ = await other.wait()
-        try await waitForPresence(of: cleo, "Off-Line", on: ada)
-        await cleo.session.goOnline()
-        try await waitForPresence(of: cleo, "On-Line", on: ada)
-    }
-
-    private func waitForPresence(of person: DemoDevice, _ presence: String, on device: DemoDevice) async throws {
+        let loop = EventLoop(name: "demo")
+        let settling = try await DemoApp(app, in: folder).prepare(configuration, on: loop)
+        let run = String(UUID().uuidString.prefix(8)).lowercased()
+        let stores = places.demo + "/\(run)"
+        try FileManager.default.createDirectory(atPath: stores, withIntermediateDirectories: true)
         let start = ContinuousClock.now
-        try await eventually("\(device.name) sees that \(person.name) is \(presence)") {
-            let chatster = try await device.everybody.find("Chatster", ["userName": .string(person.email)]).first
-            return chatster?["presence"]?.stringValue == presence ? true : nil
-        }
-        device.say("sees \(person.name) \(presence) after \(Progress.text(ContinuousClock.now - start))")
-    }
-
-    private func removeScene(
-        _ id: String, _ ada: DemoDevice, _ ben: DemoDevice, _ benTalk: PartitionHandle
-    ) async throws {
-        let start = ContinuousClock.now
-        try await ada.own.write {
-            $0.update(
-                "User", id: .string(ada.session.userId),
-                ["$pull": ["conversations.$[c].members": ["userName": .string(ben.email)]]],
-                arrayFilters: [["c.id": .string(id)]])
-        }
-        try await eventually("Ben's device has lost the conversation") { () -> Bool? in
-            do {
-                return try await benTalk.find("ChatMessage").isEmpty ? true : nil
-            } catch let error as PartitaError where error.code == .revoked {
-                return true
-            }
-        }
-        ben.say("loses it, and every message of it, after \(Progress.text(ContinuousClock.now - start))")
-    }
-}
-
-extension Sequence {
-    func asyncMap<T>(_ transform: (Element) async throws -> T) async rethrows -> [T] {
-        var result: [T] = []
-        for element in self { result.append(try await transform(element)) }
-        return result
+        try await journey.play(
+            DemoStage(
+                configuration: configuration, app: app, run: run, folder: stores, loop: loop, settling: settling))
+        try FileManager.default.removeItem(atPath: stores)
+        Output.line("\nAll of it came out right, in \(Progress.text(ContinuousClock.now - start)).")
     }
 }

@@ -20,6 +20,8 @@ actor LocalSystem {
     private var engines = StartedEngines()
     private var keeping: Task<Void, Never>?
     private(set) var configuration = LocalConfiguration(values: [:])
+    /// The id of the app; empty until it is deployed.
+    private(set) var appId = ""
 
     /// The services in the order of their ports, from those that a new user needs first.
     static let serviceNames = ["auth", "permissions", "sync-gateway", "trigger-workers", "media-offload"]
@@ -65,6 +67,7 @@ actor LocalSystem {
         let deployed = try await Progress.step("deploying \(appName)") {
             try await AppDeployCommand.deploy(app, configuration: configuration)
         }
+        appId = deployed.app.id
         for line in deployed.warnings + deployed.report { Progress.line("  " + line) }
         for process in processes {
             try await process.start(environment: configuration.environment.merging(settings) { $1 })

@@ -23,7 +23,7 @@ enum UpCommand {
                 "proxy", value: "FILE",
                 "the nginx configuration of the common address (default: Deploy/proxy.conf.template)"),
             .init("reset", "start empty: remove the data of earlier runs (except in engines that a variable names)"),
-            .init("demo", "play the conversation of three people, check the results, and end"),
+            .init("demo", "play the journey of the app (`partita demo` has them), check the results, and end"),
         ] + AppSource.options
     ) { arguments in
         let app = arguments.value("app") ?? "Deploy/apps/rchat"
@@ -46,7 +46,8 @@ enum UpCommand {
                 try await system.start(isReset: isReset)
                 Output.line(await system.welcome)
                 if isDemo {
-                    try await DemoCommand.play(await system.configuration, places: system.places)
+                    try await DemoCommand.play(
+                        await system.appId, in: nil, await system.configuration, places: system.places)
                 } else {
                     await signals.wait()
                 }

@@ -1,24 +1,22 @@
 import DocumentModel
-import EventLoop
-import Foundation
 import HTTPClient
 import PartitaClient
 
-/// The demo's reads without a device: with the data API, and with remote access from a client (`service` of `functions/call`).
-struct DemoReads: Sendable {
-    let configuration: LocalConfiguration
-    let loop: EventLoop
+/// Reads of `rchat` without a device: with the data API, and with remote access from a client (`service` of `functions/call`).
+struct RChatReads: Sendable {
+    let stage: DemoStage
+    private var configuration: LocalConfiguration { stage.configuration }
 
     /// Ben reads over HTTP what his device has, with both methods; Cleo, who isn't a member, reads nothing.
-    func play(_ ben: DemoDevice, _ cleo: DemoDevice, _ talk: PartitionHandle) async throws {
+    func play(_ ben: RChatDevice, _ cleo: RChatDevice, _ talk: PartitionHandle) async throws {
         let filter: Value = ["partition": talk.partition.value ?? .null]
         let expected = try await talk.find("ChatMessage").count
-        let http = HTTPClient(loop: loop)
+        let http = HTTPClient(loop: stage.loop)
         do {
             for (device, count) in [(ben, expected), (cleo, 0)] {
-                let token = try await device.accessToken(authURL: configuration.authURL, loop: loop)
-                let found = try await dataAPI(http, filter, token)
-                let called = try await remoteAccess(http, filter, token)
+                let token = try await device.person.accessToken()
+                let found = try await DemoStage.patiently { _ in try await dataAPI(http, filter, token) }
+                let called = try await DemoStage.patiently { _ in try await remoteAccess(http, filter, token) }
                 guard found == count, called == count else {
                     throw DemoFailure(
                         description:
@@ -63,6 +61,7 @@ struct DemoReads: Sendable {
                 method: "POST", url: configuration.authURL + path,
                 headers: [.init("Content-Type", "application/json"), .init("Authorization", "Bearer \(token)")],
                 body: Array(ExtendedJSON.print(body).utf8)))
+        guard response.status != 503 else { throw PartitaError(code: .unreachable, message: response.text) }
         guard response.status == 200 else {
             throw DemoFailure(description: "\(path) answered \(response.status): \(response.text)")
         }
