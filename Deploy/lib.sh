@@ -63,6 +63,14 @@ install_java() {
     command -v java >/dev/null || install_packages "$(java_package)"
 }
 
+# The browser in which the example apps' pages are tested. Ubuntu has Chromium only as a snap.
+install_browser() {
+    [ -z "${PARTITA_BROWSER:-}" ] && ! is_installed chromium-headless-shell || return 0
+    apt-cache show chromium-headless-shell >/dev/null 2>&1 ||
+        fail "there is no package chromium-headless-shell here: set PARTITA_BROWSER to the path of a Chromium"
+    install_packages chromium-headless-shell
+}
+
 # Postgres refuses to run as root, so the engines get an account of their own.
 make_engine_account() {
     [ "$(id -u)" -eq 0 ] || return 0
