@@ -6,6 +6,7 @@ enum DemoCommand {
     /// The journeys, by their apps' ids.
     static let journeys: [(app: String, play: @Sendable (DemoStage) async throws -> Void)] = [
         ("rchat", { try await RChatJourney(stage: $0).play() }),
+        ("ofish", { try await OFishJourney(stage: $0).play() }),
     ]
 
     static let command = Command(
