@@ -7,6 +7,7 @@ enum DemoCommand {
     static let journeys: [(app: String, play: @Sendable (DemoStage) async throws -> Void)] = [
         ("rchat", { try await RChatJourney(stage: $0).play() }),
         ("ofish", { try await OFishJourney(stage: $0).play() }),
+        ("findourdevices", { try await FindOurDevicesJourney(stage: $0).play() }),
     ]
 
     static let command = Command(

@@ -1,0 +1,14 @@
+// A device moved, is new or gone: the groups with which its owner shares see it. One write decides whether the owner shares and sets the
+// place, so a device never comes back on a map from which its owner has just taken it.
+exports = async function ({ documentKey, fullDocument: device, fullDocumentBeforeChange: before }) {
+  const owner = (device ?? before).partition.slice("device=".length);
+  const members = context.services.get("mongodb-atlas").db("findourdevices").collection("Member");
+  const field = `devices.${documentKey._id.toHexString()}`;
+  if (!device) {
+    await members.updateMany({ userID: owner, [field]: { $exists: true } }, { $unset: { [field]: "" } });
+    return;
+  }
+  const shown = { name: device.name };
+  if (device.location) shown.location = device.location;
+  await members.updateMany({ userID: owner, isSharing: true }, { $set: { [field]: shown } });
+};
