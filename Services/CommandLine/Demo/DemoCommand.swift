@@ -8,6 +8,7 @@ enum DemoCommand {
         ("rchat", { try await RChatJourney(stage: $0).play() }),
         ("ofish", { try await OFishJourney(stage: $0).play() }),
         ("findourdevices", { try await FindOurDevicesJourney(stage: $0).play() }),
+        ("teamwork", { try await TeamworkJourney(stage: $0).play() }),
     ]
 
     static let command = Command(

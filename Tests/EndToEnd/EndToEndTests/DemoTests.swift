@@ -5,7 +5,7 @@ import Testing
 
 extension EndToEnd {
     struct DemoTests {
-        static let apps = ["rchat", "ofish", "findourdevices"]
+        static let apps = ["rchat", "ofish", "findourdevices", "teamwork"]
 
         private static func arguments(_ app: String, _ system: RunningSystem) -> [String] {
             ["demo", app, "--data", system.directory, "--apps", TestApp.rchat + "/.."]
