@@ -1,4 +1,4 @@
-/// Why an archive can't be read.
+/// Why an archive can't be read or written.
 public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of failure; raw values are stable.
     public enum Code: String, Hashable, Sendable {
@@ -6,6 +6,8 @@ public struct ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
         case unreadable = "archive-unreadable"
         /// The archive exceeds a limit.
         case tooLarge = "archive-too-large"
+        /// An archive can't be made of the files.
+        case unwritable = "archive-unwritable"
     }
 
     public let code: Code

@@ -2,13 +2,27 @@ import Carchive
 import Glibc
 
 /// Reads files of a zip or tar archive (also compressed with gzip) into memory, with libarchive. Nothing is written to the disk, so that
-/// no path of an archive leads anywhere; links and other entries that aren't regular files are skipped.
+/// no path of an archive leads anywhere; links aren't followed, and other entries that aren't regular files are skipped.
 public struct ArchiveReader: Sendable {
     /// A file of an archive.
     public struct File: Sendable {
         /// The path as the archive has it.
         public let path: String
         public let bytes: [UInt8]
+    }
+
+    /// A link in an archive.
+    public struct Link: Hashable, Sendable {
+        /// The path as the archive has it.
+        public let path: String
+        /// Where it leads.
+        public let target: String
+    }
+
+    /// What an archive has of what is wanted.
+    public struct Contents: Sendable {
+        public var files: [File] = []
+        public var links: [Link] = []
     }
 
     /// How much of an archive is read.
@@ -39,9 +53,14 @@ public struct ArchiveReader: Sendable {
     /// - Parameter isWanted: called with each file's path.
     /// - Throws: `ArchiveError`.
     public func files(of archive: [UInt8], where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
+        try contents(of: archive, where: isWanted).files
+    }
+
+    /// The regular files and the links of an archive in memory that are wanted, in its order. Blocks, for as long as unpacking takes.
+    public func contents(of archive: [UInt8], where isWanted: (String) -> Bool) throws(ArchiveError) -> Contents {
         let opened = archive.withUnsafeBytes { bytes in
             Result { () throws(ArchiveError) in
-                try files(isWanted, end: { Array(archive.suffix(Self.endBytes)) }) {
+                try contents(isWanted, end: { Array(archive.suffix($0)) }) {
                     archive_read_open_memory($0, bytes.baseAddress, bytes.count)
                 }
             }
@@ -51,27 +70,31 @@ public struct ArchiveReader: Sendable {
 
     /// The same for an archive in a file.
     public func files(at path: String, where isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
-        try files(isWanted, end: { Self.end(of: path) }) { archive_read_open_filename($0, path, 64 << 10) }
+        try contents(isWanted, end: { Self.end(of: path, $0) }) { archive_read_open_filename($0, path, 64 << 10) }.files
     }
 
     /// A tar archive ends with two blocks of zeros, in bytes (POSIX.1-2017, `pax`).
     private static let endBytes = 1024
+    /// The most bytes that a zip archive has after the first byte of its last record: the record and a comment (APPNOTE.TXT, 4.3.16).
+    private static let zipEndBytes = 22 + 65_535
 
     /// The last bytes of a file; fewer if it can't be read, or has fewer.
-    private static func end(of path: String) -> [UInt8] {
+    private static func end(of path: String, _ wanted: Int) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return [] }
         defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: endBytes)
-        let place = lseek(file, off_t(-endBytes), SEEK_END)
-        guard place >= 0 else { return [] }
+        let size = lseek(file, 0, SEEK_END)
+        guard size >= 0 else { return [] }
+        var bytes = [UInt8](repeating: 0, count: min(wanted, Int(size)))
+        guard lseek(file, off_t(-bytes.count), SEEK_END) >= 0 else { return [] }
         let count = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress, $0.count) }
         return Array(bytes.prefix(max(0, count)))
     }
 
-    private func files(
-        _ isWanted: (String) -> Bool, end: () -> [UInt8], open: (OpaquePointer) -> Int32
-    ) throws(ArchiveError) -> [File] {
+    /// - Parameter end: the last bytes of the archive, so many or fewer.
+    private func contents(
+        _ isWanted: (String) -> Bool, end: (Int) -> [UInt8], open: (OpaquePointer) -> Int32
+    ) throws(ArchiveError) -> Contents {
         var utf8: locale_t?
         guard let former = carchive_use_utf8(&utf8) else {
             throw ArchiveError(.unreadable, "this machine has no locale C.UTF-8, which reading names needs")
@@ -83,20 +106,38 @@ public struct ArchiveReader: Sendable {
         archive_read_support_format_zip(handle)
         archive_read_support_format_tar(handle)
         guard open(handle) == ARCHIVE_OK else { throw Self.failure(handle) }
-        let files = try read(handle, isWanted)
+        let contents = try read(handle, isWanted)
         // libarchive takes a tar archive that was cut between two entries for a whole one; of a compressed one, the compression has an end
         // of its own.
         if carchive_is_tar(handle) != 0, archive_filter_code(handle, 0) == ARCHIVE_FILTER_NONE {
-            let end = end()
+            let end = end(Self.endBytes)
             guard end.count == Self.endBytes, end.allSatisfy({ $0 == 0 }) else {
                 throw ArchiveError(.unreadable, "the tar archive was cut: its end is missing")
             }
         }
-        return files
+        // Nor does it need the directory at a zip archive's end, without which files could be missing.
+        if carchive_is_zip(handle) != 0, !Self.hasZipEnd(end(Self.zipEndBytes)) {
+            throw ArchiveError(.unreadable, "the zip archive was cut: its end is missing")
+        }
+        return contents
     }
 
-    private func read(_ handle: OpaquePointer, _ isWanted: (String) -> Bool) throws(ArchiveError) -> [File] {
-        var files: [File] = []
+    /// Whether the last bytes of an archive have the end of central directory record of a zip archive, and the comment that it announces.
+    private static func hasZipEnd(_ end: [UInt8]) -> Bool {
+        var start = end.count - 22
+        while start >= 0 {
+            if end[start] == 0x50, end[start + 1] == 0x4B, end[start + 2] == 5, end[start + 3] == 6,
+                start + 22 + Int(end[start + 20]) + Int(end[start + 21]) << 8 <= end.count
+            {
+                return true
+            }
+            start -= 1
+        }
+        return false
+    }
+
+    private func read(_ handle: OpaquePointer, _ isWanted: (String) -> Bool) throws(ArchiveError) -> Contents {
+        var contents = Contents()
         var (count, total, unpacked) = (0, 0, 0)
         let isTar = { carchive_is_tar(handle) != 0 }
         while let entry = try next(handle) {
@@ -105,20 +146,24 @@ public struct ArchiveReader: Sendable {
                 throw ArchiveError(.tooLarge, "it has more than \(limits.entries) entries, the limit")
             }
             let path = try Self.path(entry)
+            if let target = archive_entry_symlink(entry) ?? archive_entry_hardlink(entry) {
+                if isWanted(path) { contents.links.append(Link(path: path, target: String(cString: target))) }
+                continue
+            }
             guard carchive_is_regular(entry) != 0, isWanted(path) else {
                 // The next header skips a file of a zip; one of a compressed tar has to be unpacked for that.
                 if isTar() { try skip(handle, &unpacked) }
                 continue
             }
-            let bytes = try contents(handle, path)
+            let bytes = try bytes(handle, path)
             total += bytes.count
             unpacked += bytes.count
             guard total <= limits.totalBytes, unpacked <= limits.unpackedBytes else {
                 throw ArchiveError(.tooLarge, "its files have more than \(limits.totalBytes) bytes, the limit")
             }
-            files.append(File(path: path, bytes: bytes))
+            contents.files.append(File(path: path, bytes: bytes))
         }
-        return files
+        return contents
     }
 
     private func next(_ handle: OpaquePointer) throws(ArchiveError) -> OpaquePointer? {
@@ -130,7 +175,7 @@ public struct ArchiveReader: Sendable {
         }
     }
 
-    private func contents(_ handle: OpaquePointer, _ path: String) throws(ArchiveError) -> [UInt8] {
+    private func bytes(_ handle: OpaquePointer, _ path: String) throws(ArchiveError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {

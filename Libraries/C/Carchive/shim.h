@@ -9,6 +9,15 @@ static inline int carchive_is_tar(struct archive *archive) {
     return (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_TAR;
 }
 
+static inline int carchive_is_zip(struct archive *archive) {
+    return (archive_format(archive) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_ZIP;
+}
+
+static inline void carchive_make_regular(struct archive_entry *entry) {
+    archive_entry_set_filetype(entry, AE_IFREG);
+    archive_entry_set_perm(entry, 0644);
+}
+
 // libarchive converts names to the encoding of the thread's locale, which is ASCII unless a program sets another one. Returns the
 // thread's former locale, or NULL if there is no locale with UTF-8.
 static inline locale_t carchive_use_utf8(locale_t *utf8) {
