@@ -1,0 +1,137 @@
+public import AppDefinition
+public import DocumentModel
+public import DocumentStore
+import FunctionProtocol
+public import Logging
+
+/// Evaluates the app's rules, including their functions, on who may open a partition.
+public struct PartitionRules: Sendable {
+    /// What the rules say about a user and a partition.
+    public struct Answer: Hashable, Sendable {
+        public let mayRead: Bool
+        /// Whether the user may write, and so also read.
+        public let mayWrite: Bool
+        /// The reason, for people: the rule that allows it, or why none does.
+        @ExactText public private(set) var reason: String
+
+        init(mayRead: Bool, mayWrite: Bool, reason: String) {
+            self.mayRead = mayRead
+            self.mayWrite = mayWrite
+            self.reason = reason
+        }
+    }
+
+    /// Watches an evaluation.
+    public struct Observer: Sendable {
+        /// Called before a function reads documents; what it throws, the function gets as an error.
+        public var reads: @Sendable (DocumentCall) throws -> Void
+        /// Called when a function uses something whose changes can't be followed.
+        public var untracked: @Sendable () -> Void
+        /// Called when the document store was unavailable to a function.
+        public var outage: @Sendable () -> Void
+        /// Called with the result of each function.
+        public var called: @Sendable (_ function: String, _ arguments: [Value], Result<Value, any Error>) -> Void
+
+        public init(
+            reads: @escaping @Sendable (DocumentCall) throws -> Void = { _ in },
+            untracked: @escaping @Sendable () -> Void = {}, outage: @escaping @Sendable () -> Void = {},
+            called: @escaping @Sendable (String, [Value], Result<Value, any Error>) -> Void = { _, _, _ in }
+        ) {
+            self.reads = reads
+            self.untracked = untracked
+            self.outage = outage
+            self.called = called
+        }
+    }
+
+    private let store: DocumentStore
+    private let functions: FunctionHostPool
+    private let logger: Logger
+    /// The limits of a rule function; exceeding them denies access.
+    private let limits = FunctionInvocation.Limits(cpu: 2, wall: .seconds(10))
+
+    public init(store: DocumentStore, functions: FunctionHostPool, logger: Logger) {
+        self.store = store
+        self.functions = functions
+        self.logger = logger
+    }
+
+    /// - Parameters:
+    ///   - app: the definition whose rules are applied; the store has to know its collections.
+    ///   - version: tells the definition from others of the app in the functions' processes.
+    /// - Throws: the reason why there is no answer: the document store is unavailable, or a function failed. A missing answer must
+    ///   not be stored as a denial.
+    public func answer(
+        _ app: AppDefinition, version: Int64, user: RuleUser, partition: Partition, observer: Observer = Observer()
+    ) async throws -> Answer {
+        guard let sync = app.sync, sync.isEnabled else {
+            return Answer(mayRead: false, mayWrite: false, reason: "the app doesn't sync")
+        }
+        guard let value = partition.value, sync.partitionType.holds(value) else {
+            return Answer(
+                mayRead: false, mayWrite: false, reason: "the partition value is no \(sync.partitionType.rawValue)")
+        }
+        let context = RuleContext(app: app, user: user, partition: value)
+        let call = caller(app, version: version, user: user, observer)
+        if try await sync.write.evaluate(context, callFunction: call) {
+            return Answer(mayRead: true, mayWrite: true, reason: "sync.partition.permissions.write")
+        }
+        if try await sync.read.evaluate(context, callFunction: call) {
+            return Answer(mayRead: true, mayWrite: false, reason: "sync.partition.permissions.read")
+        }
+        return Answer(mayRead: false, mayWrite: false, reason: "no rule allows it")
+    }
+
+    private func caller(
+        _ app: AppDefinition, version: Int64, user: RuleUser, _ observer: Observer
+    ) -> RuleExpression.FunctionCall {
+        { name, arguments in
+            let effects = DocumentEffects(
+                store: store, app: app.id,
+                observe: { call in
+                    guard !call.isWrite else {
+                        throw EffectFailure(name: "MongoDBError", message: "a rule function can't write", code: 13)
+                    }
+                    try observer.reads(call)
+                })
+            let invocation = FunctionInvocation(
+                bundle: FunctionBundle(app, version: version), user: user.id, function: name, arguments: arguments,
+                context: FunctionContext(app: app, user: user, isSystem: true).document, limits: limits,
+                perform: { effect in
+                    guard DocumentEffects.handles(effect, app: app) else {
+                        observer.untracked()
+                        return .failure(EffectFailure(name: "Error", message: "a rule can't use \(effect.service)"))
+                    }
+                    let result = await effects.perform(effect)
+                    // A failure without a code isn't an answer of the store: the store is unavailable.
+                    if case .failure(let failure) = result, failure.code == nil { observer.outage() }
+                    return result
+                },
+                log: { line in
+                    logger.debug(
+                        "rule function's console",
+                        metadata: ["function": "\(name)", "level": "\(line.level)", "text": "\(line.message)"])
+                })
+            let result: Result<Value, any Error>
+            do {
+                result = .success(try await functions.run(invocation))
+            } catch {
+                result = .failure(error)
+            }
+            await effects.finish()  // ends a transaction that the rule left open
+            if let outage = await effects.outage { throw outage }
+            observer.called(name, arguments, result)
+            return RuleFunctionResult(try result.get())
+        }
+    }
+}
+
+extension RuleUser {
+    /// - Parameter claims: as in a permission request: `type`, `data`, `custom_data`, `identities`.
+    public init(claims: Document, id: String) {
+        self.init(
+            id: id, type: claims["type"]?.stringValue ?? "normal", data: claims["data"]?.documentValue ?? [:],
+            customData: claims["custom_data"]?.documentValue ?? [:],
+            identities: (claims["identities"]?.arrayValue ?? []).compactMap(\.documentValue))
+    }
+}
